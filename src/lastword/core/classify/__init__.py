@@ -1,0 +1,117 @@
+"""From whatever a failure left behind to a typed verdict, and the name of the rule that decided.
+
+Owns the order of evidence and the tables (`tokens`, `messages`, `transport`, `statuses`,
+`process`). Reads no clock and no environment, does no I/O, and raises for no input. Does not
+redact (`core.redact`) and does not write sentences (`core.sentences`).
+"""
+
+from __future__ import annotations
+
+from lastword.core.classify import gather
+from lastword.core.classify.decide import Finding, conclude, decide
+from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
+from lastword.core.classify.text import clip
+from lastword.core.taxonomy import DEFAULTS, ErrorType
+
+__all__ = [
+    "Evidence",
+    "ProcessEvidence",
+    "Verdict",
+    "classify",
+    "classify_exit",
+    "classify_rpc_error",
+    "classify_spawn_failure",
+    "classify_text",
+    "own_failure",
+]
+
+_UNDECIDED = (ErrorType.UNKNOWN, ErrorType.INTERNAL)
+
+
+def classify(error: object, *, agent: str | None = None) -> Verdict:
+    """Classify an exception, a response object, a decoded body, a record or a string.
+
+    Args:
+        error: What failed, before anything turned it into a string.
+        agent: The agent's name for itself, where one is known.
+    """
+    return decide(gather.from_any(error, agent))
+
+
+def classify_rpc_error(
+    error: object, *, agent: str | None = None, stderr_tail: str = ""
+) -> Verdict:
+    """Classify the decoded `error` member of a JSON-RPC response, whatever it holds.
+
+    Args:
+        error: The member as decoded; a hostile agent may have put anything there.
+        agent: The agent's name for itself (`agentInfo.name`).
+        stderr_tail: The agent's last words, asked only where the error itself says nothing.
+    """
+    verdict = decide(gather.from_rpc_error(error, agent))
+    return _or_stderr(verdict, stderr_tail)
+
+
+def classify_text(text: str, *, stderr_tail: str = "") -> Verdict:
+    """Classify prose, such as the only message of a turn that claims success."""
+    return _or_stderr(decide(gather.from_text(text)), stderr_tail)
+
+
+def _or_stderr(verdict: Verdict, stderr_tail: str) -> Verdict:
+    if verdict.type not in _UNDECIDED or not stderr_tail.strip():
+        return verdict
+    told = decide(gather.from_text(stderr_tail))
+    return verdict if told.type in _UNDECIDED else told
+
+
+def classify_exit(
+    *,
+    exit_code: int | None = None,
+    exit_signal: int | None = None,
+    stderr_tail: str = "",
+    in_turn: bool = True,
+) -> Verdict:
+    """Classify the end of an agent's process.
+
+    Args:
+        exit_code: As the system or a shell reports it: N, 128+signal or -signal.
+        exit_signal: The signal's number where the system told it apart.
+        stderr_tail: The process's last words.
+        in_turn: Whether a prompt was still open; an exit 0 is then premature.
+    """
+    tail = clip(stderr_tail)
+    evidence = Evidence(
+        text=tail.strip(),
+        process=ProcessEvidence(
+            exit_code=exit_code, exit_signal=exit_signal, stderr_tail=tail, in_turn=in_turn
+        ),
+    )
+    return decide(evidence)
+
+
+def classify_spawn_failure(errno_value: int, command: str) -> Verdict:
+    """Classify a process that never started, by the `errno` of the attempt."""
+    words = {2: "not found", 8: "not executable", 13: "permission denied", 20: "not a directory"}
+    told = words.get(errno_value, f"errno {errno_value}")
+    evidence = Evidence(text=f"{clip(command, 400, 100)}: {told}")
+    finding = Finding(
+        ErrorType.AGENT_CRASH, f"spawn:{errno_value}", "spawn_failed", retryable=False
+    )
+    return conclude(finding, evidence)
+
+
+def own_failure(
+    type: ErrorType,
+    reason: str | None = None,
+    *,
+    detail: str | None = None,
+) -> Verdict:
+    """A failure that lastword itself observed: a stall, a flood, a frame it cannot deliver."""
+    return Verdict(
+        type=type,
+        rule=f"own:{reason or type.value}",
+        retryable=DEFAULTS[type].retryable,
+        reason=reason,
+        origin=DEFAULTS[type].origin,
+        detail=clip(detail) if detail else None,
+    )

@@ -1,0 +1,250 @@
+"""Collecting evidence piece by piece: walks decoded bodies, nested JSON strings and prose.
+
+Owns the bounds: how many values, how deep, how much text. Knows which keys of a body carry a
+machine-readable word, a message, a status, headers or a wait; does not know what any word means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from lastword.core.classify.evidence import Evidence, ProcessEvidence
+from lastword.core.classify.text import MAX_TOKEN_CHARS, as_int, as_text, clip, fold, normalise
+
+MAX_VALUES = 600
+MAX_DEPTH = 12
+MAX_NESTED_JSON = 4
+MAX_JSON_CHARS = 65_536
+MAX_TEXTS = 24
+MAX_TOKENS = 96
+MAX_HEADERS = 128
+MIN_STATUS, MAX_STATUS = 400, 599
+
+TOKEN_KEYS = frozenset(
+    """code type status reason kind category subtype errorkind errorcode errortype
+    errorinfo codexerrorinfo innercode quotaid blockreason promptblockreason finishreason
+    stopreason limitsource ratelimittype terminalreason errno syscall providererrorcode
+    xllmerrortype status_msg error_type""".replace("_", "").split()
+)
+"""Keys, lower-case alphanumerics, whose value is a word made for machines."""
+
+TEXT_KEYS = frozenset(
+    ["message", "msg", "error", "errors", "detail", "details", "description", "errordescription", "errormessage", "title", "text", "result", "raw", "statusmsg", "statusmessage", "reasonphrase", "explanation", "cause", "data", "body", "responsebody", "externalmodelerror", "additionaldetails", "stderr", "remedyhint", "name"]
+)
+"""Keys whose string value is prose about the failure."""
+
+CLASS_KEYS = frozenset({"errorname", "name", "exceptionclass"})
+"""Keys whose value is an exception's class name."""
+
+STATUS_KEYS = frozenset(
+    ["status", "statuscode", "httpstatus", "httpstatuscode", "httpcode", "code", "errorcode", "apierrorstatus", "responsestatus", "upstreamstatus"]
+)
+"""Keys whose value may be an HTTP status."""
+
+HEADER_KEYS = frozenset({"headers", "responseheaders", "httpheaders"})
+
+_STATUS_IN_TEXT = re.compile(
+    r"(?:status(?:[ _]?code)?|error[ _]?code|code|http(?:/\d(?:\.\d)?)?|api error|error|response"
+    r"|returned|failed|lasterror)\W{1,4}(?:\w{2,8}\W{1,2})??([45]\d\d)(?![\d.,]\d|\d|\w)"
+    r"|^\W{0,3}([45]\d\d)(?= ?[-:<{(\"'|]| [A-Za-z]{2,}|\W*$)"
+    r"|[\[(]([45]\d\d)[\])]"
+    r"|\b([45]\d\d) (?:status|too many requests|bad request|unauthorized|forbidden|not found"
+    r"|internal server|bad gateway|service unavailable|gateway time)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PAIR = re.compile(
+    r"\b([A-Za-z_][\w-]{1,40})[\"'\\]{0,6}\s{0,3}[:=]\s{0,8}[\"'\\]{0,6}([A-Za-z0-9_.+-]{1,80})"
+)
+_IDENTIFIER = re.compile(
+    r"\b(?:[A-Za-z]{2,30}(?:[_-][A-Za-z]{1,30}){1,6}|[A-Z][a-z0-9]{1,20}(?:[A-Z][A-Za-z0-9]{1,24}){1,6}"
+    r"|[a-z]{2,20}(?:[A-Z][a-z]{1,20}){1,6}|[A-Z][A-Z0-9_]{4,40})\b"
+)
+_decoder = json.JSONDecoder()
+
+
+def plain_key(key: object) -> str:
+    """A key's spelling-blind form, without the class-name suffixes that `normalise` drops."""
+    text = as_text(key)[:MAX_TOKEN_CHARS].lower()
+    return text if text.isalnum() else "".join(filter(str.isalnum, text))
+
+
+class Collector:
+    """Gathers pieces of one failure and freezes them into an `Evidence`."""
+
+    def __init__(self) -> None:
+        self.classes: list[str] = []
+        self.modules: list[str] = []
+        self.tokens: dict[str, None] = {}
+        self.codes: list[str] = []
+        self.statuses: list[int] = []
+        self.headers: dict[str, str] = {}
+        self.fields: dict[str, str | float] = {}
+        self.wait_seconds: float | None = None
+        self.sdk_phase: str | None = None
+        self.rpc_code: int | None = None
+        self.process: ProcessEvidence | None = None
+        self._texts: dict[str, None] = {}
+        self._values_left = MAX_VALUES
+
+    def add_class(self, name: str) -> None:
+        """Add an exception's (dotted) class name."""
+        if len(self.classes) < MAX_TEXTS and name:
+            module, _, last = name[:256].rpartition(".")
+            self.classes.append(last)
+            self.modules.append(module)
+
+    def add_status(self, value: object) -> None:
+        """Add a number if it is an HTTP error status; the first one added counts."""
+        status = as_int(value)
+        if status is not None and MIN_STATUS <= status <= MAX_STATUS:
+            self.statuses.append(status)
+
+    def add_token(self, value: object) -> None:
+        """Add a word made for machines."""
+        text = as_text(value).strip()
+        if not text or len(text) > MAX_TOKEN_CHARS or len(self.tokens) >= MAX_TOKENS:
+            return
+        self.tokens.setdefault(normalise(text))
+        if not text.isdigit():
+            self.codes.append(text)
+
+    def add_headers(self, headers: object) -> None:
+        """Add response headers from any mapping; the first of a name counts."""
+        if not isinstance(headers, Mapping):
+            return
+        for seen, (name, value) in enumerate(list(headers.items())):
+            if seen >= MAX_HEADERS:
+                return
+            text = value.decode("latin-1") if isinstance(value, bytes) else as_text(value)
+            key = name.decode("latin-1") if isinstance(name, bytes) else as_text(name)
+            self.headers.setdefault(key[:MAX_TOKEN_CHARS].lower(), text[:512].strip())
+
+    def add_text(self, text: str, *, depth: int = 0, nested: int = 0) -> None:
+        """Add prose, and whatever JSON or `key: value` pairs it carries."""
+        if not text or len(self._texts) >= MAX_TEXTS:
+            return
+        clipped = clip(text)
+        if clipped in self._texts:
+            return
+        self._texts[clipped] = None
+        start = text.find("{") if len(text) <= MAX_JSON_CHARS else -1
+        if start >= 0 and nested < MAX_NESTED_JSON and self._add_json(text, start, depth, nested):
+            return
+        if "{" in clipped or ":" in clipped or "=" in clipped:
+            self._add_pairs(clipped)
+
+    def _add_json(self, text: str, start: int, depth: int, nested: int) -> bool:
+        try:
+            value, _ = _decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            return False
+        self.walk(value, depth=depth + 1, nested=nested + 1)
+        return isinstance(value, dict) and bool(value)
+
+    def _add_pairs(self, text: str) -> None:
+        for name, value in _PAIR.findall(text):
+            self._add_scalar(plain_key(name), value, in_prose=True)
+
+    def walk(self, value: Any, *, depth: int = 0, nested: int = 0, key: str = "") -> None:
+        """Add a decoded JSON value: words, messages, statuses, headers and scalar fields."""
+        self._values_left -= 1
+        if self._values_left < 0 or depth > MAX_DEPTH:
+            return
+        if isinstance(value, dict):
+            for name, child in value.items():
+                if self._values_left < 0:
+                    return
+                plain = plain_key(name)
+                if plain in HEADER_KEYS:
+                    self.add_headers(child)
+                    continue
+                if key == "codexerrorinfo":
+                    self.add_token(name)
+                self.walk(child, depth=depth + 1, nested=nested, key=plain)
+        elif isinstance(value, (list, tuple)):
+            for child in value:
+                if self._values_left < 0:
+                    return
+                self.walk(child, depth=depth + 1, nested=nested, key=key)
+        elif isinstance(value, bytes):
+            self._add_string(key, clip_bytes(value), depth, nested)
+        elif isinstance(value, str):
+            self._add_string(key, value, depth, nested)
+        else:
+            self._add_scalar(key, value)
+
+    def _add_string(self, key: str, value: str, depth: int, nested: int) -> None:
+        is_prose = len(value) > MAX_TOKEN_CHARS or " " in value
+        if not is_prose or key in TOKEN_KEYS:
+            self._add_scalar(key, value)
+        if not key or key in TEXT_KEYS or value[:1] in {"{", "["}:
+            self.add_text(value, depth=depth, nested=nested)
+
+    def _add_scalar(self, key: str, value: object, *, in_prose: bool = False) -> None:
+        if key in STATUS_KEYS and not in_prose:
+            self.add_status(value)
+        if key in CLASS_KEYS:
+            self.add_class(as_text(value))
+        elif key in TOKEN_KEYS:
+            self.add_token(value)
+        if key not in self.fields and len(self.fields) < MAX_HEADERS:
+            if isinstance(value, (int, float)) and as_text(value):
+                self.fields[key] = float(value)
+            elif isinstance(value, bool):
+                self.fields[key] = str(value).lower()
+            elif isinstance(value, str):
+                self.fields[key] = value[:256]
+
+    def freeze(self, agent: str | None = None) -> Evidence:
+        """The pieces as one immutable value."""
+        text = clip("\n".join(self._texts))
+        stated = self.statuses[0] if self.statuses else None
+        return Evidence(
+            classes=tuple(self.classes),
+            modules=tuple(self.modules),
+            text=text,
+            folded=fold(text),
+            tokens=tuple(self.tokens),
+            words=identifiers(text),
+            raw_code=self._telling_code(),
+            status=stated if stated is not None else status_in(text),
+            status_stated=stated is not None,
+            rpc_code=self.rpc_code,
+            headers=self.headers,
+            fields=self.fields,
+            wait_seconds=self.wait_seconds,
+            sdk_phase=self.sdk_phase,
+            process=self.process,
+            agent=agent,
+        )
+
+    def _telling_code(self) -> str | None:
+        generic = {"error", "none", "unknown", "invalidrequest", "api", "result"}
+        for code in self.codes:
+            if normalise(code) not in generic and " " not in code:
+                return code
+        return None
+
+
+def clip_bytes(value: bytes) -> str:
+    """Bytes as text, clipped before they are decoded; what is no UTF-8 is marked."""
+    return clip(value[:MAX_JSON_CHARS].decode("utf-8", "replace"))
+
+
+def status_in(text: str) -> int | None:
+    """The first HTTP error status that prose names, in one of the ways SDKs write it."""
+    found = _STATUS_IN_TEXT.search(text)
+    return int(next(group for group in found.groups() if group)) if found else None
+
+
+def identifiers(text: str) -> tuple[str, ...]:
+    """Identifiers inside prose: snake_case, CamelCase and CAPITALS words, normalised."""
+    words: dict[str, None] = {}
+    for found in _IDENTIFIER.finditer(text):
+        words.setdefault(normalise(found.group()))
+        if len(words) >= MAX_TOKENS:
+            break
+    return tuple(words)

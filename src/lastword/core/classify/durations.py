@@ -1,0 +1,97 @@
+"""Waits and moments, as servers write them, into seconds and epoch milliseconds.
+
+No clock is read here: a moment becomes a wait only against the server's own `Date`. What is
+negative, not a number, infinite, zoneless or absurd (over ten years) is no wait at all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+
+MAX_WAIT_SECONDS = 10 * 366 * 86_400
+MAX_EPOCH_MS = 4_102_444_800_000  # the year 2100: beyond it, it was no moment
+MIN_EPOCH_SECONDS = 100_000_000  # 1973: below it, it was no moment but a wait
+_EPOCH_MS_FROM = 1_000_000_000_000  # a number from here on counts milliseconds
+_MAX_TEXT = 64
+
+_UNIT_SECONDS = {
+    "ms": 0.001, "msec": 0.001, "msecs": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
+    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
+    "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
+    "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600,
+    "d": 86_400, "day": 86_400, "days": 86_400,
+    "w": 604_800, "week": 604_800, "weeks": 604_800,
+}  # fmt: skip
+
+_UNIT = (
+    r"(?:milliseconds?|msecs?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|[smhdw])"
+)
+_WHOLE = re.compile(rf"(?:\d{{1,12}}(?:\.\d{{1,12}})?\s?{_UNIT} ?){{1,6}}")
+_PIECE = re.compile(rf"(\d{{1,12}}(?:\.\d{{1,12}})?)\s?({_UNIT})")
+_NUMBER = re.compile(r"\+?\d{1,15}(?:\.\d{1,15})?(?:e[+-]?\d{1,2})?")
+
+
+def sane_wait(seconds: float) -> float | None:
+    """The wait, or None where no person or server can have meant it."""
+    return seconds if math.isfinite(seconds) and 0 <= seconds <= MAX_WAIT_SECONDS else None
+
+
+def parse_wait(value: object) -> float | None:
+    """Seconds out of a number (seconds) or a duration (`6m0s`, `34.07s`, `58 hours`)."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return sane_wait(float(value)) if abs(value) <= MAX_WAIT_SECONDS else None
+    if not isinstance(value, str) or len(value) > _MAX_TEXT:
+        return None
+    text = value.strip().lower()
+    if _NUMBER.fullmatch(text):
+        return sane_wait(float(text))
+    if not _WHOLE.fullmatch(text):
+        return None
+    total = math.fsum(float(n) * _UNIT_SECONDS[unit] for n, unit in _PIECE.findall(text))
+    return sane_wait(total)
+
+
+def parse_moment(value: object) -> int | None:
+    """Epoch milliseconds out of epoch seconds, epoch milliseconds, or a date with a zone."""
+    number = _epoch_number(value)
+    if number is not None:
+        milliseconds = number if number >= _EPOCH_MS_FROM else number * 1000
+        in_range = MIN_EPOCH_SECONDS * 1000 <= milliseconds <= MAX_EPOCH_MS
+        return int(milliseconds) if in_range else None
+    if not isinstance(value, str) or not 8 < len(value) <= _MAX_TEXT:  # noqa: PLR2004
+        return None
+    return _parse_date(value.strip())
+
+
+def _epoch_number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        if len(value) > _MAX_TEXT or not _NUMBER.fullmatch(value.strip()):
+            return None
+        value = float(value)
+    if isinstance(value, (int, float)) and 0 < value <= MAX_EPOCH_MS:
+        return float(value)
+    return None
+
+
+def _parse_date(text: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(text)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+    if moment.tzinfo is None:
+        return None
+    try:
+        milliseconds = round(moment.timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+    return milliseconds if 0 < milliseconds <= MAX_EPOCH_MS else None

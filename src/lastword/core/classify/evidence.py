@@ -1,0 +1,89 @@
+"""What a failure left behind, and what was concluded from it: two plain frozen values.
+
+`Evidence` is gathered once (`gather`), from whatever shape the failure had; the rules (`decide`)
+see nothing else. `Verdict` is what the rules concluded; `core.sentences` turns it into words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from lastword.core.taxonomy import ErrorType, Origin
+
+
+class ProcessEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent's process ended, or that it did not.
+
+    `exit_signal` is a signal number. `alive` means that it still runs and makes no progress.
+    """
+
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    stderr_tail: str = ""
+    alive: bool = False
+    in_turn: bool = True
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts that the rules look at. Nothing here is redacted; every text is clipped.
+
+    Attributes:
+        classes: Class names, last component only, the outermost first, then the causes.
+        modules: The class names' leading components ("openai", "builtins"), same order.
+        text: Every distinct message, a line each, as it was written.
+        folded: `text` in lower case with typographic and escaped quotes made plain.
+        tokens: Machine-readable words of the body (`code`, `type`, `status`, ...), normalised.
+        words: Identifiers inside the prose (`insufficient_quota`, `RateLimitError`), normalised.
+        raw_code: The most telling of the tokens, as the provider spelled it.
+        status: HTTP status, 400 to 599. `status_stated` is false where it was read out of prose.
+        rpc_code: JSON-RPC error code, where the failure came as a JSON-RPC error.
+        headers: Response headers, lower-cased names.
+        fields: The body's first scalar under each (normalised) key, for waits and ids.
+        wait_seconds: A wait that the exception itself stated (`exc.retry_after`).
+        sdk_phase: Where the transport stood: connect, headers, body, stream, spawn.
+        process: Process evidence, where a process ended.
+        agent: The agent's own name for itself.
+    """
+
+    classes: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    text: str = ""
+    folded: str = ""
+    tokens: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    raw_code: str | None = None
+    status: int | None = None
+    status_stated: bool = True
+    rpc_code: int | None = None
+    headers: dict[str, str] = {}
+    fields: dict[str, str | float] = {}
+    wait_seconds: float | None = None
+    sdk_phase: str | None = None
+    process: ProcessEvidence | None = None
+    agent: str | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a failure was, and which rule said so.
+
+    `retry_after_seconds` is rounded up. `detail` is the evidence's own text, not yet redacted:
+    `core.sentences.compose` redacts and cuts it.
+    """
+
+    type: ErrorType
+    rule: str
+    retryable: bool
+    reason: str | None = None
+    origin: Origin | None = None
+    retry_after_seconds: int | None = None
+    reset_at_epoch_ms: int | None = None
+    http_status: int | None = None
+    provider_code: str | None = None
+    source: str | None = None
+    request_id: str | None = None
+    exit_code: int | None = None
+    exit_signal: str | None = None
+    detail: str | None = None

@@ -1,0 +1,233 @@
+"""From any shape a failure can have to `Evidence`, by duck-typing.
+
+Shapes: an exception, an HTTP response object, a JSON-RPC error, a decoded body, a record that
+describes a failure as JSON, a string. No provider package is imported (one of them downloads a
+price list on import), no method is called that could do I/O, and nothing that an attribute raises
+gets out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lastword.core.classify.collect import Collector
+from lastword.core.classify.durations import parse_wait
+from lastword.core.classify.evidence import Evidence, ProcessEvidence
+from lastword.core.classify.process import SIGNALS
+from lastword.core.classify.text import as_int, clip
+
+MAX_CHAIN = 8
+_STATUS_ATTRIBUTES = ("status_code", "status", "http_status", "api_error_status", "code")
+_BODY_ATTRIBUTES = ("body", "details", "data", "response", "error")
+_CAUSE_ATTRIBUTES = ("lastError", "last_error", "reason", "cause", "__cause__")
+_TOKEN_ATTRIBUTES = ("code", "type", "status", "errno", "error_code", "reason")
+
+
+def from_any(error: object, agent: str | None = None) -> Evidence:
+    """Evidence out of whatever it is."""
+    collector = Collector()
+    if isinstance(error, BaseException):
+        _add_chain(collector, error)
+    elif isinstance(error, dict):
+        _add_dict(collector, error)
+    elif isinstance(error, (str, bytes)):
+        text = error if isinstance(error, str) else error[:65_536].decode("utf-8", "replace")
+        collector.add_text(text)
+    elif error is not None:
+        _add_object(collector, error)
+    return collector.freeze(agent)
+
+
+def from_rpc_error(error: object, agent: str | None = None) -> Evidence:
+    """Evidence out of the decoded `error` member of a JSON-RPC response, whatever it holds."""
+    collector = Collector()
+    _add_rpc(collector, error)
+    return collector.freeze(agent)
+
+
+def from_text(text: str) -> Evidence:
+    """Evidence out of prose: a message, a log line, the tail of stderr."""
+    collector = Collector()
+    collector.add_text(text)
+    return collector.freeze()
+
+
+def attribute(value: object, name: str) -> Any:
+    """An attribute, or None where it is missing or its property raises."""
+    try:
+        return getattr(value, name, None)
+    except Exception:  # noqa: BLE001 - a hostile property must not break the classifier
+        return None
+
+
+def _add_dict(collector: Collector, error: dict[Any, Any]) -> None:
+    if "exception_class" in error or "http_status" in error or "process" in error:
+        _add_record(collector, error)
+    elif "jsonrpc" in error and "error" in error:
+        _add_rpc(collector, error["error"])
+    elif isinstance(as_int(error.get("code")), int) and (as_int(error["code"]) or 0) < 0:
+        _add_rpc(collector, error)
+    else:
+        collector.walk(error)
+
+
+def _add_rpc(collector: Collector, error: object) -> None:
+    if not isinstance(error, dict):
+        collector.walk(error, key="error")
+        return
+    code = as_int(error.get("code"))
+    collector.rpc_code = code
+    if code is None or code >= 0:
+        collector.add_status(code)
+        collector.add_token(error.get("code"))
+    rest = {name: value for name, value in error.items() if name != "code"}
+    collector.walk(rest)
+
+
+def _add_record(collector: Collector, record: dict[Any, Any]) -> None:
+    """A failure described as JSON: status, headers, body, class, message, causes, process."""
+    name = record.get("exception_class")
+    collector.add_class(name if isinstance(name, str) else "")
+    collector.add_status(record.get("http_status"))
+    collector.add_token(record.get("code"))
+    collector.add_headers(record.get("headers"))
+    phase = record.get("phase")
+    collector.sdk_phase = phase if isinstance(phase, str) else None
+    body = record.get("body")
+    if isinstance(body, dict) and "jsonrpc" in body and "error" in body:
+        _add_rpc(collector, body["error"])
+    else:
+        collector.walk(body)
+    collector.walk(record.get("message"))
+    _add_record_causes(collector, record.get("cause_chain"))
+    attributes = record.get("attrs")
+    if isinstance(attributes, dict):
+        collector.wait_seconds = parse_wait(attributes.get("retry_after"))
+    process = record.get("process")
+    if isinstance(process, dict):
+        collector.process = _process_of(process)
+
+
+def _add_record_causes(collector: Collector, causes: object) -> None:
+    if not isinstance(causes, list):
+        return
+    for cause in causes[:MAX_CHAIN]:
+        if isinstance(cause, dict):
+            name = cause.get("class")
+            collector.add_class(name if isinstance(name, str) else "")
+            collector.add_token(cause.get("code"))
+            collector.walk(cause.get("message"))
+
+
+def _process_of(process: dict[Any, Any]) -> ProcessEvidence:
+    signal = process.get("signal", process.get("exit_signal"))
+    tail = process.get("stderr_tail")
+    return ProcessEvidence(
+        exit_code=as_int(process.get("returncode", process.get("exit_code"))),
+        exit_signal=signal_number(signal),
+        stderr_tail=clip(tail) if isinstance(tail, str) else "",
+        alive=process.get("alive") is True,
+    )
+
+
+def signal_number(signal: object) -> int | None:
+    """A signal's number out of a number or a name such as `SIGKILL`."""
+    if isinstance(signal, str):
+        for number, name in SIGNALS.items():
+            if name == signal.upper():
+                return number
+    return as_int(signal)
+
+
+def _add_chain(collector: Collector, error: BaseException) -> None:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    for _ in range(MAX_CHAIN):
+        if current is None or id(current) in seen:
+            return
+        seen.add(id(current))
+        _add_exception(collector, current)
+        current = _next_in_chain(current)
+
+
+def _next_in_chain(error: BaseException) -> BaseException | None:
+    inner = attribute(error, "exceptions")
+    if isinstance(inner, (list, tuple)) and inner and isinstance(inner[0], BaseException):
+        return inner[0]
+    last_attempt = attribute(error, "last_attempt")
+    if last_attempt is not None:
+        outcome = attribute(last_attempt, "_exception")
+        if isinstance(outcome, BaseException):
+            return outcome
+    for name in _CAUSE_ATTRIBUTES:
+        cause = attribute(error, name)
+        if isinstance(cause, BaseException):
+            return cause
+    return None
+
+
+def _add_exception(collector: Collector, error: BaseException) -> None:
+    kind = type(error)
+    collector.add_class(f"{kind.__module__}.{kind.__qualname__}")
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - a hostile __str__ must not break the classifier
+        text = ""
+    _add_object(collector, error)
+    collector.add_text(text)
+    if isinstance(error, OSError) and error.strerror and not text:
+        collector.add_text(error.strerror)
+    _add_process_attributes(collector, error)
+
+
+def _add_object(collector: Collector, error: object) -> None:
+    response = attribute(error, "response")
+    for name in _STATUS_ATTRIBUTES:
+        collector.add_status(attribute(error, name))
+    if response is not None and not isinstance(response, dict):
+        collector.add_status(attribute(response, "status_code"))
+        collector.add_status(attribute(response, "status"))
+    for name in _TOKEN_ATTRIBUTES:
+        value = attribute(error, name)
+        if name == "code" and callable(value):
+            value = _grpc_code(value)
+        if isinstance(value, (str, int)):
+            collector.add_token(value)
+    for holder in (error, response):
+        collector.add_headers(attribute(holder, "headers"))
+    collector.add_headers(attribute(error, "litellm_response_headers"))
+    for name in _BODY_ATTRIBUTES:
+        value = attribute(error, name)
+        if isinstance(value, (dict, list, str, bytes)):
+            collector.walk(value, key="body")
+    content = attribute(response, "_content")
+    if isinstance(content, bytes):
+        collector.walk(content, key="body")
+    if collector.wait_seconds is None:
+        collector.wait_seconds = parse_wait(attribute(error, "retry_after"))
+    request_id = attribute(error, "request_id")
+    if isinstance(request_id, str):
+        collector.fields.setdefault("requestid", request_id[:128])
+
+
+def _grpc_code(method: Any) -> object:
+    """The name of a gRPC status: `exc.code()` is an enum member that was already received."""
+    if "grpc" not in str(attribute(attribute(method, "__self__"), "__module__")):
+        return None
+    try:
+        return attribute(method(), "name")
+    except Exception:  # noqa: BLE001 - foreign code
+        return None
+
+
+def _add_process_attributes(collector: Collector, error: BaseException) -> None:
+    for name in ("returncode", "exit_code"):
+        code = attribute(error, name)
+        if isinstance(code, int) and not isinstance(code, bool):
+            tail = attribute(error, "stderr")
+            if isinstance(tail, bytes):
+                tail = tail[-65_536:].decode("utf-8", "replace")
+            collector.process = ProcessEvidence(
+                exit_code=code, stderr_tail=clip(tail) if isinstance(tail, str) else ""
+            )
+            return

@@ -1,0 +1,157 @@
+"""How a process ended: exit codes, signals, and the last words on stderr.
+
+Shells report a death by signal N as 128+N, Python as -N, Windows as an NTSTATUS: all three are
+read. Only signals, exhausted memory and an exit 0 in mid-turn are worth a retry; what the
+program itself raised, or could not start, would only happen again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+SIGNALS = {
+    1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
+    8: "SIGFPE", 9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE",
+    14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS",
+}  # fmt: skip
+"""Signal numbers as Linux has them, by name; the core may not ask the platform."""
+
+_SIGNAL_REASONS = {
+    "SIGKILL": "killed",
+    "SIGTERM": "terminated",
+    "SIGHUP": "terminated",
+    "SIGQUIT": "terminated",
+    "SIGABRT": "aborted",
+    "SIGXCPU": "cpu_limit",
+    "SIGPIPE": "broken_pipe",
+}
+
+_NTSTATUS = {
+    0xC0000005: ("native_crash", True),
+    0xC00000FD: ("native_crash", True),
+    0xC0000374: ("native_crash", True),
+    0xC0000409: ("aborted", True),
+    0xC0000017: ("oom", True),
+    0xC000012D: ("oom", True),
+    0xC0000135: ("spawn_failed", False),
+    0xC0000142: ("spawn_failed", False),
+    0xC000007B: ("spawn_failed", False),
+}
+_NTSTATUS_CTRL_C = 0xC000013A
+
+_MEMORY_SIGNS = (
+    "heap out of memory",
+    "out of memory",
+    "outofmemoryerror",
+    "memoryerror",
+    "memory allocation of",
+    "cannot allocate memory",
+    "std::bad_alloc",
+    "oom-kill",
+    "allocation failed",
+)
+_SPAWN_SIGNS = (
+    "no such file or directory",
+    "command not found",
+    "not found",
+    "permission denied",
+    "exec format error",
+    "cannot execute",
+    "not recognized as an internal or external command",
+)
+_NATIVE_SIGNS = (
+    "segmentation fault",
+    "bus error",
+    "illegal instruction",
+    "stack overflow",
+    "overflowed its stack",
+    "core dumped",
+    "fatal python error",
+)
+_EXCEPTION_SIGNS = (
+    ("traceback (most recent call last)", "uncaught_exception"),
+    ("panicked at", "panic"),
+    ("goroutine ", "panic"),
+    ("panic:", "panic"),
+    ("exception in thread", "uncaught_exception"),
+    ("unhandled exception", "uncaught_exception"),
+    ("unhandledpromiserejection", "uncaught_exception"),
+    ("uncaught", "uncaught_exception"),
+    ("    at ", "uncaught_exception"),
+    ("throw ", "uncaught_exception"),
+    ("usage:", "bad_arguments"),
+    ("unrecognized arguments", "bad_arguments"),
+    ("unknown option", "bad_arguments"),
+    ("unexpected argument", "bad_arguments"),
+)
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """What a process's end means. `cancelled` is Ctrl-C; `signal` its name, e.g. `SIGKILL`."""
+
+    reason: str
+    retryable: bool
+    exit_code: int | None = None
+    signal: str | None = None
+    cancelled: bool = False
+
+
+def read_ending(
+    exit_code: int | None, exit_signal: int | None, stderr_tail: str, *, in_turn: bool = True
+) -> Ending:
+    """What the end of a process means, by its status first and its last words second."""
+    words = stderr_tail.lower()
+    number, code = _signal_of(exit_code, exit_signal)
+    if number is not None:
+        return _by_signal(number, code, words)
+    if code in _NTSTATUS:
+        reason, retryable = _NTSTATUS[code]
+        return Ending(reason, retryable, exit_code=code)
+    if code == _NTSTATUS_CTRL_C:
+        return Ending("interrupted", retryable=False, exit_code=code, cancelled=True)
+    if any(sign in words for sign in _MEMORY_SIGNS):
+        return Ending("oom", retryable=True, exit_code=code)
+    if code in {126, 127}:
+        return Ending("spawn_failed", retryable=False, exit_code=code)
+    if any(sign in words for sign in _NATIVE_SIGNS):
+        return Ending("native_crash", retryable=True, exit_code=code)
+    for sign, reason in _EXCEPTION_SIGNS:
+        if sign in words:
+            return Ending(reason, retryable=False, exit_code=code)
+    if code == 0:
+        return Ending("premature_exit" if in_turn else "exited", retryable=True, exit_code=code)
+    if code is None:
+        return Ending("connection_closed", retryable=True)
+    return Ending("exit_status", retryable=False, exit_code=code)
+
+
+def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | None]:
+    """Signal number and the exit code that remains, from -N, 128+N or a signal of its own."""
+    if signal is not None and signal != 0:
+        return abs(signal), None
+    if code is None:
+        return None, None
+    if -64 <= code < 0:  # noqa: PLR2004 - Linux has 64 signals
+        return -code, None
+    if code - 128 in SIGNALS:
+        return code - 128, code
+    if code < 0 and code & 0xFFFFFFFF in _NTSTATUS:
+        return None, code & 0xFFFFFFFF
+    return None, code
+
+
+def _by_signal(number: int, code: int | None, words: str) -> Ending:
+    name = SIGNALS.get(number, f"signal {number}" if number < 65 else "signal")  # noqa: PLR2004
+    if name == "SIGINT":
+        return Ending("interrupted", False, code, name, cancelled=True)  # noqa: FBT003
+    reason = _SIGNAL_REASONS.get(name, "native_crash")
+    if any(sign in words for sign in _MEMORY_SIGNS):
+        reason = "oom"
+    elif "overflowed its stack" in words:
+        reason = "native_crash"
+    return Ending(reason, True, code, name)  # noqa: FBT003
+
+
+def is_spawn_text(folded: str) -> bool:
+    """Whether a message says that a program could not be started."""
+    return any(sign in folded for sign in _SPAWN_SIGNS)

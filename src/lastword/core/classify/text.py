@@ -1,0 +1,74 @@
+"""Bounded text: clipping, folding for comparison, and the spelling-blind form of a name.
+
+Every pattern of the classifier runs on text that went through `clip` first: an unclipped message
+of 1 MB cost seconds.
+"""
+
+from __future__ import annotations
+
+import re
+
+CLIP_HEAD_CHARS = 4096
+CLIP_TAIL_CHARS = 4096
+MAX_TOKEN_CHARS = 96
+_MAX_INT = 1 << 63
+
+_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+_CLASS_SUFFIXES = ("exception", "error", "err", "fault")
+_PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
+
+
+def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) -> str:
+    """The text, or its head and tail with a mark between them where it is longer than both."""
+    if len(text) <= head + tail:
+        return text
+    return f"{text[:head]}\n...\n{text[-tail:]}"
+
+
+def fold(text: str) -> str:
+    """Lower case, plain quotes, escapes of nested JSON undone, one space for any whitespace."""
+    plain = text.translate(_PLAIN_PUNCTUATION).lower()
+    if "\\" in plain:
+        plain = plain.replace("\\n", " ").replace("\\", "")
+    return " ".join(plain.split())
+
+
+def normalise(name: str) -> str:
+    """The spelling-blind form: `RateLimitError`, `rate_limit_error`, `RATE-LIMIT` -> `ratelimit`.
+
+    Only the last component of a dotted class name counts when it looks like one (`a.b.CError`);
+    a dotted code (`Throttling.RateQuota`) keeps all of it.
+    """
+    bare = _NOT_ALPHANUMERIC.sub("", name[:MAX_TOKEN_CHARS].lower())
+    for suffix in _CLASS_SUFFIXES:
+        if bare.endswith(suffix) and len(bare) > len(suffix):
+            return bare[: -len(suffix)]
+    return bare
+
+
+def as_text(value: object) -> str:
+    """A scalar as text; empty for anything that is none, or a number too long to print."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None:
+        return ""
+    if isinstance(value, int):
+        return str(value) if -_MAX_INT < value < _MAX_INT else ""
+    if isinstance(value, float):
+        return repr(value)
+    return ""
+
+
+def as_int(value: object) -> int | None:
+    """A whole number out of an int, an integral float or a short digit string, else None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if -_MAX_INT < value < _MAX_INT else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _MAX_INT else None
+    if isinstance(value, str) and len(value) <= 12:  # noqa: PLR2004 - no code or status is longer
+        bare = value.strip()
+        digits = bare[1:] if bare[:1] in {"-", "+"} else bare
+        return int(bare) if digits.isascii() and digits.isdigit() else None
+    return None

@@ -1,0 +1,265 @@
+"""Transport failures: exception classes, errno names and the sentences that transports write.
+
+Looked at only where no HTTP status came, but for certificate failures, which no status can excuse.
+Every class of a cause chain counts, and the rows are ordered: a timeout anywhere in the chain is a
+timeout, then bytes that are no HTTP, then a lost connection.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from lastword.core.taxonomy import ErrorType
+
+
+class TransportRow(msgspec.Struct, frozen=True):
+    """One kind of transport failure.
+
+    `names` are class names and errno names, `phrases` lower-case parts of messages.
+    """
+
+    type: ErrorType
+    reason: str
+    retryable: bool
+    names: frozenset[str]
+    phrases: tuple[str, ...]
+
+
+def _row(type_: ErrorType, reason: str, names: str, *phrases: str, retryable: bool) -> TransportRow:
+    bare = frozenset("".join(filter(str.isalnum, name)).lower() for name in names.split())
+    return TransportRow(type_, reason, retryable, bare, phrases)
+
+
+CERTIFICATE = _row(
+    ErrorType.NETWORK,
+    "certificate",
+    """SSLCertVerificationError CertificateError ClientConnectorCertificateError
+    DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_GET_ISSUER_CERT
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE CERT_HAS_EXPIRED
+    CERT_NOT_YET_VALID CERT_UNTRUSTED CERT_SIGNATURE_FAILURE CERT_REVOKED CERT_REJECTED
+    ERR_TLS_CERT_ALTNAME_INVALID HOSTNAME_MISMATCH INVALID_CA CERT_CHAIN_TOO_LONG""",
+    "certificate_verify_failed",
+    "certificate verify failed",
+    "self-signed certificate",
+    "self signed certificate",
+    "unable to get local issuer certificate",
+    "unable to verify the first certificate",
+    "failed to verify certificate",
+    "x509: certificate",
+    "certificate has expired",
+    "certificate is not trusted",
+    "unknownissuer",
+    "invalid peer certificate",
+    "does not match certificate",
+    "cert's altnames",
+    "pkix path building failed",
+    retryable=False,
+)
+
+ROWS = (
+    _row(
+        ErrorType.NETWORK,
+        "name_not_resolved",
+        "ENOTFOUND ERR_NAME_NOT_RESOLVED EAI_NONAME EAI_NODATA",
+        "name or service not known",
+        "nodename nor servname",
+        "getaddrinfo enotfound",
+        "no address associated with hostname",
+        "getaddrinfo failed",
+        "name does not resolve",
+        "no such host",
+        "failed to lookup address information: name",
+        "could not resolve host",
+        retryable=False,
+    ),
+    _row(
+        ErrorType.INVALID_REQUEST,
+        "bad_url",
+        """ERR_INVALID_URL InvalidURL UnsupportedProtocol InvalidSchema MissingSchema
+        InvalidProxyURL LocationParseError InvalidUrlClientError NonHttpUrlClientError
+        InvalidURLError InvalidHeader LocalProtocolError TooManyRedirects
+        ERR_INVALID_CHAR ERR_INVALID_PROTOCOL""",
+        "bad port",
+        "invalid url",
+        "failed to parse url",
+        "unsupported protocol",
+        "unsupported scheme",
+        "unknown scheme",
+        "no connection adapters were found",
+        "relative url without a base",
+        retryable=False,
+    ),
+    _row(
+        ErrorType.TIMEOUT,
+        "transport",
+        """ReadTimeout ConnectTimeout WriteTimeout PoolTimeout APITimeoutError ReadTimeoutError
+        ConnectTimeoutError NewConnectionTimeout ConnectionTimeoutError SocketTimeoutError
+        ServerTimeoutError TimeoutException Timeout TimeoutError timeout ModelRequestTimeout
+        HeadersTimeoutError BodyTimeoutError UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT
+        UND_ERR_CONNECT_TIMEOUT ETIMEDOUT ESOCKETTIMEDOUT ERR_TIMED_OUT ERR_SOCKET_CONNECTION_TIMEOUT
+        ERR_CONNECTION_TIMED_OUT ConnectTimeoutException DeadlineExceeded RequestTimeoutError
+        ClientConnectionTimeout APIConnectionTimeoutError GatewayTimeoutError ERR_HTTP2_PING_TIMEOUT""",
+        "timed out",
+        "timeout error",
+        "aborted due to timeout",
+        "etimedout",
+        "connection timeout",
+        "read timeout",
+        "request timeout",
+        "timeout on reading",
+        "timeout of ",
+        "deadline exceeded",
+        "idle timeout",
+        "timeout awaiting",
+        "timeout exceeded",
+        "operation timed",
+        retryable=True,
+    ),
+    _row(
+        ErrorType.PROTOCOL_ERROR,
+        "not_http",
+        """HTTPParserError BadStatusLine BadHttpMessage JSONDecodeError JSONParseError
+        UnicodeDecodeError LimitOverrunError APIResponseValidationError ResponseValidationError
+        TypeValidationError NoObjectGeneratedError InvalidResponseDataError UnknownProtocol
+        BadHttpMessageError LineTooLong ContentTypeError UnexpectedModelBehavior
+        OutputParserException CLIJSONDecodeError MessageParseError InvalidJSONError
+        InvalidMessage ProtocolException DecodeError""",
+        "parse error: expected",
+        "does not match the http/1.1 protocol",
+        "illegal status line",
+        "bad status line",
+        "did not contain valid utf-8",
+        "chunk is longer than limit",
+        "chunk exceed the limit",
+        "malformed http response",
+        "invalid http response",
+        "could not parse the response",
+        "not valid json",
+        "unexpected token < in json",
+        "is not valid json",
+        "unexpected end of json input",
+        "invalid utf-8",
+        "error parsing sse",
+        retryable=False,
+    ),
+    _row(
+        ErrorType.NETWORK,
+        "connection_refused",
+        "ECONNREFUSED ConnectionRefusedError ERR_CONNECTION_REFUSED",
+        "connection refused",
+        "econnrefused",
+        "all connection attempts failed",
+        "couldn't connect to server",
+        "failed to establish a new connection",
+        retryable=True,
+    ),
+    _row(
+        ErrorType.NETWORK,
+        "truncated_stream",
+        """IncompleteReadError IncompleteRead ChunkedEncodingError ClientPayloadError
+        ERR_STREAM_PREMATURE_CLOSE StreamClosedError IncompleteBody TransferEncodingError
+        ContentLengthError ERR_INCOMPLETE_CHUNKED_ENCODING ContentDecodingError DecodingError
+        ZlibError Z_BUF_ERROR""",
+        "incomplete chunked read",
+        "without sending complete message body",
+        "response ended prematurely",
+        "premature close",
+        "stream disconnected",
+        "stream ended",
+        "stream closed",
+        "error decoding response body",
+        "payload is not completed",
+        "unexpected eof",
+        "unexpected end of file",
+        "incomplete read",
+        "without a terminal event",
+        "before completion",
+        "decompression failed",
+        "response truncated",
+        "connection closed while reading",
+        "closed before message completed",
+        "incomplete envelope",
+        retryable=True,
+    ),
+    _row(
+        ErrorType.NETWORK,
+        "connection_lost",
+        """ECONNRESET EPIPE ECONNABORTED UND_ERR_SOCKET SocketError ConnectionResetError
+        BrokenPipeError ConnectionAbortedError RemoteProtocolError ServerDisconnectedError
+        RemoteDisconnected ReadError WriteError CloseError ClientOSError NoResponseError
+        ConnectionClosedError ConnectionClosed ConnectionClosedOK ERR_CONNECTION_RESET
+        ERR_CONNECTION_CLOSED ERR_SOCKET_CLOSED ERR_HTTP2_STREAM_ERROR ERR_HTTP2_STREAM_CANCEL
+        ERR_HTTP2_GOAWAY_SESSION ERR_HTTP2_SESSION_ERROR ENOTCONN ESHUTDOWN
+        ConnectionClosedException ResponseClosedError""",
+        "connection reset",
+        "econnreset",
+        "socket hang up",
+        "other side closed",
+        "server disconnected",
+        "peer closed connection",
+        "connection aborted",
+        "connection closed",
+        "broken pipe",
+        "epipe",
+        "remote end closed",
+        "connection was closed",
+        "connection lost",
+        "socket connection was closed",
+        "no close frame received",
+        "upstream_disconnected",
+        "upstream disconnected",
+        "connection terminated",
+        "network connection lost",
+        "http2: ",
+        "goaway",
+        "no response received",
+        retryable=True,
+    ),
+    _row(
+        ErrorType.NETWORK,
+        "connection_failed",
+        """ConnectError APIConnectionError ConnectionError EndpointConnectionError
+        ConnectionClosedEarly ClientConnectorError ClientConnectionError ClientConnectorSSLError
+        ClientProxyConnectionError ProxyError ConnectTunnelError NetworkError TransportError
+        NewConnectionError MaxRetryError gaierror ClientConnectorDNSError SSLError SSLEOFError
+        SSLZeroReturnError EAI_AGAIN EAI_FAIL EHOSTUNREACH ENETUNREACH ENETDOWN EHOSTDOWN
+        EADDRNOTAVAIL EPROTO ERR_INTERNET_DISCONNECTED ERR_NETWORK_CHANGED ERR_PROXY_CONNECTION_FAILED
+        ERR_SSL_WRONG_VERSION_NUMBER HTTPClientError HTTPError URLError ConnectionNotEstablished
+        ServerConnectionError ProtocolError ClientError.transport InvalidHandshake InvalidProxy
+        InvalidProxyStatus RequestException ERR_SSL_PROTOCOL_ERROR ERR_NETWORK ClientSSLError
+        WSServerHandshakeError ClosedResourceError BrokenResourceError""",
+        "fetch failed",
+        "connection error",
+        "cannot connect to",
+        "could not connect",
+        "unable to connect",
+        "failed to connect",
+        "error sending request",
+        "network error",
+        "network is unreachable",
+        "temporary failure in name resolution",
+        "no route to host",
+        "eai_again",
+        "wrong version number",
+        "tls handshake",
+        "ssl handshake",
+        "tls connection",
+        "client network socket disconnected",
+        "connection failed",
+        "error trying to connect",
+        "dns error",
+        "proxy connection",
+        "tunneling socket could not be established",
+        "failed to fetch",
+        "network request failed",
+        "connect e",
+        retryable=True,
+    ),
+)
+
+EXACT_MESSAGES = {
+    "terminated": "connection_lost",
+    "fetch failed": "connection_failed",
+    "load failed": "connection_failed",
+}
+"""Whole messages that mean a lost connection, and that would be too common as parts."""

@@ -1,0 +1,173 @@
+"""When to try again: the wait and the reset moment out of headers, body, exception and prose.
+
+A server's value is a minimum. The order is fixed (`FAILURES.md` of the design: a header beats the
+body, the body beats the exception, prose comes last); a value that makes no sense is skipped, not
+replaced.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.classify.durations import parse_moment, parse_wait
+
+if TYPE_CHECKING:
+    from lastword.core.classify.evidence import Evidence
+
+_BODY_WAIT_KEYS = (
+    "retrydelay",
+    "resetsinseconds",
+    "resetinseconds",
+    "retryafter",
+    "retryafterseconds",
+    "resetseconds",
+    "resetafterseconds",
+    "retryafterms",
+    "quotaresetdelay",
+)
+_BODY_MOMENT_KEYS = (
+    "resetsat",
+    "resetat",
+    "quotaresettimestamp",
+    "resetatepochms",
+    "xllmerrorresetat",
+)
+_CODEX_WINDOWS = ("primary", "secondary")
+_ANTHROPIC_RESET = re.compile(r"anthropic-(?:priority-)?ratelimit-([a-z-]{1,32})-reset")
+
+_UNIT = (
+    r"(?:milliseconds?|msecs?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|[smhdw])"
+)
+_TEXT_WAIT = re.compile(
+    r"\b(?:try(?:ing)? again|retry(?:ing)?|resets?|reset|wait(?:ing)?|available again|cooldown)"
+    r"(?: your request| again)?(?: in| after| for| at least)?(?: about| approximately| at least)?"
+    r"[ :~]{1,3}"
+    rf"((?:\d{{1,9}}(?:\.\d{{1,12}})? ?{_UNIT}(?:,? and |, | )?){{1,5}}(?![a-z0-9])"
+    r"|\d{1,9}(?:\.\d{1,12})?(?![\d.:/a-z-]|\.\d| ?[a-z]?m\b| more| times?\b| [a-z]{3,9} \d))"
+)
+
+
+class Waits(msgspec.Struct, frozen=True):
+    """Seconds to wait at least (rounded up), and the moment a window opens again (epoch ms)."""
+
+    retry_after_seconds: int | None = None
+    reset_at_epoch_ms: int | None = None
+
+
+def read_waits(evidence: Evidence) -> Waits:
+    """The wait and the reset moment that the evidence states."""
+    seconds = _seconds(evidence)
+    return Waits(
+        math.ceil(round(seconds, 6)) if seconds is not None else None, _reset_moment(evidence)
+    )
+
+
+def _seconds(evidence: Evidence) -> float | None:
+    headers = evidence.headers
+    milliseconds = parse_wait(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    from_header = _retry_after_header(headers)
+    if from_header is not None:
+        return from_header
+    from_body = _body_wait(evidence)
+    if from_body is not None:
+        return from_body
+    if evidence.wait_seconds is not None:
+        return evidence.wait_seconds
+    from_codex = _codex_wait(headers)
+    if from_codex is not None:
+        return from_codex
+    from_buckets = _empty_bucket_wait(headers)
+    if from_buckets is not None:
+        return from_buckets
+    return wait_in_text(evidence.folded)
+
+
+def _retry_after_header(headers: dict[str, str]) -> float | None:
+    stated = headers.get("retry-after")
+    if stated is None:
+        return None
+    seconds = parse_wait(stated)
+    if seconds is not None:
+        return seconds
+    moment, now = parse_moment(stated), parse_moment(headers.get("date"))
+    if moment is None or now is None or moment < now or stated.strip().isdigit():
+        return None
+    return (moment - now) / 1000
+
+
+def _body_wait(evidence: Evidence) -> float | None:
+    for key in _BODY_WAIT_KEYS:
+        seconds = parse_wait(evidence.fields.get(key))
+        if seconds is not None:
+            return seconds / 1000 if key.endswith("ms") else seconds
+    return None
+
+
+def _codex_wait(headers: dict[str, str]) -> float | None:
+    """Of the windows that are used up, the one that opens last."""
+    waits = []
+    for window in _CODEX_WINDOWS:
+        seconds = parse_wait(headers.get(f"x-codex-{window}-reset-after-seconds"))
+        used = parse_wait(headers.get(f"x-codex-{window}-used-percent"))
+        if seconds and used is not None and used >= 100:  # noqa: PLR2004 - per cent
+            waits.append(seconds)
+    return max(waits, default=None)
+
+
+def _empty_bucket_wait(headers: dict[str, str]) -> float | None:
+    waits = []
+    for name, value in headers.items():
+        if name.startswith("x-ratelimit-reset-"):
+            bucket = name.removeprefix("x-ratelimit-reset-")
+            if parse_wait(headers.get(f"x-ratelimit-remaining-{bucket}")) == 0:
+                seconds = parse_wait(value)
+                if seconds is not None:
+                    waits.append(seconds)
+    return max(waits, default=None)
+
+
+def wait_in_text(folded: str) -> float | None:
+    """The wait that prose (lower case, single spaces) asks for, if it names one."""
+    for found in _TEXT_WAIT.finditer(folded):
+        seconds = parse_wait(found.group(1).replace(",", "").replace(" and ", " ").strip())
+        if seconds is not None:
+            return seconds
+    return None
+
+
+def _reset_moment(evidence: Evidence) -> int | None:
+    headers, fields = evidence.headers, evidence.fields
+    for key in _BODY_MOMENT_KEYS:
+        moment = parse_moment(fields.get(key))
+        if moment is not None:
+            return moment
+    for name in (
+        "x-llm-error-reset-at",
+        "anthropic-ratelimit-unified-reset",
+        "x-codex-primary-reset-at",
+    ):
+        moment = parse_moment(headers.get(name))
+        if moment is not None:
+            return moment
+    stated = headers.get("retry-after")
+    if stated and not stated.strip().replace(".", "").isdigit():
+        moment = parse_moment(stated)
+        if moment is not None:
+            return moment
+    moments = [
+        parse_moment(value)
+        for name, value in headers.items()
+        if (bucket := _ANTHROPIC_RESET.fullmatch(name))
+        and headers.get(name.removesuffix("reset") + "remaining") == "0"
+        and bucket
+    ]
+    known = [moment for moment in moments if moment is not None]
+    if known:
+        return max(known)
+    return parse_moment(headers.get("x-ratelimit-reset"))

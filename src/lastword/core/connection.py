@@ -1,0 +1,146 @@
+"""One link between a client and an agent: messages and a time in, effects out.
+
+Owns the core's interface. The work is done by `core.from_client`, `core.from_agent` and
+`core.timers` on the state in `core.session`. Nothing here raises because of what a peer sent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core import ending, from_agent, from_client, jsonrpc, timers, updates
+from lastword.core.effects import Effect, Side
+from lastword.core.session import Link, Options
+from lastword.core.taxonomy import ErrorType
+from lastword.core.timeline import Kind
+from lastword.core.turn import Event
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+
+__all__ = ["Connection", "Options", "Side"]
+
+
+class Connection:
+    """The sans-IO core: feed it what arrives, carry out what it answers, in order.
+
+    Times are monotonic seconds from any origin, never going back. A frame is passed on as the
+    bytes it came in wherever an effect says `Forward`.
+    """
+
+    __slots__ = ("_due", "_due_known", "_link")
+
+    def __init__(self, options: Options | None = None) -> None:
+        self._link = Link(options or Options())
+        self._due: float | None = None
+        self._due_known = False
+
+    def receive(
+        self, side: Side, message: jsonrpc.Frame | jsonrpc.Malformed, now: float
+    ) -> list[Effect]:
+        """Take in one line that came from `side`, decoded."""
+        link = self._at(now)
+        if isinstance(message, jsonrpc.Malformed):
+            malformed = from_client.malformed if side is Side.CLIENT else from_agent.malformed
+            return malformed(link, message)
+        receive = from_client.receive if side is Side.CLIENT else from_agent.receive
+        return receive(link, message)
+
+    def observe(self, messages: list[jsonrpc.Envelope], now: float) -> bool:
+        """Take in a run of the agent's messages if every one of them passes untouched.
+
+        The relay's usual case at a third of the cost: gives False, with nothing taken in, where
+        they must go through `receive` one by one.
+        """
+        self._link.now = now
+        return updates.observe(self._link, messages)
+
+    def receive_oversized(self, side: Side, head: bytes, now: float) -> list[Effect]:
+        """Take in that a line over the limit was skipped; `head` is how it began.
+
+        What it answered ends as a failure; else it was part of a turn, which cannot go on.
+        """
+        link = self._at(now)
+        entry = ending.record(link, Kind.FRAME_DROPPED, side=side.value, reason="line_too_long")
+        verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "line_too_long")
+        request_id = jsonrpc.peek_id(head)
+        if side is Side.CLIENT:
+            return [entry, *from_client.oversized(link, head, request_id, verdict)]
+        is_answer = request_id is not None and jsonrpc.peek_method(head) is None
+        request = link.from_client.get(request_id) if is_answer and request_id else None
+        if request is not None and request_id is not None:
+            return [entry, *from_agent.fail_open_request(link, request_id, request, verdict)]
+        return [entry, *self._stop_all(verdict)]
+
+    def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
+        """Take in what the agent wrote to stderr."""
+        link = self._at(now)
+        link.stderr.receive(data)
+        limit = link.options.stderr_limit_bytes
+        if limit <= 0 or link.stderr.since_frame <= limit:
+            return []
+        link.stderr.since_frame = 0
+        return self._stop_all(ending.own_failure(ErrorType.STDERR_OVERFLOW, "stderr_limit"))
+
+    def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
+        """Take in that a side is gone; `cause` says how the agent ended."""
+        link = self._at(now)
+        if side is Side.CLIENT:
+            link.client_closed = True
+            for turn in link.open_turns():
+                turn.step(Event.CLIENT_LOST)
+            return [ending.record(link, Kind.CLIENT_GONE)]
+        verdict = cause or ending.own_failure(ErrorType.AGENT_CRASH, "closed_stdout")
+        facts = {"exit_code": verdict.exit_code, "exit_signal": verdict.exit_signal}
+        return [
+            ending.record(link, Kind.AGENT_EXITED, None, **facts),
+            *ending.agent_lost(link, verdict),
+        ]
+
+    def next_timeout(self) -> float | None:
+        """The moment at which `handle_timeout` is to be called next, at the latest.
+
+        It may come early: progress moves deadlines without asking for a new answer here.
+        """
+        if not self._due_known:
+            self._due = timers.next_timeout(self._link)
+            self._due_known = True
+        return self._due
+
+    def handle_timeout(self, now: float) -> list[Effect]:
+        """Do what is due."""
+        return timers.handle(self._at(now))
+
+    def stand_still(self, seconds: float) -> None:
+        """The link stood still for so long (a client that blocks us, a stopped process)."""
+        self._due_known = False
+        for session in self._link.sessions.values():
+            session.shift(seconds)
+        for request in self._link.from_client.values():
+            if request.due is not None:
+                request.due += seconds
+
+    @property
+    def idle(self) -> bool:
+        """Is nothing waiting for the agent?"""
+        return not self._link.from_client and not self._link.open_turns()
+
+    @property
+    def greeted(self) -> bool:
+        """Has the agent answered `initialize`?"""
+        return self._link.initialized
+
+    def stderr_tail(self) -> str:
+        """The last of what the agent wrote to stderr."""
+        return self._link.stderr.tail()
+
+    def _at(self, now: float) -> Link:
+        self._link.now = now
+        self._due_known = False
+        return self._link
+
+    def _stop_all(self, verdict: Verdict) -> list[Effect]:
+        effects: list[Effect] = []
+        for session in list(self._link.sessions.values()):
+            effects += ending.stop_session(self._link, session, Event.STOP, verdict)
+        return effects

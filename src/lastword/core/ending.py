@@ -1,0 +1,279 @@
+"""How turns and requests end when the agent does not end them well.
+
+Owns the order of the last frames: close what was left open, the update, the answer, once
+(`protocol/README.md`, section "The ladder"). What a failure *is* comes from `core.classify`, its
+words from `core.sentences`; both are loaded when the first turn fails, never before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core import acp, fallback, jsonrpc
+from lastword.core.effects import Answer, Effect, Record, Send, Side
+from lastword.core.session import Turn
+from lastword.core.taxonomy import ErrorType, Phase, RetrySafety
+from lastword.core.timeline import Entry, Kind
+from lastword.core.turn import Event, Move
+
+if TYPE_CHECKING:
+    from lastword.core.redact import Redactor
+
+    from lastword.core.classify import Verdict
+    from lastword.core.error_object import SentError
+    from lastword.core.session import Link, Request, Session
+    from lastword.core.taxonomy import AgentError
+
+FOREGROUND = b"foreground"
+"""In `Session.unresolved`: version 2's foreground work that we declared over."""
+
+
+def redactor(link: Link) -> Redactor:
+    """The redactor of this link."""
+    # Loaded at the first failure: its patterns cost more to compile than the relay to start.
+    from lastword.core.redact import Redactor  # noqa: PLC0415
+
+    return Redactor(link.options.secrets)
+
+
+def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None) -> Verdict:
+    """A failure that we saw ourselves."""
+    # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
+    from lastword.core import classify  # noqa: PLC0415
+
+    return classify.own_failure(error_type, reason, detail=detail)
+
+
+def fail_turn(
+    link: Link,
+    turn: Turn,
+    verdict: Verdict,
+    *,
+    sent: SentError | None = None,
+    phase: Phase | None = None,
+) -> list[Effect]:
+    """End a turn, typed, for this client. The turn's state has been stepped already."""
+    session = turn.session
+    facts = turn.facts
+    error = turn.agent_error or compose(
+        link,
+        verdict,
+        phase=phase or facts.phase(tool_running=session.tools.running),
+        retry_safety=facts.retry_safety(retryable=verdict.retryable),
+    )
+    effects = _close(session, turn)
+    dialect = link.dialect
+    others_run = any(other.open and other is not turn for other in session.turns)
+    frames = fallback.frames_for(
+        fallback.Ending(
+            error=error,
+            session_id=session.session_id,
+            prompts=tuple(turn.prompts),
+            sent=sent,
+            had_output=facts.output,
+            can_login=link.agent.can_login,
+            agent_gone=link.agent_gone is not None,
+            ends_foreground=not others_run,
+        ),
+        rung=fallback.rung_for(link.options.fallback, link.client, dialect),
+        client=link.client,
+        dialect=dialect,
+    )
+    effects += [Send(Side.CLIENT, frame) for frame in frames.updates]
+    effects += [Answer(Side.CLIENT, prompt, frame) for prompt, frame in frames.answers]
+    facts_of_entry = error.payload()
+    facts_of_entry.pop("detail", None)
+    entry = Entry(
+        kind=Kind.ERROR,
+        at_seconds=link.now,
+        session_id=session.session_id,
+        facts=facts_of_entry | {"rule": verdict.rule},
+    )
+    effects.append(Record(entry))
+    forget(link, turn)
+    return effects
+
+
+def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
+    """Answer a cancelled turn in the agent's place."""
+    session = turn.session
+    effects = _close(session, turn)
+    if link.dialect.turn_ends_by_state:
+        state = fallback.idle(acp.CANCELLED, agent_gone=link.agent_gone is not None)
+        effects.append(Send(Side.CLIENT, fallback.session_update(session.session_id, state)))
+        error = {"code": acp.REQUEST_CANCELLED, "message": "The prompt was cancelled."}
+        answers = [(prompt, jsonrpc.error(prompt, error)) for prompt in turn.prompts]
+    else:
+        result = {"stopReason": acp.CANCELLED}
+        answers = [(prompt, jsonrpc.result(prompt, result)) for prompt in turn.prompts]
+    effects += [Answer(Side.CLIENT, prompt, frame) for prompt, frame in answers]
+    effects.append(record(link, Kind.ANSWER, session, stop_reason=acp.CANCELLED, by="lastword"))
+    forget(link, turn)
+    return effects
+
+
+def forget(link: Link, turn: Turn) -> None:
+    """The turn is answered: nothing waits for it any more."""
+    session = turn.session
+    for prompt in turn.prompts:
+        link.from_client.pop(prompt, None)
+    if turn in session.turns:
+        session.turns.remove(turn)
+    if not session.turns:
+        session.tools.drain()
+        session.repeats = session.tool_repeats = 0
+
+
+def quarantine(link: Link, turn: Turn) -> list[Effect]:
+    """The turn was ended while the agent lives: hold its session until the agent has answered."""
+    if link.agent_gone is not None:
+        return []
+    session = turn.session
+    session.unresolved.update(turn.prompts)
+    if link.dialect.turn_ends_by_state:
+        session.unresolved.add(FOREGROUND)
+    return [record(link, Kind.QUARANTINED, session)]
+
+
+def _close(session: Session, turn: Turn) -> list[Effect]:
+    """Close the session's open tool calls, with its last open turn."""
+    if any(other.open and other is not turn for other in session.turns):
+        return []
+    return [
+        Send(
+            Side.CLIENT,
+            fallback.session_update(
+                session.session_id,
+                {
+                    "sessionUpdate": "tool_call_update",
+                    "toolCallId": tool_call_id,
+                    "status": "failed",
+                },
+            ),
+        )
+        for tool_call_id in session.tools.drain()
+    ]
+
+
+def fail_request(link: Link, request_id: bytes, request: Request, verdict: Verdict) -> list[Effect]:
+    """Answer a request that is no prompt with a typed JSON-RPC error."""
+    from lastword.core.error_object import error_object  # noqa: PLC0415  (as in `fail_turn`)
+
+    error = compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
+    # `had_output` keeps the code at -32603: there is no prompt that could be resent.
+    answer = jsonrpc.error(request_id, error_object(error, had_output=True))
+    facts = {"type": error.type.value, "reason": error.reason, "method": request.method}
+    entry = Entry(
+        kind=Kind.ERROR,
+        at_seconds=link.now,
+        session_id=request.session_id,
+        request_id=request_id.decode(errors="replace"),
+        facts=facts,
+    )
+    return [Answer(Side.CLIENT, request_id, answer), Record(entry)]
+
+
+def compose(link: Link, verdict: Verdict, *, phase: Phase, retry_safety: RetrySafety) -> AgentError:
+    """The failure as a value, in words, redacted."""
+    from lastword.core import sentences  # noqa: PLC0415  (as in `own_failure`)
+
+    if not verdict.retryable:
+        retry_safety = RetrySafety.NEVER
+    return sentences.compose(
+        verdict,
+        phase=phase,
+        retry_safety=retry_safety,
+        incident_id=link.next_incident(),
+        redact=redactor(link),
+    )
+
+
+def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -> list[Effect]:
+    """Give up on a session's open turns: tell the agent to stop, and give it its grace."""
+    stopped = False
+    for turn in list(session.turns):
+        if turn.step(event) is Move.STOP:
+            stopped = True
+            turn.held = None
+            turn.stop_cause = verdict
+            turn.stop_due = link.now + link.options.cancel_grace_seconds
+    if not stopped:
+        return []
+    cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": session.session_id})
+    return [
+        record(link, Kind.STOP, session, type=verdict.type.value, reason=verdict.reason),
+        Send(Side.AGENT, cancel),
+    ]
+
+
+def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
+    """The agent is gone: everything that waits for it is answered."""
+    link.agent_gone = verdict
+    effects: list[Effect] = _withdraw(link)
+    for session in list(link.sessions.values()):
+        session.unresolved.clear()
+        for turn in list(session.turns):
+            effects += lose_turn(link, turn, verdict)
+        waiting, session.waiting = session.waiting, []
+        for prompt in waiting:
+            effects += refuse_prompt(link, session, prompt.frame, verdict)
+    for request_id, request in list(link.from_client.items()):
+        effects += fail_request(link, request_id, request, verdict)
+    link.from_client.clear()
+    # Nothing restarts the agent: sending the prompt again to this process cannot help.
+    link.agent_gone = msgspec.structs.replace(verdict, retryable=False)
+    return effects
+
+
+def lose_turn(link: Link, turn: Turn, verdict: Verdict) -> list[Effect]:
+    """End one turn of an agent that is gone."""
+    move = turn.step(Event.AGENT_LOST)
+    if move is Move.CONFIRM:
+        return confirm_cancelled(link, turn)
+    if move is Move.FAIL:
+        return fail_turn(link, turn, turn.stop_cause or verdict)
+    return []
+
+
+def refuse_prompt(
+    link: Link, session: Session, frame: jsonrpc.Frame, verdict: Verdict
+) -> list[Effect]:
+    """Answer a prompt that never reached the agent."""
+    turn = Turn(session, link.now)
+    turn.prompts.append(frame.message.request_id or jsonrpc.NULL_ID)
+    turn.step(Event.AGENT_LOST)
+    return fail_turn(link, turn, verdict, phase=Phase.BEFORE_REQUEST)
+
+
+def _withdraw(link: Link) -> list[Effect]:
+    """Take back what a dead agent asked of the client, and free what it holds there."""
+    effects: list[Effect] = []
+    for request_id in link.from_agent:
+        params = {"requestId": msgspec.Raw(request_id)}
+        effects.append(Send(Side.CLIENT, jsonrpc.notification(acp.CANCEL_REQUEST, params)))
+    link.withdrawn.update(link.from_agent)
+    link.from_agent.clear()
+    for session in link.sessions.values():
+        session.asking.clear()
+    for terminal_id, session_id in link.terminals.items():
+        effects += release_terminal(link, terminal_id, session_id)
+    link.terminals.clear()
+    return effects
+
+
+def release_terminal(link: Link, terminal_id: str, session_id: str | None) -> list[Effect]:
+    """Kill and release a terminal whose agent is gone."""
+    params = {"sessionId": session_id, "terminalId": terminal_id}
+    return [
+        Send(Side.CLIENT, jsonrpc.request(link.next_request_id(), method, params))
+        for method in (acp.TERMINAL_KILL, acp.TERMINAL_RELEASE)
+    ]
+
+
+def record(link: Link, kind: Kind, session: Session | None = None, **facts: object) -> Record:
+    """An entry about a session."""
+    session_id = session.session_id if session else None
+    entry = Entry(kind=kind, at_seconds=link.now, session_id=session_id, facts=facts)
+    return Record(entry)

@@ -1,0 +1,196 @@
+"""The ladder: in which frames a failure reaches this very client.
+
+Owns the choice of the rung and the frames of each (`protocol/README.md`, section "The ladder").
+The error object of the JSON-RPC rungs is `core.error_object`'s.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core import acp, jsonrpc
+from lastword.core.error_object import SentError, error_object, typed_payload
+
+if TYPE_CHECKING:
+    from lastword.core.handshake import ClientProfile
+    from lastword.core.taxonomy import AgentError
+
+
+class Rung(StrEnum):
+    """How a failing turn ends."""
+
+    TYPED = "typed"
+    V2 = "v2"
+    STOP_REASON = "stop_reason"
+    STOP_REASON_RESULT = "stop_reason_result"
+    RPC_ERROR = "rpc_error"
+    TEXT = "text"
+
+
+AUTO = "auto"
+
+
+class ClientRule(msgspec.Struct, frozen=True):
+    """What a client by that name was measured to need."""
+
+    rung: Rung
+    details_only: bool
+    evidence: str
+
+
+CLIENT_RULES: dict[str, ClientRule] = {
+    "zed": ClientRule(
+        rung=Rung.STOP_REASON,
+        details_only=True,
+        evidence="shows data.details alone when it is the only key, else appends data as raw JSON",
+    ),
+}
+"""By `clientInfo.name`, lower case. Each row cites the measurement that it rests on."""
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """A failing turn, as its frames need to know it.
+
+    Attributes:
+        error: the failure.
+        session_id: the session it happened in.
+        prompts: ids (JSON text) of the session's prompts that are still unanswered.
+        sent: the error that the agent itself sent, if it did.
+        had_output: the turn left text or a tool call behind.
+        can_login: the agent offered a way to authenticate.
+        agent_gone: the agent's process is no more (in version 2 so is its background work).
+        ends_foreground: version 2: the session's foreground work ends with it. A rejected prompt
+            that joined running work does not.
+    """
+
+    error: AgentError
+    session_id: str
+    prompts: tuple[bytes, ...]
+    sent: SentError | None = None
+    had_output: bool = False
+    can_login: bool = False
+    agent_gone: bool = False
+    ends_foreground: bool = True
+
+
+class Frames(msgspec.Struct, frozen=True):
+    """What is sent: updates first, then the answers by request id; `terminal` ends a v2 turn."""
+
+    updates: tuple[bytes, ...]
+    answers: tuple[tuple[bytes, bytes], ...]
+
+
+def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
+    """The rung by the user's choice, else by what the client said in `initialize`."""
+    if option != AUTO:
+        return Rung(option)
+    if dialect.turn_ends_by_state:
+        return Rung.V2
+    if client.typed:
+        return Rung.TYPED
+    rule = CLIENT_RULES.get(client.name)
+    return rule.rung if rule else Rung.STOP_REASON
+
+
+def frames_for(
+    ending: Ending, *, rung: Rung, client: ClientProfile, dialect: acp.Dialect
+) -> Frames:
+    """The frames that end this turn for this client."""
+    if rung is Rung.V2 or dialect.turn_ends_by_state:
+        return _v2_frames(ending, client, dialect)
+    updates = _updates(ending, rung, dialect)
+    if rung is Rung.TEXT:
+        result: dict[str, Any] | None = {
+            "stopReason": acp.END_TURN,
+            "_meta": {"agent_error": typed_payload(ending.error)},
+        }
+    elif rung is Rung.STOP_REASON_RESULT or client.stop_reason:
+        result = {
+            "stopReason": acp.STOP_ERROR,
+            "_meta": {"agent_error": typed_payload(ending.error)},
+        }
+    else:
+        result = None
+    if result is not None:
+        answers = tuple((prompt, jsonrpc.result(prompt, result)) for prompt in ending.prompts)
+    else:
+        answers = _error_answers(ending, client)
+    return Frames(updates, answers)
+
+
+def _updates(ending: Ending, rung: Rung, dialect: acp.Dialect) -> tuple[bytes, ...]:
+    if rung is Rung.TYPED:
+        return (typed_update(ending.error, ending.session_id, dialect),)
+    if rung in (Rung.STOP_REASON, Rung.STOP_REASON_RESULT):
+        meta = {"agent_error": typed_payload(ending.error)}
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return (session_update(ending.session_id, update),)
+    if rung is Rung.TEXT:
+        content = {"type": "text", "text": ending.error.message}
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        return (session_update(ending.session_id, update),)
+    return ()
+
+
+def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> Frames:
+    error = error_object(
+        ending.error,
+        sent=ending.sent,
+        had_output=ending.had_output,
+        can_login=ending.can_login,
+    )
+    updates = []
+    if client.typed:
+        updates.append(typed_update(ending.error, ending.session_id, dialect))
+    if ending.ends_foreground:
+        state = idle(acp.STOP_ERROR, agent_gone=ending.agent_gone) | {"error": error}
+        updates.append(session_update(ending.session_id, state))
+    return Frames(tuple(updates), _error_answers(ending, client))
+
+
+def _error_answers(ending: Ending, client: ClientProfile) -> tuple[tuple[bytes, bytes], ...]:
+    rule = CLIENT_RULES.get(client.name)
+    members = error_object(
+        ending.error,
+        sent=ending.sent,
+        had_output=ending.had_output,
+        can_login=ending.can_login,
+        details_only=rule is not None and rule.details_only and not client.typed,
+    )
+    return tuple((prompt, jsonrpc.error(prompt, members)) for prompt in ending.prompts)
+
+
+def session_update(session_id: str, update: dict[str, Any]) -> bytes:
+    """A `session/update` notification of ours."""
+    return jsonrpc.notification(acp.UPDATE, {"sessionId": session_id, "update": update})
+
+
+def typed_update(error: AgentError, session_id: str, dialect: acp.Dialect) -> bytes:
+    """The typed update itself."""
+    update = {
+        "sessionUpdate": dialect.error_kind,
+        "stopReason": acp.STOP_ERROR,
+        "error": error.payload(),
+    }
+    return session_update(session_id, update)
+
+
+def idle(stop_reason: str, *, agent_gone: bool) -> dict[str, Any]:
+    """Version 2: the update that ends a session's foreground work."""
+    update: dict[str, Any] = {
+        "sessionUpdate": acp.STATE_UPDATE,
+        "state": acp.IDLE,
+        "stopReason": stop_reason,
+    }
+    # Only a dead agent is known to have no background work left.
+    return update | {"background": []} if agent_gone else update
+
+
+def notice(session_id: str, *, severity: str, title: str) -> bytes:
+    """An advisory line for the user; it never carries a failure itself."""
+    return session_update(
+        session_id, {"sessionUpdate": "notice", "severity": severity, "title": title}
+    )

@@ -1,0 +1,208 @@
+"""What the agent sends: its answers, its updates, its requests to the client.
+
+Owns the agent's half of the link: which answer is whose, and which of them means failure. What an
+update does to a turn is `core.updates`'.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from lastword.core import acp, ending, foreground, jsonrpc, turns, updates
+from lastword.core.effects import FORWARD, Answer, Drop, Effect, Side
+from lastword.core.handshake import advertise, read_agent
+from lastword.core.session import HeldError, Request
+from lastword.core.taxonomy import ErrorType
+from lastword.core.timeline import Kind
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.jsonrpc import Frame, Malformed
+    from lastword.core.session import Link
+
+
+def receive(link: Link, frame: Frame) -> list[Effect]:
+    """Take in one message of the agent's."""
+    message = frame.message
+    link.stderr.since_frame = 0
+    if message.method is None:
+        return _response(link, frame)
+    if message.id is not UNSET:
+        return _request(link, frame)
+    if message.method == acp.UPDATE:
+        effects: list[Effect] = []
+        if link.held_error is not None:
+            link.held_error = None
+            effects.append(_dropped(link, "error_without_id"))
+        return effects + updates.receive(link, frame)
+    updates.progress_of(link, message.session_id)
+    return [FORWARD]
+
+
+def malformed(link: Link, line: Malformed) -> list[Effect]:
+    """Take in a line that is no message: it never reaches the client."""
+    return [Drop(line.reason), _dropped(link, line.reason)]
+
+
+def _dropped(link: Link, reason: str) -> Effect:
+    return ending.record(link, Kind.FRAME_DROPPED, side="agent", reason=reason)
+
+
+def _request(link: Link, frame: Frame) -> list[Effect]:
+    message = frame.message
+    method = message.method or ""
+    request_id = message.request_id or jsonrpc.NULL_ID
+    if method in acp.TO_AGENT_ONLY:
+        return _echo(link, request_id, method)
+    session = updates.progress_of(link, message.session_id)
+    if session is not None and session.quarantined:
+        return [Drop("quarantine"), Answer(Side.AGENT, request_id, _refusal(request_id, method))]
+    link.from_agent[request_id] = Request(method, message.session_id)
+    if session is not None:
+        for turn in session.turns:
+            turn.facts.note_request(method)
+        if method in acp.ASKS_USER:
+            session.asked(request_id, link.now)
+    if method == acp.TERMINAL_RELEASE and message.params is not UNSET:
+        link.terminals.pop(message.params.terminal_id or "", None)
+    return [FORWARD]
+
+
+def _refusal(request_id: bytes, method: str) -> bytes:
+    """What an agent in quarantine gets in the client's place."""
+    if method == acp.PERMISSION:
+        return jsonrpc.result(request_id, {"outcome": {"outcome": "cancelled"}})
+    message = "The turn that this request belongs to has been ended."
+    return jsonrpc.error(request_id, {"code": acp.REQUEST_CANCELLED, "message": message})
+
+
+def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
+    """A program that writes its input back is no ACP agent: say so instead of waiting."""
+    effects: list[Effect] = [Drop("echo"), _dropped(link, "echo")]
+    request = link.from_client.get(request_id)
+    if request is None or request.method != method:
+        return effects
+    verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "not_acp")
+    return effects + fail_open_request(link, request_id, request, verdict)
+
+
+def fail_open_request(
+    link: Link, request_id: bytes, request: Request, verdict: Verdict
+) -> list[Effect]:
+    """End an open request of the client's, whatever it is, as a failure of the agent's answer."""
+    if request.turn is not None:
+        return turns.end_failed(link, request.turn, verdict)
+    link.from_client.pop(request_id, None)
+    return ending.fail_request(link, request_id, request, verdict)
+
+
+def _response(link: Link, frame: Frame) -> list[Effect]:
+    request_id = frame.message.request_id or jsonrpc.NULL_ID
+    request = link.from_client.get(request_id)
+    if request is not None:
+        return _answered(link, frame, request_id, request)
+    resolved = _resolve(link, request_id)
+    if resolved is not None:
+        return resolved
+    if request_id == jsonrpc.NULL_ID:
+        return _hold_error(link, frame)
+    repaired = _same_id(link, request_id)
+    if repaired is None:
+        return [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
+    return with_request_id(link, frame, repaired)
+
+
+def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
+    """Take an answer in under the id that it must have meant."""
+    request = link.from_client.get(request_id)
+    renamed = jsonrpc.decode(jsonrpc.with_id(frame, request_id))
+    if request is None or isinstance(renamed, jsonrpc.Malformed):
+        return [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
+    effects = _answered(link, renamed, request_id, request)
+    return [
+        ending.record(link, Kind.FRAME_REPAIRED, reason="id"),
+        *(
+            Answer(Side.CLIENT, request_id, renamed.line) if effect is FORWARD else effect
+            for effect in effects
+        ),
+    ]
+
+
+def _same_id(link: Link, request_id: bytes) -> bytes | None:
+    """The one open request whose id reads the same but for its JSON type (`"2"` for 2)."""
+    read = _plain_id(request_id)
+    found = [open_id for open_id in link.from_client if _plain_id(open_id) == read]
+    return found[0] if len(found) == 1 else None
+
+
+def _plain_id(request_id: bytes) -> bytes:
+    plain = request_id.strip(b'"')
+    return plain.removesuffix(b".0")
+
+
+def _hold_error(link: Link, frame: Frame) -> list[Effect]:
+    """An error without an id belongs to the one open request, if nothing speaks against it."""
+    only = next(iter(link.from_client.items())) if len(link.from_client) == 1 else None
+    if only is None or frame.message.error is UNSET or only[1].sequence != link.sent_to_agent:
+        return [Drop("answer_without_id"), _dropped(link, "answer_without_id")]
+    link.held_error = HeldError(frame, only[0], link.now + turns.HOLD_SECONDS)
+    return []
+
+
+def _resolve(link: Link, request_id: bytes) -> list[Effect] | None:
+    """The late answer to a prompt that was ended without it: the session is itself again."""
+    for session in link.sessions.values():
+        if request_id in session.unresolved:
+            session.unresolved.discard(request_id)
+            return [
+                Drop("late_answer"),
+                _dropped(link, "late_answer"),
+                *turns.release_waiting(link, session),
+            ]
+    return None
+
+
+def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> list[Effect]:
+    if request.turn is not None:
+        if link.dialect.turn_ends_by_state:
+            return foreground.prompt_answered(link, frame, request_id, request.turn)
+        return turns.answered(link, frame, request.turn)
+    del link.from_client[request_id]
+    if frame.message.error is not UNSET:
+        return _error_passes(frame, request_id)
+    if request.method == acp.INITIALIZE:
+        return _initialized(link, frame, request_id)
+    if request.method in acp.OPENS_SESSION:
+        result = jsonrpc.loads(frame.message.result)
+        session_id = result.get("sessionId") if isinstance(result, dict) else None
+        session_id = session_id if isinstance(session_id, str) else request.session_id
+        if session_id is not None:
+            link.session(session_id).opened = True
+    return [FORWARD]
+
+
+def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
+    link.agent = read_agent(jsonrpc.loads(frame.message.result))
+    link.initialized = True
+    entry = ending.record(link, Kind.AGENT_READY, name=link.agent.name)
+    if link.agent.speaks_typed:
+        return [entry, FORWARD]
+    line = advertise(frame.line, link.dialect, link.options.implementation)
+    return [entry, Answer(Side.CLIENT, request_id, line)]
+
+
+def _error_passes(frame: Frame, request_id: bytes) -> list[Effect]:
+    """An error on a request that is no prompt passes, unless clients hang on its shape."""
+    error = jsonrpc.loads(frame.message.error)
+    members = error if isinstance(error, dict) else {}
+    code, message = members.get("code"), members.get("message")
+    code_fits = isinstance(code, int) and not isinstance(code, bool)
+    message_fits = isinstance(message, str) and message != ""
+    if code_fits and message_fits and members.get("data", {}) is not None:
+        return [FORWARD]
+    mended = {k: v for k, v in members.items() if k != "data" or v is not None}
+    mended["code"] = code if code_fits else acp.INTERNAL_ERROR
+    mended["message"] = message if message_fits else "The agent reported an error without a text."
+    return [Answer(Side.CLIENT, request_id, jsonrpc.error(request_id, mended))]

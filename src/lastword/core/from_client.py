@@ -1,0 +1,193 @@
+"""What the client sends: prompts, cancels, other requests, and its answers to the agent.
+
+Owns the client's half of the link. Every frame passes as it came unless the agent is gone, the
+session is in quarantine, or the answer is to a request that no longer waits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from lastword.core import acp, ending, jsonrpc, turns
+from lastword.core.effects import FORWARD, Answer, Drop, Effect, Side
+from lastword.core.handshake import read_client
+from lastword.core.session import Request, Session, Turn, WaitingPrompt
+from lastword.core.timeline import Kind
+from lastword.core.turn import Event, Move
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.jsonrpc import Frame, Malformed
+    from lastword.core.session import Link
+
+OWN_ID_PREFIX = b'"lastword:'
+
+
+def receive(link: Link, frame: Frame) -> list[Effect]:
+    """Take in one message of the client's."""
+    message = frame.message
+    link.sent_to_agent += 1
+    if message.method is None:
+        return _answer(link, frame)
+    if message.id is UNSET:
+        return _notification(link, frame)
+    if message.method == acp.PROMPT:
+        return _prompt(link, frame)
+    return _request(link, frame)
+
+
+def malformed(link: Link, line: Malformed) -> list[Effect]:
+    """Take in a line that is no message: tell the client, as JSON-RPC has it."""
+    link.sent_to_agent += 1
+    is_json = line.reason != jsonrpc.MALFORMED_JSON
+    code = acp.INVALID_REQUEST if is_json else acp.PARSE_ERROR
+    said = "is no JSON-RPC message" if is_json else "is no valid JSON"
+    message = f"The line that the client sent {said}. Send one JSON-RPC object a line."
+    data = {"details": message, "errorKind": "protocol_error"}
+    request_id = jsonrpc.peek_id(line.line) or jsonrpc.NULL_ID
+    frame = jsonrpc.error(request_id, {"code": code, "message": message, "data": data})
+    return [
+        Drop(line.reason),
+        ending.record(link, Kind.FRAME_DROPPED, side="client", reason=line.reason),
+        Answer(Side.CLIENT, request_id, frame),
+    ]
+
+
+def _prompt(link: Link, frame: Frame) -> list[Effect]:
+    session = link.session(frame.message.session_id or "")
+    entry = ending.record(link, Kind.PROMPT, session)
+    if link.agent_gone is not None:
+        return [entry, *ending.refuse_prompt(link, session, frame, link.agent_gone)]
+    if session.quarantined:
+        due = link.now + link.options.cancel_grace_seconds
+        session.waiting.append(WaitingPrompt(frame, due))
+        return [entry]
+    turns.start(link, session, frame)
+    return [entry, FORWARD]
+
+
+def _request(link: Link, frame: Frame) -> list[Effect]:
+    message = frame.message
+    method = message.method or ""
+    request_id = message.request_id or jsonrpc.NULL_ID
+    effects: list[Effect] = []
+    if method == acp.INITIALIZE:
+        link.client = read_client(frame.line)
+        effects.append(ending.record(link, Kind.CLIENT_ATTACHED, name=link.client.name))
+    limit = acp.request_limit_seconds(method)
+    request = Request(
+        method,
+        message.session_id,
+        due=None if limit is None else link.now + limit,
+        sequence=link.sent_to_agent,
+    )
+    if link.agent_gone is not None:
+        return [*effects, *ending.fail_request(link, request_id, request, link.agent_gone)]
+    if method == acp.CLOSE and message.session_id in link.sessions:
+        effects += _cancel(link, link.sessions[message.session_id])
+    link.from_client[request_id] = request
+    return [*effects, FORWARD]
+
+
+def _notification(link: Link, frame: Frame) -> list[Effect]:
+    message = frame.message
+    effects: list[Effect] = []
+    if message.method == acp.CANCEL and message.session_id is not None:
+        session = link.sessions.get(message.session_id)
+        if session is not None:
+            effects = _cancel(link, session)
+    elif message.method == acp.CANCEL_REQUEST:
+        effects = _cancel_request(link, frame)
+    if link.agent_gone is not None:
+        return [*effects, Drop("agent_gone")]
+    return [*effects, FORWARD]
+
+
+def _cancel(link: Link, session: Session) -> list[Effect]:
+    """The user cancels a session: every open turn of it, and every prompt that waits."""
+    effects: list[Effect] = []
+    for turn in list(session.turns):
+        effects += _cancel_turn(link, turn)
+    waiting, session.waiting = session.waiting, []
+    for prompt in waiting:
+        effects += _cancel_waiting(link, session, prompt)
+    return effects
+
+
+def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
+    effects: list[Effect] = []
+    if turn.held is not None:
+        # The agent had answered before the user cancelled.
+        effects += turns.release_held(link, turn)
+    elif turn.step(Event.CANCEL) is Move.CANCEL:
+        turn.stop_due = link.now + link.options.cancel_grace_seconds
+    effects.append(ending.record(link, Kind.CANCEL, turn.session, by="user"))
+    return effects
+
+
+def _cancel_waiting(link: Link, session: Session, prompt: WaitingPrompt) -> list[Effect]:
+    """A prompt that never reached the agent is cancelled: it never will."""
+    turn = Turn(session, link.now)
+    turn.prompts.append(prompt.frame.message.request_id or jsonrpc.NULL_ID)
+    turn.step(Event.CANCEL)
+    turn.step(Event.ERROR)
+    return ending.confirm_cancelled(link, turn)
+
+
+def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
+    params = frame.message.params
+    if params is UNSET or params.request_id is UNSET:
+        return []
+    request_id = bytes(params.request_id)
+    request = link.from_client.get(request_id)
+    if request is not None and request.turn is not None:
+        return _cancel_turn(link, request.turn)
+    for session in link.sessions.values():
+        for prompt in session.waiting:
+            if prompt.frame.message.request_id == request_id:
+                session.waiting.remove(prompt)
+                return _cancel_waiting(link, session, prompt)
+    return []
+
+
+def _answer(link: Link, frame: Frame) -> list[Effect]:
+    """The client answers a request: the agent's, a dead agent's, or one of ours."""
+    message = frame.message
+    request_id = message.request_id or jsonrpc.NULL_ID
+    request = link.from_agent.pop(request_id, None)
+    if request is not None:
+        session = link.sessions.get(request.session_id or "")
+        if session is not None:
+            session.answered(request_id, link.now)
+        if request.method == acp.TERMINAL_CREATE:
+            terminal_id = _terminal_id(frame)
+            if terminal_id is not None:
+                link.terminals[terminal_id] = request.session_id
+        return [FORWARD]
+    stale = link.withdrawn.pop(request_id, None)
+    if stale is not None and stale.method == acp.TERMINAL_CREATE:
+        terminal_id = _terminal_id(frame)
+        if terminal_id is not None:
+            released = ending.release_terminal(link, terminal_id, stale.session_id)
+            return [Drop("answer_to_dead_agent"), *released]
+    if request_id.startswith(OWN_ID_PREFIX):
+        return [Drop("answer_to_lastword")]
+    reason = "answer_to_nobody" if stale is None else "answer_to_dead_agent"
+    return [Drop(reason), ending.record(link, Kind.FRAME_DROPPED, side="client", reason=reason)]
+
+
+def _terminal_id(frame: Frame) -> str | None:
+    result = jsonrpc.loads(frame.message.result)
+    terminal_id = result.get("terminalId") if isinstance(result, dict) else None
+    return terminal_id if isinstance(terminal_id, str) else None
+
+
+def oversized(link: Link, head: bytes, request_id: bytes | None, verdict: Verdict) -> list[Effect]:
+    """A line of the client's was over the limit: whoever waits for its answer is told."""
+    link.sent_to_agent += 1
+    if request_id is None:
+        return []
+    request = Request(jsonrpc.peek_method(head) or "")
+    return ending.fail_request(link, request_id, request, verdict)

@@ -1,0 +1,134 @@
+"""What each end says of itself in `initialize`, and our own line in the agent's answer.
+
+Owns reading both messages raw (SDK models drop unknown keys) and adding one key to the agent's
+result while every other byte of meaning stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw
+
+from lastword.core import acp, jsonrpc
+from lastword.core.taxonomy import ErrorType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EXTENSION = "agent_error"
+EXTENSION_VERSION = 1
+
+
+class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """What the client said it is and can take.
+
+    Attributes:
+        dialect: of the protocol version that it asked for.
+        name: its `clientInfo.name`, lower case.
+        typed: it negotiated `agent_error`.
+        stop_reason: it accepts `stopReason: "error"` in a prompt result.
+        retry: it wants `agent_retry` updates.
+        notices: it advertised `session.notices`.
+    """
+
+    dialect: acp.Dialect = acp.V1
+    name: str = ""
+    typed: bool = False
+    stop_reason: bool = False
+    retry: bool = False
+    notices: bool = False
+
+
+class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """What the agent said it is.
+
+    Attributes:
+        dialect: of the protocol version that it chose; `None` before it did.
+        name: its `agentInfo.name`.
+        speaks_typed: it speaks `agent_error` itself.
+        can_login: it offered a way to authenticate.
+    """
+
+    dialect: acp.Dialect | None = None
+    name: str = ""
+    speaks_typed: bool = False
+    can_login: bool = False
+
+
+def read_client(line: bytes) -> ClientProfile:
+    """Read an `initialize` request."""
+    params = _object(_object(jsonrpc.loads(line)).get("params"))
+    dialect = acp.dialect(params.get("protocolVersion"))
+    capabilities = _object(params.get(dialect.client_capabilities))
+    extension = _object(_object(capabilities.get("_meta")).get(EXTENSION))
+    typed = _speaks(extension)
+    return ClientProfile(
+        dialect=dialect,
+        name=_text(_object(params.get(dialect.client_info)).get("name")).lower(),
+        typed=typed,
+        stop_reason=typed and extension.get("stop_reason") is True,
+        retry=typed and extension.get("retry") is True,
+        notices=isinstance(_object(capabilities.get("session")).get("notices"), dict)
+        or _object(capabilities.get("session")).get("notices") is True,
+    )
+
+
+def read_agent(result: object) -> AgentProfile:
+    """Read the result of `initialize`."""
+    members = _object(result)
+    dialect = acp.dialect(members.get("protocolVersion"))
+    capabilities = _object(members.get(dialect.agent_capabilities))
+    methods = members.get("authMethods")
+    return AgentProfile(
+        dialect=dialect,
+        name=_text(_object(members.get(dialect.agent_info)).get("name")),
+        speaks_typed=_speaks(_object(_object(capabilities.get("_meta")).get(EXTENSION))),
+        can_login=isinstance(methods, list) and bool(methods),
+    )
+
+
+def advertise(line: bytes, dialect: acp.Dialect, implementation: str) -> bytes:
+    """The agent's answer to `initialize` with our advertisement in its capabilities.
+
+    Members that are not on the way to ours keep their bytes. Where the agent's own shape leaves no
+    room for it (`_meta` is no object), the line stays as it is.
+    """
+    extension = {
+        "version": EXTENSION_VERSION,
+        "types": [error_type.value for error_type in ErrorType],
+        "implementation": implementation,
+    }
+    try:
+        message = msgspec.json.decode(line, type=dict[str, Raw])
+        result = msgspec.json.decode(message["result"], type=dict[str, Raw])
+        capabilities = _members(result.get(dialect.agent_capabilities))
+        meta = _members(capabilities.get("_meta"))
+        meta[EXTENSION] = Raw(msgspec.json.encode(extension))
+        capabilities["_meta"] = Raw(msgspec.json.encode(meta))
+        result[dialect.agent_capabilities] = Raw(msgspec.json.encode(capabilities))
+        message["result"] = Raw(msgspec.json.encode(result))
+        return msgspec.json.encode(message)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return line
+
+
+def _members(raw: Raw | None) -> dict[str, Raw]:
+    if raw is None or bytes(raw) == b"null":
+        return {}
+    members: dict[str, Raw] = msgspec.json.decode(raw, type=dict[str, Raw])
+    return members
+
+
+def _speaks(extension: Mapping[str, Any]) -> bool:
+    version = extension.get("version")
+    return isinstance(version, int) and not isinstance(version, bool) and version >= 1
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,266 @@
+r"""One frame: read its envelope without reading the rest, and write frames of our own.
+
+Owns the bytes of a line and what of them the relay looks at. A frame that is only passed on is
+never encoded again. Does not know what a method means (`core.acp`).
+
+The envelope is read by msgspec, which costs a tenth of `json`. Whatever msgspec refuses is decided
+by `json`: a lone surrogate (`"\\ud83d"`), which JavaScript emits and JSON allows, and members of an
+unexpected type must not lose a legal frame.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+
+class Update(msgspec.Struct, rename="camel", gc=False):
+    """What the relay reads of a `session/update`'s `update`."""
+
+    session_update: str = ""
+    tool_call_id: str | None = None
+    status: str | None = None
+    kind: str | None = None
+    title: str | None = None
+    state: str | None = None
+    stop_reason: str | None = None
+    content: Raw | UnsetType = UNSET
+    raw_input: Raw | UnsetType = UNSET
+
+
+class Params(msgspec.Struct, rename="camel", gc=False):
+    """What the relay reads of a message's `params`, whatever the method."""
+
+    session_id: str | None = None
+    update: Update | UnsetType = UNSET
+    request_id: Raw | UnsetType = UNSET
+    terminal_id: str | None = None
+
+
+class Envelope(msgspec.Struct, gc=False):
+    """A message's members; `id`, `result` and `error` stay the bytes that came."""
+
+    id: Raw | UnsetType = UNSET
+    method: str | None = None
+    params: Params | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+    @property
+    def request_id(self) -> bytes | None:
+        """The id as the JSON text that came (`b"1"` and `b'"1"'` differ), `None` without one."""
+        return None if self.id is UNSET else bytes(self.id)
+
+    @property
+    def session_id(self) -> str | None:
+        """The session named in `params`, if any."""
+        return None if self.params is UNSET else self.params.session_id
+
+    @property
+    def update(self) -> Update | None:
+        """The `update` member of a `session/update`, if any."""
+        return None if self.params is UNSET or self.params.update is UNSET else self.params.update
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """A message and the line (without its line end) it came in."""
+
+    line: bytes
+    message: Envelope
+
+
+class Malformed(msgspec.Struct, frozen=True):
+    """A line that is no JSON-RPC object. `reason` is one of the `MALFORMED_*` words below."""
+
+    line: bytes
+    reason: str
+
+
+MALFORMED_JSON = "not_json"
+MALFORMED_OBJECT = "not_an_object"
+MALFORMED_MESSAGE = "not_json_rpc"
+
+NULL_ID = b"null"
+
+_decoder = msgspec.json.Decoder(Envelope)
+
+
+def decode_block(block: bytes, lines: list[bytes]) -> list[Envelope] | None:
+    """Decode whole lines in one call; `None` where each line must be looked at by itself.
+
+    `lines` is `block` split at its line ends. One call for many lines costs a fifth less than a
+    call for each, and is the relay's usual path.
+    """
+    try:
+        messages = _decoder.decode_lines(block)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    # A blank line yields no message: lines and messages would no longer match.
+    return messages if len(messages) == len(lines) else None
+
+
+def decode(line: bytes) -> Frame | Malformed:
+    """Decode one line, never raising.
+
+    Bytes that are no UTF-8 become U+FFFD in the frame's line: text with one broken character is
+    worth more than a lost frame, and strict peers drop the connection over it.
+    """
+    line = as_text(line)
+    try:
+        message = _decoder.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _decode_lenient(line)
+    if message.method is None and message.id is UNSET:
+        return Malformed(line, MALFORMED_MESSAGE)
+    return Frame(line, message)
+
+
+def is_text(block: bytes) -> bool:
+    """Is this valid UTF-8? msgspec does not check the strings it skips."""
+    if block.isascii():
+        return True
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def as_text(line: bytes) -> bytes:
+    """The line with what is no UTF-8 replaced by U+FFFD."""
+    return line if is_text(line) else line.decode(errors="replace").encode()
+
+
+def _decode_lenient(line: bytes) -> Frame | Malformed:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return Malformed(line, MALFORMED_JSON)
+    if not isinstance(value, dict):
+        return Malformed(line, MALFORMED_OBJECT)
+    method = value.get("method")
+    if not isinstance(method, str) and "id" not in value:
+        return Malformed(line, MALFORMED_MESSAGE)
+    message = Envelope(
+        id=_raw(value, "id"),
+        method=method if isinstance(method, str) else None,
+        params=_lenient_params(value.get("params")),
+        result=_raw(value, "result"),
+        error=_raw(value, "error"),
+    )
+    return Frame(line, message)
+
+
+def _lenient_params(params: object) -> Params | UnsetType:
+    if not isinstance(params, dict):
+        return UNSET
+    return Params(
+        session_id=_text(params, "sessionId"),
+        update=_lenient_update(params.get("update")),
+        request_id=_raw(params, "requestId"),
+        terminal_id=_text(params, "terminalId"),
+    )
+
+
+def _lenient_update(update: object) -> Update | UnsetType:
+    if not isinstance(update, dict):
+        return UNSET
+    return Update(
+        session_update=_text(update, "sessionUpdate") or "",
+        tool_call_id=_text(update, "toolCallId"),
+        status=_text(update, "status"),
+        kind=_text(update, "kind"),
+        title=_text(update, "title"),
+        state=_text(update, "state"),
+        stop_reason=_text(update, "stopReason"),
+        content=_raw(update, "content"),
+        raw_input=_raw(update, "rawInput"),
+    )
+
+
+def _text(members: dict[str, Any], key: str) -> str | None:
+    value = members.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _raw(members: dict[str, Any], key: str) -> Raw | UnsetType:
+    return Raw(json.dumps(members[key]).encode()) if key in members else UNSET
+
+
+Json: TypeAlias = Any
+"""A decoded JSON value: dict, list, str, int, float, bool or None."""
+
+
+def loads(raw: bytes | Raw | UnsetType) -> Json:
+    """Decode a member's bytes; `None` where there is nothing, or nothing that can be read."""
+    if isinstance(raw, UnsetType):
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    try:
+        return json.loads(as_text(bytes(raw)))
+    except (ValueError, RecursionError):
+        return None
+
+
+def dumps(value: Json) -> bytes:
+    """Encode a JSON value, lone surrogates as the escapes that they came in as."""
+    try:
+        return msgspec.json.encode(value)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return json.dumps(value).encode()
+
+
+def notification(method: str, params: dict[str, Any]) -> bytes:
+    """A notification as a line without its line end."""
+    return dumps({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def request(request_id: bytes, method: str, params: dict[str, Any]) -> bytes:
+    """A request; `request_id` is JSON text."""
+    return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "method": method, "params": params})
+
+
+def result(request_id: bytes, value: dict[str, Any]) -> bytes:
+    """An answer that succeeds."""
+    return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "result": value})
+
+
+def error(request_id: bytes, error_object: dict[str, Any]) -> bytes:
+    """An answer that fails."""
+    return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "error": error_object})
+
+
+def with_id(frame: Frame, request_id: bytes) -> bytes:
+    """The frame's line with another id, every other member as it came."""
+    try:
+        members = msgspec.json.decode(frame.line, type=dict[str, Raw])
+        members["id"] = Raw(request_id)
+        return msgspec.json.encode(members)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        value = json.loads(frame.line)
+        value["id"] = json.loads(request_id)
+        return json.dumps(value).encode()
+
+
+_ID_IN_TEXT = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")')
+_METHOD_IN_TEXT = re.compile(rb'"method"\s*:\s*"([^"\\]{1,200})"')
+_PEEK_BYTES = 4096
+
+
+def peek_id(line: bytes) -> bytes | None:
+    """The id of a broken or cut line, as far as its first 4 KiB show one."""
+    found = _ID_IN_TEXT.search(line[:_PEEK_BYTES])
+    return found[1] if found else None
+
+
+def peek_method(line: bytes) -> str | None:
+    """The method of a broken or cut line, as far as its first 4 KiB show one."""
+    found = _METHOD_IN_TEXT.search(line[:_PEEK_BYTES])
+    return found[1].decode(errors="replace") if found else None

@@ -1,0 +1,271 @@
+"""From a verdict to the error that people and clients see: words, action, and redacted detail.
+
+Owns every sentence of ours that can appear in a client. A sentence is plain text without markup,
+at most 500 characters, and ends with what to do. Some phrases never appear, whoever wrote them,
+because a client in the field reads a meaning into them (`FORBIDDEN`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from lastword.core.classify.evidence import Verdict
+from lastword.core.redact import redact_text
+from lastword.core.taxonomy import (
+    DEFAULTS,
+    Action,
+    AgentError,
+    ErrorType,
+    Phase,
+    RetrySafety,
+)
+
+MAX_MESSAGE_CHARS = 500
+MAX_QUOTE_CHARS = 200
+MAX_DETAIL_BYTES = 4096
+_MAX_ID_CHARS = 128
+
+FORBIDDEN = (
+    "session not found",
+    "unknown session",
+    "user aborted",
+    "this operation was aborted",
+    "empty response text",
+)
+"""Measured: some client drops, resends or swallows a failure whose text holds one of these."""
+
+WHAT: dict[ErrorType, str] = {
+    ErrorType.RATE_LIMIT: "The model provider is limiting requests.",
+    ErrorType.BUDGET: "The account's credits or its usage limit are used up.",
+    ErrorType.PROVIDER_UNAVAILABLE: "The model provider is not available at the moment.",
+    ErrorType.CONTEXT_OVERFLOW: "The conversation is too long for this model.",
+    ErrorType.AUTH: "The model provider refused the login or API key.",
+    ErrorType.UNKNOWN: "The agent reported an error that was not recognised.",
+    ErrorType.MODEL_NOT_FOUND: "This model does not exist or is not open to this account.",
+    ErrorType.INVALID_REQUEST: "The request was refused as invalid.",
+    ErrorType.CONTENT_FILTER: "The model provider's content policy blocked the request.",
+    ErrorType.TIMEOUT: "The model provider did not answer in time.",
+    ErrorType.NETWORK: "The connection to the model provider failed.",
+    ErrorType.CANCELLED: "The turn was cancelled.",
+    ErrorType.AGENT_CRASH: "The agent's process ended unexpectedly.",
+    ErrorType.AGENT_STALLED: "The agent stopped making progress.",
+    ErrorType.STDERR_OVERFLOW: "The agent flooded its error output and was stopped.",
+    ErrorType.PROTOCOL_ERROR: "The agent sent something that is no valid message.",
+    ErrorType.INTERNAL: "The agent failed because of an internal error.",
+}
+"""What happened, by type."""
+
+WHAT_BY_REASON: dict[str, str] = {
+    "certificate": "The connection failed because a TLS certificate could not be verified.",
+    "name_not_resolved": "The model provider's host name could not be found.",
+    "connection_refused": "The connection to the model provider was refused.",
+    "truncated_stream": "The model provider's answer was cut off.",
+    "oom": "The agent ran out of memory.",
+    "spawn_failed": "The agent could not be started.",
+    "killed": "The agent's process was killed, possibly for lack of memory.",
+    "terminated": "The agent's process was stopped from outside.",
+    "native_crash": "The agent's process crashed.",
+    "aborted": "The agent's process aborted.",
+    "premature_exit": "The agent exited before it had finished the turn.",
+    "uncaught_exception": "The agent crashed on an error of its own.",
+    "panic": "The agent crashed on an error of its own.",
+    "bad_arguments": "The agent did not accept its command line.",
+    "crash_loop": "The agent crashed several times in a row.",
+    "context_lost": "The agent was restarted and this session could not be brought back.",
+    "line_too_long": "The agent sent a message over the size limit.",
+    "runaway": "The agent repeated the same step without end and was stopped.",
+    "silent_success": "The agent ended the turn without an answer and without an error.",
+    "refusal": "The model declined to answer.",
+    "login_required": "The agent asks for a login.",
+    "usage_window": "The plan's usage limit for this period is used up.",
+    "perday": "The daily quota is used up.",
+}
+"""What happened, where the reason says more than the type."""
+
+ADVICE: dict[Action, str] = {
+    Action.WAIT: "Try again in a moment.",
+    Action.RETRY: "Try again.",
+    Action.CONTINUE: "Ask the agent to continue.",
+    Action.CONFIRM_RETRY: "Tools had already run: check what was done before you try again.",
+    Action.LOGIN: "Log in again or check the API key.",
+    Action.TOP_UP: "Add credits, wait for the limit to reset, or switch to another model.",
+    Action.SWITCH_MODEL: "Choose another model.",
+    Action.SHORTEN: "Compact or shorten the conversation, or choose a model with more room.",
+    Action.REPHRASE: "Rephrase the request.",
+    Action.FIX_CONFIGURATION: "Check the agent's configuration.",
+    Action.RESTART: "Try again; the agent will be started anew.",
+    Action.REPORT: "Check the details, and report it if it happens again.",
+}
+"""What to do, as the last sentence."""
+
+ADVICE_BY_REASON: dict[str, str] = {
+    "certificate": "Check the proxy and the trusted certificates.",
+    "name_not_resolved": "Check the provider's address and your network.",
+    "spawn_failed": "Check that the agent is installed and its command is right.",
+    "bad_arguments": "Check the agent's command line.",
+    "crash_loop": "Check the agent's installation before you try again.",
+    "context_lost": "Start a new session.",
+    "uncaught_exception": "Start it anew, and report it if it happens again.",
+    "panic": "Start it anew, and report it if it happens again.",
+    "exit_status": "Check the details, then start it anew.",
+}
+
+_ACTION_BY_REASON: dict[str, Action] = {
+    "certificate": Action.FIX_CONFIGURATION,
+    "name_not_resolved": Action.FIX_CONFIGURATION,
+    "spawn_failed": Action.FIX_CONFIGURATION,
+    "bad_arguments": Action.FIX_CONFIGURATION,
+    "context_lost": Action.RESTART,
+    "uncaught_exception": Action.RESTART,
+    "panic": Action.RESTART,
+}
+_QUOTED_TYPES = (
+    ErrorType.UNKNOWN,
+    ErrorType.INTERNAL,
+    ErrorType.INVALID_REQUEST,
+    ErrorType.AGENT_CRASH,
+)
+_MARKUP = re.compile(r"[\x00-\x1f\x7f`*<>{}\\|\u2028\u2029]+")
+_EMPTY_PHRASES = ("", "internal error", "error", "unknown error")
+
+
+def compose(
+    verdict: Verdict,
+    *,
+    phase: Phase | None,
+    retry_safety: RetrySafety | None,
+    attempts: int | None = None,
+    incident_id: str | None = None,
+    redact: Callable[[str], str] = redact_text,
+) -> AgentError:
+    """The error value for a verdict, ready for the wire.
+
+    Args:
+        verdict: What was concluded.
+        phase: How far the turn had come.
+        retry_safety: Whether a retry would do harm.
+        attempts: How often the model call was tried, where it is known.
+        incident_id: The name of the record in the timeline.
+        redact: Takes secrets out of a text; every text of the evidence goes through it.
+    """
+    text = redact(verdict.detail) if verdict.detail else ""
+    action = choose_action(verdict, retry_safety)
+    return AgentError(
+        type=verdict.type,
+        message=_message(verdict, action, attempts, text),
+        detail={"text": _cut_bytes(text, MAX_DETAIL_BYTES - 64)} if text.strip() else None,
+        retryable=verdict.retryable,
+        retry_after_seconds=verdict.retry_after_seconds,
+        reset_at_epoch_ms=verdict.reset_at_epoch_ms,
+        source=_identifier(verdict.source, redact),
+        reason=verdict.reason,
+        origin=verdict.origin or DEFAULTS[verdict.type].origin,
+        phase=phase,
+        retry_safety=retry_safety,
+        action=action,
+        http_status=verdict.http_status,
+        provider_code=_identifier(verdict.provider_code, redact),
+        request_id=_identifier(verdict.request_id, redact),
+        attempts=attempts,
+        exit_code=verdict.exit_code,
+        exit_signal=verdict.exit_signal,
+        incident_id=incident_id,
+    )
+
+
+def choose_action(verdict: Verdict, retry_safety: RetrySafety | None) -> Action:
+    """What the person can do: the type's own action, unless a retry needs a thought first."""
+    if verdict.retryable:
+        if retry_safety is RetrySafety.ASK:
+            return Action.CONFIRM_RETRY
+        if retry_safety is RetrySafety.OFFER_CONTINUE:
+            return Action.CONTINUE
+    action = _ACTION_BY_REASON.get(verdict.reason or "")
+    return action or DEFAULTS[verdict.type].action
+
+
+def _message(verdict: Verdict, action: Action, attempts: int | None, text: str) -> str:
+    what = WHAT_BY_REASON.get(verdict.reason or "") or WHAT[verdict.type]
+    parts = [what]
+    quote = quotable(text) if verdict.type in _QUOTED_TYPES else ""
+    if quote:
+        parts.append(f'It said: "{quote}".')
+    if attempts is not None and attempts > 1:
+        parts.append(f"It was tried {min(attempts, 9999)} times.")
+    parts.append(_advice(verdict, action))
+    return " ".join(parts)[:MAX_MESSAGE_CHARS]
+
+
+def _advice(verdict: Verdict, action: Action) -> str:
+    when = _when(verdict)
+    if action is Action.WAIT:
+        return f"Try again {when}." if when else ADVICE[action]
+    if action is Action.TOP_UP and when:
+        return f"Add credits, switch to another model, or try again {when}."
+    if action in {Action.CONTINUE, Action.CONFIRM_RETRY, Action.RETRY} and when:
+        return f"{ADVICE[action].removesuffix('.')} {when}."
+    return ADVICE_BY_REASON.get(verdict.reason or "") or ADVICE[action]
+
+
+def _when(verdict: Verdict) -> str:
+    if verdict.retry_after_seconds:
+        return f"in {plain_duration(verdict.retry_after_seconds)}"
+    if verdict.reset_at_epoch_ms:
+        try:
+            moment = datetime.fromtimestamp(verdict.reset_at_epoch_ms / 1000, tz=UTC)
+        except (ValueError, OverflowError, OSError):
+            return ""
+        return f"after {moment:%Y-%m-%d %H:%M} UTC"
+    return ""
+
+
+def plain_duration(seconds: int) -> str:
+    """A wait as a person says it, never shorter than it is: `20 seconds`, `2 hours`, `6 days`."""
+    for size, unit, limit in ((1, "second", 91), (60, "minute", 5401), (3600, "hour", 172_801)):
+        if seconds < limit:
+            return _counted(-(-seconds // size), unit)
+    return _counted(-(-seconds // 86_400), "day")
+
+
+def _counted(count: int, unit: str) -> str:
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+
+
+def quotable(text: str) -> str:
+    """A short piece of redacted evidence that may stand in a sentence, or nothing."""
+    plain = _MARKUP.sub(" ", text[:2000]).replace("[", "(").replace("]", ")").replace('"', "'")
+    plain = " ".join(plain.split())
+    if plain.lower().rstrip(".") in _EMPTY_PHRASES:
+        return ""
+    if len(plain) > MAX_QUOTE_CHARS:
+        plain = plain[: MAX_QUOTE_CHARS - 3].rstrip() + "..."
+    if any(phrase in plain.lower() for phrase in FORBIDDEN):
+        return ""
+    return plain.rstrip(".") if not plain.endswith("...") else plain
+
+
+def _identifier(value: str | None, redact: Callable[[str], str]) -> str | None:
+    """A code, name or id of the evidence: one line, printable, short."""
+    if not value:
+        return None
+    plain = "".join(char for char in redact(value[:_MAX_ID_CHARS]) if char.isprintable())
+    return plain.strip()[:_MAX_ID_CHARS] or None
+
+
+def _cut_bytes(text: str, limit: int) -> str:
+    """At most `limit` bytes once encoded as a JSON string, with the cut said."""
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    if len(clean) * 6 <= limit:
+        return clean
+    size, kept = 0, 0
+    for char in clean:
+        size += 6 if char < " " or char in '"\\\x7f' else len(char.encode())
+        if size > limit - 8:
+            return clean[:kept] + " (cut)"
+        kept += 1
+    return clean
+
+
+__all__ = ["FORBIDDEN", "choose_action", "compose", "plain_duration", "quotable"]

@@ -1,0 +1,284 @@
+"""The mutable state of one link: sessions, turns, open requests, and what both ends said they are.
+
+Owns the data that the handlers of `core.from_client`, `core.from_agent`, `core.ending` and
+`core.timers` work on, and the queries over it. Decides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.facts import Facts, OpenTools
+from lastword.core.handshake import AgentProfile, ClientProfile
+from lastword.core.stderr import StderrRecord
+from lastword.core.turn import FINAL, TABLE, Event, Move, State
+
+if TYPE_CHECKING:
+    from lastword.core import acp
+    from lastword.core.classify import Verdict
+    from lastword.core.jsonrpc import Frame
+    from lastword.core.taxonomy import AgentError
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user can set about a link. Times are seconds; 0 switches a limit off.
+
+    Attributes:
+        first_update_timeout_seconds: silence allowed between a prompt and its first update.
+        idle_timeout_seconds: silence allowed within a turn.
+        tool_timeout_seconds: silence allowed while a tool call is in progress.
+        turn_timeout_seconds: how long a turn may take in all.
+        warn_after_seconds: silence after which clients that can show it are told.
+        cancel_grace_seconds: how long the agent may take to answer a cancel.
+        stderr_limit_bytes: what the agent may write to stderr without a frame in between.
+        fallback: `auto`, or the rung to use whatever the client said.
+        silent_success: `error` treats a success with nothing shown as a failure, `pass` does not.
+        implementation: what we call ourselves to the client.
+        incident_prefix: what incident ids begin with; unique to this run.
+        secrets: exact values that must not pass into a frame of ours.
+    """
+
+    first_update_timeout_seconds: float = 900.0
+    idle_timeout_seconds: float = 900.0
+    tool_timeout_seconds: float = 7200.0
+    turn_timeout_seconds: float = 0.0
+    warn_after_seconds: float = 45.0
+    cancel_grace_seconds: float = 10.0
+    stderr_limit_bytes: int = 16 * 1024 * 1024
+    fallback: str = "auto"
+    silent_success: str = "error"
+    implementation: str = "lastword"
+    incident_prefix: str = ""
+    secrets: tuple[str, ...] = ()
+
+
+class Turn:
+    """One prompt turn (version 2: one stretch of foreground work, with the prompts that joined)."""
+
+    __slots__ = (
+        "agent_error",
+        "facts",
+        "held",
+        "held_until",
+        "overlapped",
+        "prompts",
+        "running_seen",
+        "session",
+        "slash",
+        "started_at",
+        "state",
+        "stderr_mark",
+        "stop_cause",
+        "stop_due",
+        "warned",
+    )
+
+    def __init__(self, session: Session, now: float, *, stderr_mark: int = 0) -> None:
+        self.session = session
+        self.state = State.SENT
+        self.prompts: list[bytes] = []
+        """Ids of the prompts that have not been answered (version 1: always exactly one)."""
+        self.started_at = now
+        self.facts = Facts()
+        self.slash = False
+        self.overlapped = False
+        self.running_seen = False
+        self.warned = False
+        self.stop_due: float | None = None
+        """When the agent's grace after a cancel or stop runs out."""
+        self.stop_cause: Verdict | None = None
+        """Why we stopped the turn."""
+        self.held: Frame | None = None
+        """An answer that says success with nothing shown, kept back for a moment."""
+        self.held_until = 0.0
+        self.agent_error: AgentError | None = None
+        """The failure that the agent itself announced by an `agent_error` update."""
+        self.stderr_mark = stderr_mark
+
+    @property
+    def open(self) -> bool:
+        """Has the turn not been answered yet?"""
+        return self.state not in FINAL
+
+    def step(self, event: Event) -> Move:
+        """Take an event in: moves to the table's next state, and gives what is to be done."""
+        self.state, move = TABLE[self.state, event]
+        return move
+
+
+class WaitingPrompt(msgspec.Struct, frozen=True):
+    """A prompt held back while its session is in quarantine."""
+
+    frame: Frame
+    due: float
+
+
+class Session:
+    """What one session of the link has in progress."""
+
+    __slots__ = (
+        "asking",
+        "last_content",
+        "last_tool",
+        "opened",
+        "progress_at",
+        "repeats",
+        "session_id",
+        "tool_repeats",
+        "tools",
+        "turns",
+        "unresolved",
+        "waiting",
+    )
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.opened = False
+        """Did the client open or name it? (Sub-agents' sessions it never saw.)"""
+        self.turns: list[Turn] = []
+        self.tools = OpenTools()
+        self.asking: dict[bytes, float] = {}
+        """The agent's open requests to the user, and since when: while one is open, no clock
+        runs."""
+        self.progress_at = 0.0
+        self.unresolved: set[bytes] = set()
+        """Prompts that we answered while the agent lives, and that it has not answered yet."""
+        self.waiting: list[WaitingPrompt] = []
+        self.last_content: object = None
+        self.repeats = 0
+        self.last_tool: tuple[str | None, object] = (None, None)
+        self.tool_repeats = 0
+
+    @property
+    def quarantined(self) -> bool:
+        """Is the agent still busy with a turn that the client was told is over?"""
+        return bool(self.unresolved)
+
+    def progress(self, now: float) -> None:
+        """The agent showed life in this session."""
+        self.progress_at = now
+        for turn in self.turns:
+            turn.warned = False
+
+    def asked(self, request_id: bytes, now: float) -> None:
+        """The agent asks the user something."""
+        self.asking[request_id] = now
+
+    def answered(self, request_id: bytes, now: float) -> None:
+        """The user answered: the clocks go on where they stood."""
+        since = self.asking.pop(request_id, None)
+        if since is not None and not self.asking:
+            self.shift(now - since)
+            self.progress(now)
+
+    def shift(self, seconds: float) -> None:
+        """Let the clocks of this session's turns have stood for so long."""
+        self.progress_at += seconds
+        self.asking = {asked: since + seconds for asked, since in self.asking.items()}
+        for turn in self.turns:
+            turn.started_at += seconds
+            turn.held_until += seconds
+            if turn.stop_due is not None:
+                turn.stop_due += seconds
+
+
+class Request(msgspec.Struct):
+    """A request that waits for its answer.
+
+    Attributes:
+        method: its method.
+        session_id: the session it names.
+        due: when we answer it in the agent's place; `None` is never.
+        turn: the turn it started, for a prompt.
+        sequence: the count of messages sent to that side when it was sent.
+    """
+
+    method: str
+    session_id: str | None = None
+    due: float | None = None
+    turn: Turn | None = None
+    sequence: int = 0
+
+
+class HeldError(msgspec.Struct, frozen=True):
+    """An error without an id that may belong to the one open request."""
+
+    frame: Frame
+    request_id: bytes
+    until: float
+
+
+class Link:
+    """Everything known about one client, one agent, and what is between them."""
+
+    __slots__ = (
+        "agent",
+        "agent_gone",
+        "client",
+        "client_closed",
+        "from_agent",
+        "from_client",
+        "held_error",
+        "incidents",
+        "initialized",
+        "now",
+        "options",
+        "own_requests",
+        "sent_to_agent",
+        "sessions",
+        "stderr",
+        "terminals",
+        "withdrawn",
+    )
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.now = 0.0
+        self.client = ClientProfile()
+        self.agent = AgentProfile()
+        self.initialized = False
+        self.client_closed = False
+        self.agent_gone: Verdict | None = None
+        self.sessions: dict[str, Session] = {}
+        self.from_client: dict[bytes, Request] = {}
+        """The client's open requests to the agent, by the JSON text of their id."""
+        self.from_agent: dict[bytes, Request] = {}
+        """The agent's open requests to the client."""
+        self.withdrawn: dict[bytes, Request] = {}
+        """Requests of a dead agent's that the client may still answer."""
+        self.terminals: dict[str, str | None] = {}
+        """Terminals that the agent has at the client, with their sessions."""
+        self.own_requests = 0
+        self.incidents = 0
+        self.held_error: HeldError | None = None
+        self.sent_to_agent = 0
+        """How many messages the client has sent; tells whether one was sent since another."""
+        self.stderr = StderrRecord()
+
+    @property
+    def dialect(self) -> acp.Dialect:
+        """The protocol version in force: the agent's answer, before it the client's wish."""
+        return self.agent.dialect or self.client.dialect
+
+    def session(self, session_id: str) -> Session:
+        """The session of this id, made when it is first named."""
+        session = self.sessions.get(session_id)
+        if session is None:
+            session = self.sessions[session_id] = Session(session_id)
+        return session
+
+    def open_turns(self) -> list[Turn]:
+        """Every turn that has no answer yet."""
+        return [turn for session in self.sessions.values() for turn in session.turns if turn.open]
+
+    def next_incident(self) -> str:
+        """An id for a failure, unique within the record."""
+        self.incidents += 1
+        return f"{self.options.incident_prefix}{self.incidents}"
+
+    def next_request_id(self) -> bytes:
+        """An id for a request of our own to the client, as JSON text."""
+        self.own_requests += 1
+        return f'"lastword:0:{self.own_requests}"'.encode()

@@ -1,0 +1,145 @@
+"""The link's clocks: when something is due next, and what is done when it is.
+
+Owns every deadline. An open question to the user stops a session's clocks; a tool in progress has
+a long limit of its own; progress moves a deadline, so a due one is always looked at again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core import ending, fallback, from_agent, turns
+from lastword.core.effects import Effect, Send, Side
+from lastword.core.taxonomy import ErrorType
+from lastword.core.timeline import Kind
+from lastword.core.turn import Event, Move, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.core.session import Link, Session, Turn
+
+_WATCHED = frozenset({State.SENT, State.RUNNING})
+
+
+def next_timeout(link: Link) -> float | None:
+    """The earliest moment at which something may be due, `None` when nothing ever is."""
+    return min(_dues(link), default=None)
+
+
+def handle(link: Link) -> list[Effect]:
+    """Do what is due now."""
+    effects: list[Effect] = []
+    effects += _requests_due(link)
+    if link.held_error is not None and link.held_error.until <= link.now:
+        held, link.held_error = link.held_error, None
+        effects += from_agent.with_request_id(link, held.frame, held.request_id)
+    for session in list(link.sessions.values()):
+        for turn in list(session.turns):
+            effects += _turn_due(link, turn)
+        effects += _watchdog_due(link, session)
+        effects += _warning_due(link, session)
+        for prompt in [prompt for prompt in session.waiting if prompt.due <= link.now]:
+            session.waiting.remove(prompt)
+            verdict = ending.own_failure(ErrorType.AGENT_STALLED, "busy_with_ended_turn")
+            effects += ending.refuse_prompt(link, session, prompt.frame, verdict)
+    return effects
+
+
+def _dues(link: Link) -> Iterator[float]:
+    for request in link.from_client.values():
+        if request.due is not None:
+            yield request.due
+    if link.held_error is not None:
+        yield link.held_error.until
+    for session in link.sessions.values():
+        for prompt in session.waiting:
+            yield prompt.due
+        for turn in session.turns:
+            if turn.held is not None:
+                yield turn.held_until
+            if turn.stop_due is not None:
+                yield turn.stop_due
+        if session.turns:
+            due, _ = _watchdog(link, session)
+            if due is not None:
+                yield due
+            warning = _warning(link, session)
+            if warning is not None:
+                yield warning
+
+
+def _requests_due(link: Link) -> list[Effect]:
+    effects: list[Effect] = []
+    for request_id, request in list(link.from_client.items()):
+        if request.due is not None and request.due <= link.now:
+            del link.from_client[request_id]
+            verdict = ending.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
+            effects += ending.fail_request(link, request_id, request, verdict)
+    return effects
+
+
+def _turn_due(link: Link, turn: Turn) -> list[Effect]:
+    if turn.held is not None and turn.held_until <= link.now:
+        return turns.end_silent(link, turn)
+    if turn.stop_due is None or turn.stop_due > link.now:
+        return []
+    turn.stop_due = None
+    move = turn.step(Event.TIMEOUT)
+    held_back = ending.quarantine(link, turn)
+    if move is Move.CONFIRM:
+        return [*ending.confirm_cancelled(link, turn), *held_back]
+    verdict = turn.stop_cause or ending.own_failure(ErrorType.AGENT_STALLED, "no_answer")
+    return [*ending.fail_turn(link, turn, verdict), *held_back]
+
+
+def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
+    """When this session's turns are given up on if nothing more comes, and by which limit."""
+    watched = [t for t in session.turns if t.state in _WATCHED and t.held is None]
+    if session.asking or not watched:
+        return None, ""
+    options = link.options
+    if session.tools.running:
+        limit, reason = options.tool_timeout_seconds, "tool_timeout"
+    elif all(turn.state is State.SENT for turn in watched):
+        limit, reason = options.first_update_timeout_seconds, "first_update_timeout"
+    else:
+        limit, reason = options.idle_timeout_seconds, "idle_timeout"
+    due = session.progress_at + limit if limit > 0 else None
+    if options.turn_timeout_seconds > 0:
+        whole = min(turn.started_at for turn in watched) + options.turn_timeout_seconds
+        if due is None or whole < due:
+            return whole, "turn_timeout"
+    return due, reason
+
+
+def _watchdog_due(link: Link, session: Session) -> list[Effect]:
+    due, reason = _watchdog(link, session)
+    if due is None or due > link.now:
+        return []
+    verdict = ending.own_failure(ErrorType.AGENT_STALLED, reason)
+    return ending.stop_session(link, session, Event.TIMEOUT, verdict)
+
+
+def _warning(link: Link, session: Session) -> float | None:
+    """When a client that can show it is told that the agent is silent."""
+    after = link.options.warn_after_seconds
+    can_show = link.client.notices or not link.dialect.notice_needs_capability
+    if after <= 0 or not can_show or session.asking or session.tools.running:
+        return None
+    if any(turn.state in _WATCHED and not turn.warned for turn in session.turns):
+        return session.progress_at + after
+    return None
+
+
+def _warning_due(link: Link, session: Session) -> list[Effect]:
+    due = _warning(link, session)
+    if due is None or due > link.now:
+        return []
+    for turn in session.turns:
+        turn.warned = True
+    silence = round(link.now - session.progress_at)
+    title = f"The agent has been silent for {silence} seconds. It may be waiting for the model."
+    frame = fallback.notice(session.session_id, severity="warning", title=title)
+    entry = ending.record(link, Kind.WARNING, session, silent_seconds=silence)
+    return [Send(Side.CLIENT, frame), entry]

@@ -1,0 +1,215 @@
+"""How a prompt turn starts, and how the agent's answer ends it: does it mean what it says?
+
+Owns the reading of answers to `session/prompt`, and the moment for which a success that shows
+nothing is held back. Where the end is a failure, `core.ending` sends it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core import acp, ending, jsonrpc
+from lastword.core.effects import FORWARD, Answer, Effect, Send, Side
+from lastword.core.session import Request, Turn
+from lastword.core.taxonomy import ErrorType
+from lastword.core.timeline import Kind
+from lastword.core.turn import Event, Move, State
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.error_object import SentError
+    from lastword.core.jsonrpc import Frame
+    from lastword.core.session import Link, Session
+
+HOLD_SECONDS = 0.25
+"""How long an answer that shows nothing, or an error without an id, is kept back: agents that send
+their output after the answer do so at once."""
+
+
+def start(link: Link, session: Session, frame: Frame) -> None:
+    """Note a prompt that goes to the agent now."""
+    request_id = frame.message.request_id or jsonrpc.NULL_ID
+    joined = session.turns[0] if link.dialect.turn_ends_by_state and session.turns else None
+    turn = joined or Turn(session, link.now, stderr_mark=link.stderr.total)
+    turn.prompts.append(request_id)
+    turn.slash = turn.slash or _begins_with_slash(frame)
+    if joined is None:
+        session.turns.append(turn)
+    if joined is not None or len(session.turns) > 1:
+        for overlapping in session.turns:
+            overlapping.overlapped = True
+    session.opened = True
+    session.progress(link.now)
+    link.from_client[request_id] = Request(
+        acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent
+    )
+
+
+class _Block(msgspec.Struct):
+    text: str = ""
+
+
+class _PromptParams(msgspec.Struct):
+    prompt: list[_Block] = []
+
+
+class _Prompt(msgspec.Struct):
+    params: _PromptParams
+
+
+def _begins_with_slash(frame: Frame) -> bool:
+    """Is it a command of the agent's own, which may well show nothing?"""
+    try:
+        blocks = msgspec.json.decode(frame.line, type=_Prompt).params.prompt
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
+    return bool(blocks) and blocks[0].text.lstrip().startswith("/")
+
+
+def release_waiting(link: Link, session: Session) -> list[Effect]:
+    """Send the prompts that waited for the end of their session's quarantine."""
+    if session.quarantined:
+        return []
+    effects: list[Effect] = [ending.record(link, Kind.RELEASED, session)]
+    waiting, session.waiting = session.waiting, []
+    for prompt in waiting:
+        start(link, session, prompt.frame)
+        effects.append(Send(Side.AGENT, prompt.frame.line))
+    return effects
+
+
+def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
+    """Version 1: the agent answered the prompt."""
+    error = jsonrpc.loads(frame.message.error)
+    if error is not None:
+        return end_with_error(link, turn, error)
+    stop_reason = _stop_reason(frame)
+    announced = turn.agent_error is not None
+    if announced and _speaks_for_itself(link):
+        return finish(link, turn, stop_reason)
+    if announced or stop_reason not in acp.STOP_REASONS:
+        result = jsonrpc.loads(frame.message.result)
+        return end_failed(link, turn, _verdict_of_result(link, result, turn))
+    if stop_reason == acp.END_TURN and is_silent(link, turn):
+        hold(link, turn, frame)
+        return []
+    return finish(link, turn, stop_reason)
+
+
+class _Result(msgspec.Struct, rename="camel"):
+    stop_reason: str | None = None
+
+
+def _stop_reason(frame: Frame) -> str | None:
+    try:
+        return msgspec.json.decode(frame.message.result or b"{}", type=_Result).stop_reason
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        result = jsonrpc.loads(frame.message.result)
+        reason = result.get("stopReason") if isinstance(result, dict) else None
+        return reason if isinstance(reason, str) else None
+
+
+def finish(link: Link, turn: Turn, stop_reason: str | None) -> list[Effect]:
+    """The agent's own answer ends the turn, as it came, unless we had stopped it."""
+    if turn.step(Event.RESULT) is Move.FAIL and turn.stop_cause is not None:
+        return ending.fail_turn(link, turn, turn.stop_cause)
+    ending.forget(link, turn)
+    entry = ending.record(link, Kind.ANSWER, turn.session, stop_reason=stop_reason, by="agent")
+    return [entry, FORWARD]
+
+
+def is_silent(link: Link, turn: Turn) -> bool:
+    """Would this success leave the user with nothing to see, for no reason of their own?"""
+    return (
+        link.options.silent_success == "error"
+        and turn.state in {State.SENT, State.RUNNING}
+        and not turn.facts.shown
+        and not turn.slash
+        and not turn.overlapped
+    )
+
+
+def hold(link: Link, turn: Turn, frame: Frame) -> None:
+    """Keep an answer back for a moment: output may follow it."""
+    turn.held = frame
+    turn.held_until = link.now + HOLD_SECONDS
+
+
+def release_held(link: Link, turn: Turn) -> list[Effect]:
+    """Send the agent's answer that was held back, unchanged."""
+    held, turn.held = turn.held, None
+    if held is None or turn.step(Event.RESULT) is not Move.FINISH:
+        return []
+    ending.forget(link, turn)
+    entry = ending.record(link, Kind.ANSWER, turn.session, by="agent")
+    if held.message.method is not None:  # version 2: the idle update
+        return [entry, Send(Side.CLIENT, held.line)]
+    request_id = held.message.request_id or jsonrpc.NULL_ID
+    return [entry, Answer(Side.CLIENT, request_id, held.line)]
+
+
+def end_silent(link: Link, turn: Turn) -> list[Effect]:
+    """Nothing came after an answer that showed nothing: it was a failure."""
+    # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
+    from lastword.core import classify  # noqa: PLC0415
+
+    turn.held = None
+    verdict = classify.classify_text("", stderr_tail=link.stderr.tail(turn.stderr_mark))
+    return end_failed(link, turn, msgspec.structs.replace(verdict, reason="silent_success"))
+
+
+def end_with_error(link: Link, turn: Turn, error: object) -> list[Effect]:
+    """The agent answered with a JSON-RPC error."""
+    payload = _payload(error)
+    if _speaks_for_itself(link) and (payload is not None or turn.agent_error is not None):
+        turn.step(Event.ERROR)
+        ending.forget(link, turn)
+        return [ending.record(link, Kind.ERROR, turn.session, by="agent"), FORWARD]
+    # Loaded at the first failure, as in `end_silent`.
+    from lastword.core import classify, reading  # noqa: PLC0415
+    from lastword.core.error_object import SentError  # noqa: PLC0415
+
+    redactor = ending.redactor(link)
+    if payload is not None and turn.agent_error is None:
+        turn.agent_error = reading.read_payload(payload, redactor)
+    verdict = classify.classify_rpc_error(
+        error, agent=link.agent.name, stderr_tail=link.stderr.tail(turn.stderr_mark)
+    )
+    return end_failed(link, turn, verdict, SentError(error, redactor))
+
+
+def end_failed(
+    link: Link, turn: Turn, verdict: Verdict, sent: SentError | None = None
+) -> list[Effect]:
+    """What the agent answered is a failure, unless the user had cancelled."""
+    if turn.step(Event.ERROR) is Move.CONFIRM:
+        return ending.confirm_cancelled(link, turn)
+    if turn.stop_cause is not None:
+        return ending.fail_turn(link, turn, turn.stop_cause)
+    return ending.fail_turn(link, turn, verdict, sent=sent)
+
+
+def _speaks_for_itself(link: Link) -> bool:
+    """Both ends negotiated `agent_error`: there is nothing to translate."""
+    return link.agent.speaks_typed and link.client.typed
+
+
+def _payload(error: object) -> dict[str, object] | None:
+    data = error.get("data") if isinstance(error, dict) else None
+    payload = data.get("agent_error") if isinstance(data, dict) else None
+    return payload if isinstance(payload, dict) else None
+
+
+def _verdict_of_result(link: Link, result: object, turn: Turn) -> Verdict:
+    """A result whose stop reason is none of the protocol's: what does the rest of it say?"""
+    from lastword.core import classify  # noqa: PLC0415  (loaded at the first failure)
+
+    if not isinstance(result, dict):
+        return ending.own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
+    return classify.classify_rpc_error(
+        {"message": result.get("message") or "", "data": result},
+        agent=link.agent.name,
+        stderr_tail=link.stderr.tail(turn.stderr_mark),
+    )

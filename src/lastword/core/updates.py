@@ -1,0 +1,188 @@
+"""What a `session/update` of the agent's does: progress, facts, quarantine, the end of a v2 turn.
+
+Owns the meaning of updates, and the sign of an agent that repeats itself for ever.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from lastword.core import acp, ending, foreground, jsonrpc, turns
+from lastword.core.effects import FORWARD, Drop, Effect
+from lastword.core.taxonomy import ErrorType
+from lastword.core.timeline import Kind
+from lastword.core.turn import Event, State
+
+if TYPE_CHECKING:
+    from lastword.core.jsonrpc import Envelope, Frame, Update
+    from lastword.core.session import Link, Session
+
+RUNAWAY_REPEATS = 50
+"""The same chunk, or one tool with the same input, so often in a row: an agent in a loop. One was
+measured to send the same request 966 times in two minutes."""
+
+RUNAWAY_MIN_CHARS = 20
+"""Shorter chunks repeat in honest output (a table's cells, a ruler of dashes)."""
+
+_NO_UPDATE = jsonrpc.Update()
+
+
+def receive(link: Link, frame: Frame) -> list[Effect]:
+    """Take in one `session/update`."""
+    message = frame.message
+    update = message.update or _NO_UPDATE
+    session = progress_of(link, message.session_id)
+    if session is None:
+        return [FORWARD]
+    if session.quarantined:
+        return _quarantined(link, session, update)
+    released = _release_held(link, session)
+    if update.session_update in acp.AGENT_ERROR_KINDS:
+        return released + _agent_error(link, session, frame)
+    if update.session_update == acp.STATE_UPDATE and link.dialect.turn_ends_by_state:
+        return released + foreground.state_changed(link, session, frame, update)
+    tool_kind = ""
+    if update.session_update in acp.TOOL_KINDS:
+        tool_kind = session.tools.note(update)
+    effects: list[Effect] = []
+    for turn in session.turns:
+        if turn.state is State.SENT:
+            effects.append(ending.record(link, Kind.FIRST_UPDATE, session))
+        turn.step(Event.UPDATE)
+        if not _is_empty_chunk(update):
+            turn.facts.note(update, tool_kind)
+    effects += released
+    effects.append(FORWARD)
+    if session.turns and _runs_away(session, update):
+        verdict = ending.own_failure(ErrorType.AGENT_STALLED, "runaway")
+        effects += ending.stop_session(link, session, Event.STOP, verdict)
+    return effects
+
+
+def observe(link: Link, messages: list[Envelope]) -> bool:
+    """The relay's usual case, in one loop: chunks of text in a turn that is well under way.
+
+    Takes them in and gives True; gives False, having changed nothing, where one of them needs a
+    closer look. All must belong to one session.
+    """
+    first = messages[0].params
+    if first is UNSET or first.session_id is None or link.held_error is not None:
+        return False
+    session = link.sessions.get(first.session_id)
+    if session is None or session.unresolved or not session.turns:
+        return False
+    text = thought = True
+    for turn in session.turns:
+        if turn.held is not None or turn.state is State.SENT:
+            return False
+        text = text and turn.facts.text
+        thought = thought and turn.facts.thought
+    session_id = first.session_id
+    last_content, repeats = session.last_content, session.repeats
+    for message in messages:
+        params = message.params
+        if message.method != "session/update" or message.id is not UNSET or params is UNSET:
+            return False
+        update = params.update
+        if update is UNSET or params.session_id != session_id:
+            return False
+        kind = update.session_update
+        if not (kind == "agent_message_chunk" and text) and not (
+            kind == "agent_thought_chunk" and thought
+        ):
+            return False
+        content = update.content
+        if content == last_content:
+            repeats += 1
+            if repeats >= RUNAWAY_REPEATS - 1:
+                return False
+        else:
+            last_content, repeats = content, 0
+    session.last_content, session.repeats = last_content, repeats
+    session.progress(link.now)
+    link.stderr.since_frame = 0
+    return True
+
+
+def progress_of(link: Link, session_id: str | None) -> Session | None:
+    """Note life in a session; one that the client never opened counts for every open turn."""
+    session = link.session(session_id) if session_id is not None else None
+    if session is not None and session.opened:
+        session.progress(link.now)
+    else:
+        for other in link.sessions.values():
+            if other.turns:
+                other.progress(link.now)
+    return session
+
+
+def _quarantined(link: Link, session: Session, update: Update) -> list[Effect]:
+    """The client was told that this turn is over: only what is about the session passes."""
+    if update.session_update == acp.STATE_UPDATE and update.state == acp.IDLE:
+        session.unresolved.discard(ending.FOREGROUND)
+        return [Drop("late_answer"), *turns.release_waiting(link, session)]
+    if update.session_update in acp.SESSION_STATE_KINDS:
+        return [FORWARD]
+    entry = ending.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="quarantine")
+    return [Drop("quarantine"), entry]
+
+
+def _release_held(link: Link, session: Session) -> list[Effect]:
+    """Output after an answer that showed nothing: the answer was honest after all."""
+    effects: list[Effect] = []
+    for turn in list(session.turns):
+        if turn.held is not None:
+            effects += turns.release_held(link, turn)
+    return effects
+
+
+def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
+    """The agent announces a failure itself, in our words or in an ad-hoc shape of its own."""
+    from lastword.core.reading import read_update  # noqa: PLC0415  (loaded at the first failure)
+
+    value = jsonrpc.loads(frame.line)
+    error = read_update(value, ending.redactor(link))
+    for turn in session.turns:
+        turn.step(Event.UPDATE)
+        turn.agent_error = turn.agent_error or error
+    if link.client.typed and link.agent.speaks_typed:
+        return [FORWARD]
+    return [Drop("translated")]
+
+
+def _is_empty_chunk(update: Update) -> bool:
+    """A chunk with an empty text shows nothing."""
+    if update.session_update not in acp.TEXT_KINDS | acp.THOUGHT_KINDS:
+        return False
+    content: Any = jsonrpc.loads(update.content)
+    return isinstance(content, dict) and content.get("text") == ""
+
+
+def _runs_away(session: Session, update: Update) -> bool:
+    kind = update.session_update
+    if kind in acp.TOOL_KINDS:
+        return _same_tool(session, update)
+    if update.content is UNSET:
+        return False
+    if update.content != session.last_content:
+        session.last_content, session.repeats = update.content, 0
+        return False
+    session.repeats += 1
+    if session.repeats < RUNAWAY_REPEATS - 1:
+        return False
+    content: Any = jsonrpc.loads(update.content)
+    text = content.get("text") if isinstance(content, dict) else None
+    return isinstance(text, str) and len(text) >= RUNAWAY_MIN_CHARS
+
+
+def _same_tool(session: Session, update: Update) -> bool:
+    """Does one call after another ask for the very same thing?"""
+    if update.raw_input is UNSET or update.tool_call_id == session.last_tool[0]:
+        return False
+    raw_input = bytes(update.raw_input)
+    same = (update.title, raw_input) == session.last_tool[1]
+    session.tool_repeats = session.tool_repeats + 1 if same else 0
+    session.last_tool = (update.tool_call_id, (update.title, raw_input))
+    return session.tool_repeats >= RUNAWAY_REPEATS - 1

@@ -1,0 +1,200 @@
+"""Framing on file descriptors: whole lines in, bounded pending bytes out.
+
+Owns buffers and their bounds. Does not look into a line, and never waits: it works on descriptors
+that say they are ready. A slow reader slows its writer; nothing is buffered without a bound.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+
+READ_BYTES = 64 * 1024
+PIPE_BYTES = 1024 * 1024
+HEAD_BYTES = 4096
+HIGH_WATER_BYTES = 256 * 1024
+"""A source is not read while its sink has more than this waiting."""
+
+STDERR_PENDING_BYTES = 256 * 1024
+PIPE_BUF_BYTES = 4096
+"""What a pipe that is ready takes without blocking (POSIX's PIPE_BUF on Linux)."""
+
+
+class LineReader:
+    """Bytes in, blocks of whole lines out. One line never takes more memory than its limit."""
+
+    __slots__ = ("_head", "_limit", "_pieces", "_size", "_skipping")
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit = limit_bytes
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._head = b""
+        self._skipping = False
+
+    def feed(self, data: bytes) -> tuple[bytes | None, bytes]:
+        """Take bytes in.
+
+        Returns:
+            The beginning of a line that was over the limit and has just been skipped whole, if
+            there was one, and the lines that are complete now, with their line ends.
+        """
+        oversized = None
+        if self._skipping:
+            end = data.find(b"\n")
+            if end < 0:
+                return None, b""
+            oversized, self._head, self._skipping = self._head, b"", False
+            data = data[end + 1 :]
+        end = data.rfind(b"\n") + 1
+        if end == 0:
+            self._keep(data)
+            return oversized, b""
+        block = data if end == len(data) else data[:end]
+        if self._pieces:
+            # Joined once per line, so that a long line costs its length and not its square.
+            block = b"".join([*self._pieces, block])
+            self._pieces.clear()
+            self._size = 0
+        if end < len(data):
+            self._keep(data[end:])
+        return oversized, block
+
+    def rest(self) -> bytes:
+        """What came after the last line end; afterwards there is nothing."""
+        rest = b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        return rest
+
+    def _keep(self, data: bytes) -> None:
+        if not data:
+            return
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size > self._limit:
+            self._head = b"".join(self._pieces)[:HEAD_BYTES]
+            self._pieces.clear()
+            self._size = 0
+            self._skipping = True
+
+
+class Outlet:
+    """Whole frames out, on a descriptor that does not block."""
+
+    __slots__ = ("_pending", "_pending_bytes", "broken", "closed", "fd")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._pending: deque[bytes] = deque()
+        self._pending_bytes = 0
+        self.broken = False
+        """The reader is gone; what is written disappears."""
+        self.closed = False
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much waits for the reader."""
+        return self._pending_bytes
+
+    @property
+    def full(self) -> bool:
+        """Does so much wait that its source should not be read?"""
+        return self._pending_bytes > HIGH_WATER_BYTES
+
+    def write(self, data: bytes) -> None:
+        """Write what the reader takes now, and keep the rest."""
+        if self.broken or self.closed or not data:
+            return
+        if not self._pending:
+            data = self._write_now(data)
+            if not data:
+                return
+        self._pending.append(data)
+        self._pending_bytes += len(data)
+
+    def flush(self) -> None:
+        """Write what waits, as far as the reader takes it."""
+        while self._pending and not self.broken:
+            data = self._pending.popleft()
+            self._pending_bytes -= len(data)
+            rest = self._write_now(data)
+            if rest:
+                self._pending.appendleft(rest)
+                self._pending_bytes += len(rest)
+                return
+
+    def close(self) -> None:
+        """Close the descriptor; what still waits is lost."""
+        if not self.closed:
+            self.closed = True
+            self._drop()
+            os.close(self.fd)
+
+    def give_up(self) -> None:
+        """The reader is gone."""
+        self.broken = True
+        self._drop()
+
+    def _drop(self) -> None:
+        self._pending.clear()
+        self._pending_bytes = 0
+
+    def _write_now(self, data: bytes) -> bytes:
+        """Write, and give back what was not taken."""
+        try:
+            written = os.write(self.fd, data)
+            # A reader with a large pipe often takes the rest at once.
+            while written < len(data):
+                data = data[written:]
+                written = os.write(self.fd, data)
+        except BlockingIOError:
+            return data
+        except OSError:
+            self.give_up()
+        return b""
+
+
+class StderrOutlet:
+    """Passes the agent's stderr on without ever blocking, and says what it had to leave out.
+
+    Our stderr may be somebody's terminal, whose flags are not ours to change: so it stays a
+    blocking descriptor, and gets no more at a time than a pipe that is ready must take.
+    """
+
+    __slots__ = ("_cut_bytes", "_pending", "broken", "fd")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._pending = bytearray()
+        self._cut_bytes = 0
+        self.broken = False
+
+    @property
+    def pending(self) -> bool:
+        """Is there something to write?"""
+        return bool(self._pending or self._cut_bytes) and not self.broken
+
+    def write(self, data: bytes) -> None:
+        """Keep bytes for the reader, as far as there is room."""
+        room = STDERR_PENDING_BYTES - len(self._pending)
+        if self._cut_bytes or len(data) > room:
+            self._cut_bytes += len(data)
+        else:
+            self._pending += data
+
+    def flush(self) -> None:
+        """Write one piece; to be called when the descriptor is ready."""
+        if not self._pending and self._cut_bytes:
+            note = f"\nlastword: {self._cut_bytes} bytes of the agent's stderr left out here\n"
+            self._pending += note.encode()
+            self._cut_bytes = 0
+        piece = bytes(self._pending[:PIPE_BUF_BYTES])
+        try:
+            written = os.write(self.fd, piece)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.broken = True
+            return
+        del self._pending[:written]

@@ -1,0 +1,214 @@
+"""The agent's process: spawned into a group of its own, watched, stopped, and never left behind.
+
+Owns pids, groups, signals and the guardian. Knows nothing of frames. Loaded before anything else
+of lastword's, so it imports as little as it can.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+GUARDIAN_GRACE_SECONDS = 1.0
+"""How long an orphaned group may take to end by itself before the guardian kills it."""
+
+_POLL_SECONDS = 0.02
+_PIPE_BYTES = 1024 * 1024
+
+
+class Exit(NamedTuple):
+    """How a process ended: one of the two is set, or neither if nobody can tell any more."""
+
+    code: int | None
+    signal: int | None
+
+    @property
+    def status(self) -> int:
+        """As a shell reports it: 128 + N for signal N."""
+        if self.signal is not None:
+            return 128 + self.signal
+        return self.code if self.code is not None else 1
+
+    @property
+    def clean(self) -> bool:
+        """Did it end by itself, saying that all is well?"""
+        return self.code == 0
+
+
+class Agent:
+    """A running agent and our ends of its pipes."""
+
+    __slots__ = ("_reaped", "exit", "pid", "stderr", "stdin", "stdout")
+
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+        self.pid = pid
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+        self.exit: Exit | None = None
+        self._reaped = False
+
+    def poll(self) -> Exit | None:
+        """Has it ended? The process is left a zombie, so that its group's id stays its own."""
+        if self.exit is None:
+            try:
+                info = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                # SIGCHLD was ignored when we started: the kernel threw the status away.
+                self.exit, self._reaped = Exit(None, None), True
+                return self.exit
+            if info is not None:
+                exited = info.si_code == os.CLD_EXITED
+                code = info.si_status if exited else None
+                self.exit = Exit(code, None if exited else info.si_status)
+        return self.exit
+
+    def signal_group(self, number: int) -> None:
+        """Send a signal to every process of the agent's group."""
+        if not self._reaped:
+            _signal_group(self.pid, number)
+
+    def reap(self) -> None:
+        """Let the ended process go."""
+        if not self._reaped:
+            self._reaped = True
+            try:
+                os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                return
+
+    def group_alive(self) -> bool:
+        """Is any process of its group left? Only to be asked once it is reaped."""
+        try:
+            os.killpg(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def end_group(self, number: int) -> None:
+        """Signal what the reaped agent left behind in its group."""
+        _signal_group(self.pid, number)
+
+
+def spawn(command: Sequence[str]) -> Agent:
+    """Start the agent: own process group, our environment, our working directory.
+
+    Raises:
+        OSError: it could not be started; `errno` says why (not found, not executable).
+    """
+    for fd in (0, 1, 2):
+        _ensure_open(fd)
+    stdin_read, stdin_write = os.pipe()
+    stdout_read, stdout_write = os.pipe()
+    stderr_read, stderr_write = os.pipe()
+    for fd in (stdin_write, stdout_read, stderr_read):
+        _widen(fd)
+    try:
+        pid = os.posix_spawnp(
+            command[0],
+            list(command),
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, stdin_read, 0),
+                (os.POSIX_SPAWN_DUP2, stdout_write, 1),
+                (os.POSIX_SPAWN_DUP2, stderr_write, 2),
+            ],
+            setpgroup=0,
+            # Python ignores these two; the agent must find them as any process does.
+            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+        )
+    except OSError:
+        for fd in (stdin_write, stdout_read, stderr_read):
+            os.close(fd)
+        raise
+    finally:
+        for fd in (stdin_read, stdout_write, stderr_write):
+            os.close(fd)
+    for fd in (stdin_write, stdout_read, stderr_read):
+        os.set_blocking(fd, False)
+    return Agent(pid, stdin_write, stdout_read, stderr_read)
+
+
+def _ensure_open(fd: int) -> None:
+    """A pipe must not be given the number of a standard stream that we were started without."""
+    try:
+        os.fstat(fd)
+    except OSError:
+        os.open(os.devnull, os.O_RDWR)
+
+
+def _widen(fd: int) -> None:
+    """Let a pipe hold 1 MiB: fewer wake-ups, and a crash's last words fit."""
+    if sys.platform == "linux":
+        import fcntl  # noqa: PLC0415  (does not exist everywhere)
+
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        except OSError:
+            return  # an unprivileged user's pipe quota: the default size works too
+
+
+def _signal_group(pgid: int, number: int) -> None:
+    try:
+        os.killpg(pgid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+class Guardian:
+    """A process that waits for us to vanish, and then ends the agent's group.
+
+    A parent-death signal would reach only the agent's first process, and not exist outside Linux.
+    """
+
+    __slots__ = ("_fd", "_pid")
+
+    def __init__(self, pgid: int) -> None:
+        """Fork it. To be called before any thread exists."""
+        read_end, write_end = os.pipe()
+        self._fd = write_end
+        self._pid = os.fork()
+        if self._pid == 0:
+            _guard(read_end, pgid)
+        os.close(read_end)
+
+    def disarm(self) -> None:
+        """There is nothing left to guard: let it end."""
+        try:
+            os.write(self._fd, b"0")
+        except OSError:
+            pass
+        os.close(self._fd)
+        try:
+            os.waitpid(self._pid, 0)
+        except ChildProcessError:
+            return
+
+
+def _guard(read_end: int, pgid: int) -> None:
+    """The guardian's whole life; never returns."""
+    try:
+        # Out of our group and session: what is sent to us must not reach it.
+        os.setsid()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        os.dup2(read_end, 0)
+        os.closerange(1, 4096)
+        if os.read(0, 1) == b"":
+            _signal_group(pgid, signal.SIGTERM)
+            deadline = time.monotonic() + GUARDIAN_GRACE_SECONDS
+            while time.monotonic() < deadline:
+                os.killpg(pgid, 0)
+                time.sleep(_POLL_SECONDS)
+            _signal_group(pgid, signal.SIGKILL)
+    finally:
+        os._exit(0)
