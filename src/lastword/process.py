@@ -6,6 +6,7 @@ of lastword's, so it imports as little as it can.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -183,10 +184,9 @@ class Guardian:
 
     def disarm(self) -> None:
         """There is nothing left to guard: let it end."""
-        try:
+        # A guardian that somebody killed has closed its end: then there is nobody to tell.
+        with contextlib.suppress(OSError):
             os.write(self._fd, b"0")
-        except OSError:
-            pass
         os.close(self._fd)
         try:
             os.waitpid(self._pid, 0)

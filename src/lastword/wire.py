@@ -15,7 +15,15 @@ from typing import Annotated, Any, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from lastword.core.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.taxonomy import (
+    DEFAULTS,
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+)
 
 VERSION = 1
 """The version of the extension that this module reads and writes."""
@@ -52,10 +60,6 @@ def _read_message(value: Any) -> str:
     if len(value) <= MAX_MESSAGE_CHARACTERS:
         return value
     return value[: MAX_MESSAGE_CHARACTERS - 1] + "…"
-
-
-def _read_flag(value: Any) -> bool:
-    return value is True
 
 
 def _read_count(value: Any) -> int | None:
@@ -136,7 +140,7 @@ class AgentErrorPayload(_WireModel):
     ] = None
     retryable: Annotated[
         bool,
-        BeforeValidator(_read_flag),
+        BeforeValidator(lambda value: value is True),
         Field(description="Would the same prompt, sent again, have a chance to succeed?"),
     ]
     retry_after_seconds: Annotated[
@@ -192,11 +196,12 @@ class AgentErrorPayload(_WireModel):
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, value: Any) -> Any:
-        """The required fields, where a sender left one out: unknown, unsaid, not to be retried."""
+        """The required fields, where a sender left one out: unknown, unsaid, the type's default."""
         if not isinstance(value, dict):
             return value
-        given = cast("dict[str, Any]", value)
-        return {"type": None, "message": None, "retryable": False, **given}
+        given = {k: v for k, v in cast("dict[str, Any]", value).items() if v is not None}
+        usual = DEFAULTS[_read_type(given.get("type"))].retryable
+        return {"type": None, "message": None, "retryable": usual, **given}
 
     @classmethod
     def from_error(cls, error: AgentError) -> Self:

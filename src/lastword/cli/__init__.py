@@ -1,0 +1,48 @@
+"""The command line. Each command is a module that is loaded only when it is asked for."""
+
+from __future__ import annotations
+
+import sys
+
+USAGE = """\
+usage: lastword COMMAND [ARGUMENTS]
+
+No ACP turn ends in silence: typed errors between coding agents and their editors.
+
+commands:
+  run       put lastword in front of an agent:  lastword run -- opencode acp
+  demo      the same failing turn without and with lastword, side by side
+
+lastword COMMAND --help tells more of each; lastword --version names this version.
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command.
+
+    Returns:
+        0 when all is well, 1 when the command found something wrong, 2 when it cannot be run as
+        it was asked. `run` returns the agent's own exit status.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if command == "run":
+        # First, and with as little as can be loaded: an editor waits for the agent behind it.
+        from lastword.cli.run import main as run  # noqa: PLC0415
+
+        return run(rest)
+    if command == "demo":
+        from lastword.cli.demo import main as demo  # noqa: PLC0415
+
+        return demo(rest)
+    if command in {"-h", "--help", "help"}:
+        sys.stdout.write(USAGE)
+        return 0
+    if command in {"-V", "--version"}:
+        from lastword._version import __version__  # noqa: PLC0415
+
+        sys.stdout.write(f"lastword {__version__}\n")
+        return 0
+    problem = f"there is no command {command!r}" if command else "a command is missing"
+    sys.stderr.write(f"lastword: {problem}\n\n{USAGE}")
+    return 2

@@ -19,10 +19,9 @@ from lastword.core.timeline import Entry, Kind
 from lastword.core.turn import Event, Move
 
 if TYPE_CHECKING:
-    from lastword.core.redact import Redactor
-
     from lastword.core.classify import Verdict
     from lastword.core.error_object import SentError
+    from lastword.core.redact import Redactor
     from lastword.core.session import Link, Request, Session
     from lastword.core.taxonomy import AgentError
 

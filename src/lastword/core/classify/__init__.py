@@ -8,8 +8,8 @@ redact (`core.redact`) and does not write sentences (`core.sentences`).
 from __future__ import annotations
 
 from lastword.core.classify import gather
-from lastword.core.classify.decide import Finding, conclude, decide
-from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
+from lastword.core.classify.decide import conclude, decide
+from lastword.core.classify.evidence import Evidence, Finding, ProcessEvidence, Verdict
 from lastword.core.classify.text import clip
 from lastword.core.taxonomy import DEFAULTS, ErrorType
 

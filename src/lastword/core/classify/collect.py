@@ -32,7 +32,34 @@ TOKEN_KEYS = frozenset(
 """Keys, lower-case alphanumerics, whose value is a word made for machines."""
 
 TEXT_KEYS = frozenset(
-    ["message", "msg", "error", "errors", "detail", "details", "description", "errordescription", "errormessage", "title", "text", "result", "raw", "statusmsg", "statusmessage", "reasonphrase", "explanation", "cause", "data", "body", "responsebody", "externalmodelerror", "additionaldetails", "stderr", "remedyhint", "name"]
+    [
+        "message",
+        "msg",
+        "error",
+        "errors",
+        "detail",
+        "details",
+        "description",
+        "errordescription",
+        "errormessage",
+        "title",
+        "text",
+        "result",
+        "raw",
+        "statusmsg",
+        "statusmessage",
+        "reasonphrase",
+        "explanation",
+        "cause",
+        "data",
+        "body",
+        "responsebody",
+        "externalmodelerror",
+        "additionaldetails",
+        "stderr",
+        "remedyhint",
+        "name",
+    ]
 )
 """Keys whose string value is prose about the failure."""
 
@@ -40,7 +67,18 @@ CLASS_KEYS = frozenset({"errorname", "name", "exceptionclass"})
 """Keys whose value is an exception's class name."""
 
 STATUS_KEYS = frozenset(
-    ["status", "statuscode", "httpstatus", "httpstatuscode", "httpcode", "code", "errorcode", "apierrorstatus", "responsestatus", "upstreamstatus"]
+    [
+        "status",
+        "statuscode",
+        "httpstatus",
+        "httpstatuscode",
+        "httpcode",
+        "code",
+        "errorcode",
+        "apierrorstatus",
+        "responsestatus",
+        "upstreamstatus",
+    ]
 )
 """Keys whose value may be an HTTP status."""
 

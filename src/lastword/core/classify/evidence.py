@@ -14,6 +14,27 @@ if TYPE_CHECKING:
     from lastword.core.taxonomy import ErrorType, Origin
 
 
+class Ending(msgspec.Struct, frozen=True):
+    """What a process's end means. `cancelled` is Ctrl-C; `signal` its name, e.g. `SIGKILL`."""
+
+    reason: str
+    retryable: bool
+    exit_code: int | None = None
+    signal: str | None = None
+    cancelled: bool = False
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What one rule concluded, before waits, ids and the type's defaults are filled in."""
+
+    type: ErrorType
+    rule: str
+    reason: str | None = None
+    retryable: bool | None = None
+    origin: Origin | None = None
+    ending: Ending | None = None
+
+
 class ProcessEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent's process ended, or that it did not.
 

@@ -7,7 +7,7 @@ program itself raised, or could not start, would only happen again.
 
 from __future__ import annotations
 
-import msgspec
+from lastword.core.classify.evidence import Ending
 
 SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
@@ -84,16 +84,6 @@ _EXCEPTION_SIGNS = (
     ("unknown option", "bad_arguments"),
     ("unexpected argument", "bad_arguments"),
 )
-
-
-class Ending(msgspec.Struct, frozen=True):
-    """What a process's end means. `cancelled` is Ctrl-C; `signal` its name, e.g. `SIGKILL`."""
-
-    reason: str
-    retryable: bool
-    exit_code: int | None = None
-    signal: str | None = None
-    cancelled: bool = False
 
 
 def read_ending(

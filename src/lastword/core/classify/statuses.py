@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lastword.core.taxonomy import ErrorType
+from lastword.core.taxonomy import ErrorType, Origin
 
 STATUS_TYPES = {
     401: ErrorType.AUTH,
@@ -21,25 +21,30 @@ STATUS_TYPES = {
 }
 """Other 4xx are `invalid_request`, other 5xx `provider_unavailable`."""
 
-RPC_TYPES = {
-    -32700: (ErrorType.PROTOCOL_ERROR, "parse_error"),
-    -32600: (ErrorType.PROTOCOL_ERROR, "invalid_frame"),
-    -32601: (ErrorType.INVALID_REQUEST, "method_not_found"),
-    -32602: (ErrorType.INVALID_REQUEST, "invalid_params"),
-    -32000: (ErrorType.AUTH, "login_required"),
-    -32001: (ErrorType.INVALID_REQUEST, "resource_not_found"),
-    -32002: (ErrorType.INVALID_REQUEST, "resource_not_found"),
-    # Mistral's vibe, vibe/acp/exceptions.py
-    -31001: (ErrorType.RATE_LIMIT, None),
-    -31002: (ErrorType.INVALID_REQUEST, "agent_configuration"),
-    -31003: (ErrorType.CONTEXT_OVERFLOW, "conversation_limit"),
-    -31004: (ErrorType.CONTEXT_OVERFLOW, None),
-    -31005: (ErrorType.CONTENT_FILTER, "refusal"),
-    -31006: (ErrorType.CONTEXT_OVERFLOW, "compaction_failed"),
-    -31007: (ErrorType.INVALID_REQUEST, "image_invalid"),
-    -31008: (ErrorType.INVALID_REQUEST, "image_unsupported"),
+_PEER = Origin.CLIENT
+
+RPC_TYPES: dict[int, tuple[ErrorType, str | None, Origin | None]] = {
+    -32700: (ErrorType.PROTOCOL_ERROR, "parse_error", _PEER),
+    -32600: (ErrorType.PROTOCOL_ERROR, "invalid_frame", _PEER),
+    -32601: (ErrorType.INVALID_REQUEST, "method_not_found", _PEER),
+    -32602: (ErrorType.INVALID_REQUEST, "invalid_params", _PEER),
+    -32000: (ErrorType.AUTH, "login_required", None),
+    -32001: (ErrorType.INVALID_REQUEST, "resource_not_found", None),
+    -32002: (ErrorType.INVALID_REQUEST, "resource_not_found", None),
+    # mistral-vibe, vibe/acp/exceptions.py
+    -31001: (ErrorType.RATE_LIMIT, None, None),
+    -31002: (ErrorType.INVALID_REQUEST, "agent_configuration", Origin.AGENT),
+    -31003: (ErrorType.CONTEXT_OVERFLOW, "conversation_limit", Origin.AGENT),
+    -31004: (ErrorType.CONTEXT_OVERFLOW, None, None),
+    -31005: (ErrorType.CONTENT_FILTER, "refusal", None),
+    -31006: (ErrorType.CONTEXT_OVERFLOW, "compaction_failed", Origin.AGENT),
+    -31007: (ErrorType.INVALID_REQUEST, "image_invalid", _PEER),
+    -31008: (ErrorType.INVALID_REQUEST, "image_unsupported", None),
 }
-"""JSON-RPC code -> type and reason. -32603 says nothing."""
+"""JSON-RPC code -> type, reason, origin where it is not the type's own."""
+
+RPC_INTERNAL = -32603
+"""Says nothing: most agents send every failure with it."""
 
 RPC_CANCELLED = -32800
 

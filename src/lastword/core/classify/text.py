@@ -72,3 +72,36 @@ def as_int(value: object) -> int | None:
         digits = bare[1:] if bare[:1] in {"-", "+"} else bare
         return int(bare) if digits.isascii() and digits.isdigit() else None
     return None
+
+
+def rows(block: str) -> tuple[str, ...]:
+    """The lines of a table, one row a line."""
+    return tuple(line.strip() for line in block.splitlines() if line.strip())
+
+
+GAP = " .. "
+MAX_GAP_CHARS = 100
+_MAX_STARTS = 64
+
+
+def phrase_in(folded: str, parts: tuple[str, ...]) -> str | None:
+    """The first of the parts that occurs in the text; ` .. ` stands for up to 100 characters."""
+    for part in parts:
+        if part in folded or (GAP in part and _gapped(folded, part)):
+            return part
+    return None
+
+
+def _gapped(folded: str, part: str) -> bool:
+    head, _, tail = part.partition(GAP)
+    if tail not in folded:
+        return False
+    start = folded.find(head)
+    for _ in range(_MAX_STARTS):
+        if start < 0:
+            return False
+        end = start + len(head)
+        if tail in folded[end : end + MAX_GAP_CHARS + len(tail)]:
+            return True
+        start = folded.find(head, end)
+    return False

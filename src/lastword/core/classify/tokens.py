@@ -146,14 +146,44 @@ WEAK = _table({
 
 GENERIC_CLASSES = frozenset(
     normalise(name)
-    for name in ["BadRequestError", "NotFoundError", "RateLimitError", "PermissionDeniedError", "PermissionError", "InternalServerError", "AuthenticationError", "APIStatusError", "ServiceUnavailableError", "UnprocessableEntityError", "ConflictError", "APIError", "APIConnectionError", "Timeout", "TimeoutError", "ServiceUnavailable", "TooManyRequests", "Forbidden", "Unauthorized", "BadGateway", "GatewayTimeout", "ResourceExhausted", "PermissionDenied", "InvalidArgument", "FailedPrecondition", "NotFound", "InvalidRequestError", "InternalError", "ServerError"]
+    for name in [
+        "BadRequestError",
+        "NotFoundError",
+        "RateLimitError",
+        "PermissionDeniedError",
+        "PermissionError",
+        "InternalServerError",
+        "AuthenticationError",
+        "APIStatusError",
+        "ServiceUnavailableError",
+        "UnprocessableEntityError",
+        "ConflictError",
+        "APIError",
+        "APIConnectionError",
+        "Timeout",
+        "TimeoutError",
+        "ServiceUnavailable",
+        "TooManyRequests",
+        "Forbidden",
+        "Unauthorized",
+        "BadGateway",
+        "GatewayTimeout",
+        "ResourceExhausted",
+        "PermissionDenied",
+        "InvalidArgument",
+        "FailedPrecondition",
+        "NotFound",
+        "InvalidRequestError",
+        "InternalError",
+        "ServerError",
+    ]
 )
 """Exception classes that an SDK derives from the status alone: looked at after everything else."""
 
 WINDOW_WORDS = {
-    "perminute": ErrorType.RATE_LIMIT,
-    "persecond": ErrorType.RATE_LIMIT,
     "perday": ErrorType.BUDGET,
     "permonth": ErrorType.BUDGET,
+    "perminute": ErrorType.RATE_LIMIT,
+    "persecond": ErrorType.RATE_LIMIT,
 }
 """Parts of a quota's id (`GenerateRequestsPerDayPerProject...`) that tell its window."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from lastword.core.classify.text import normalise
 from lastword.core.taxonomy import ErrorType
 
 
@@ -26,7 +27,7 @@ class TransportRow(msgspec.Struct, frozen=True):
 
 
 def _row(type_: ErrorType, reason: str, names: str, *phrases: str, retryable: bool) -> TransportRow:
-    bare = frozenset("".join(filter(str.isalnum, name)).lower() for name in names.split())
+    bare = frozenset(normalise(name) for name in names.split())
     return TransportRow(type_, reason, retryable, bare, phrases)
 
 
@@ -224,9 +225,9 @@ ROWS = (
         NewConnectionError MaxRetryError gaierror ClientConnectorDNSError SSLError SSLEOFError
         SSLZeroReturnError EAI_AGAIN EAI_FAIL EHOSTUNREACH ENETUNREACH ENETDOWN EHOSTDOWN
         EADDRNOTAVAIL EPROTO ERR_INTERNET_DISCONNECTED ERR_NETWORK_CHANGED ERR_PROXY_CONNECTION_FAILED
-        ERR_SSL_WRONG_VERSION_NUMBER HTTPClientError HTTPError URLError ConnectionNotEstablished
-        ServerConnectionError ProtocolError ClientError.transport InvalidHandshake InvalidProxy
-        InvalidProxyStatus RequestException ERR_SSL_PROTOCOL_ERROR ERR_NETWORK ClientSSLError
+        ERR_SSL_WRONG_VERSION_NUMBER HTTPClientError URLError ConnectionNotEstablished
+        ServerConnectionError ProtocolError InvalidHandshake InvalidProxy
+        InvalidProxyStatus ERR_SSL_PROTOCOL_ERROR ERR_NETWORK ClientSSLError
         WSServerHandshakeError ClosedResourceError BrokenResourceError""",
         "fetch failed",
         "connection error",
@@ -252,7 +253,8 @@ ROWS = (
         "tunneling socket could not be established",
         "failed to fetch",
         "network request failed",
-        "connect e",
+        "ehostunreach",
+        "enetunreach",
         retryable=True,
     ),
 )

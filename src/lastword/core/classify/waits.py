@@ -60,13 +60,14 @@ class Waits(msgspec.Struct, frozen=True):
 
 def read_waits(evidence: Evidence) -> Waits:
     """The wait and the reset moment that the evidence states."""
-    seconds = _seconds(evidence)
+    seconds = read_seconds(evidence)
     return Waits(
         math.ceil(round(seconds, 6)) if seconds is not None else None, _reset_moment(evidence)
     )
 
 
-def _seconds(evidence: Evidence) -> float | None:
+def read_seconds(evidence: Evidence) -> float | None:
+    """The wait in seconds that the evidence states, not rounded."""
     headers = evidence.headers
     milliseconds = parse_wait(headers.get("retry-after-ms"))
     if milliseconds is not None:

@@ -1,0 +1,83 @@
+"""`lastword run`: the agent is spawned first, the rest is loaded while it starts.
+
+Owns the order of the start. Only what is needed to spawn is imported at the top.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from lastword.cli.options import RunOptions, UsageError, help_text, parse
+from lastword.process import Agent, Guardian, spawn
+
+NOT_FOUND_STATUS = 127
+NOT_EXECUTABLE_STATUS = 126
+"""As a shell, env and tini report them."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run an agent behind the sidecar; gives its exit status."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        sys.stdout.write(help_text())
+        return 0
+    if sys.platform == "win32":
+        sys.stderr.write("lastword: run needs Linux or macOS; Windows is not supported\n")
+        return 2
+    try:
+        options = parse(arguments)
+    except UsageError as error:
+        sys.stderr.write(f"lastword: {error}\n")
+        return 2
+    if options.values["passthrough"] or os.isatty(0) or os.isatty(1):
+        return _become(options.command)
+    agent: Agent | None = None
+    guardian: Guardian | None = None
+    failure: OSError | None = None
+    try:
+        agent = spawn(options.command)
+        guardian = Guardian(agent.pid)
+    except OSError as error:
+        failure = error
+    return _relay(options, agent, guardian, failure)
+
+
+def _become(command: list[str]) -> int:
+    """A terminal login, or the user's wish: the agent takes our place."""
+    import signal  # noqa: PLC0415  (2 ms that only this path needs)
+
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)  # noqa: S606  (no shell is the point)
+    except OSError as error:
+        return _not_started(command[0], error)
+
+
+def _relay(
+    options: RunOptions,
+    agent: Agent | None,
+    guardian: Guardian | None,
+    failure: OSError | None,
+) -> int:
+    # Loaded while the agent starts: what an editor waits for is the slower of the two.
+    from lastword.cli.relay import sidecar_for  # noqa: PLC0415
+
+    sidecar = sidecar_for(options, agent, guardian)
+    if failure is not None:
+        status = _not_started(options.command[0], failure)
+        sidecar.refuse(failure)
+        sidecar.run()
+        return status
+    exit_ = sidecar.run()
+    return exit_.status if exit_ else 1
+
+
+def _not_started(program: str, error: OSError) -> int:
+    if isinstance(error, FileNotFoundError):
+        sys.stderr.write(
+            f"lastword: {program}: not found; is the agent installed, and on the PATH here?\n"
+        )
+        return NOT_FOUND_STATUS
+    reason = (error.strerror or "cannot be started").lower()
+    sys.stderr.write(f"lastword: {program}: cannot be started ({reason})\n")
+    return NOT_EXECUTABLE_STATUS

@@ -1,0 +1,78 @@
+"""Exception classes that say something by their name alone.
+
+Transport classes are in `transport`, classes that name a cause (`ContextWindowExceededError`) are
+words like any other, in `tokens`. Here are the rest: the classes an SDK derives from the status,
+the ones that mean a cancel, a child process, or a plain bug.
+"""
+
+from __future__ import annotations
+
+from lastword.core.classify.text import normalise
+from lastword.core.taxonomy import ErrorType
+
+
+def _names(block: str) -> frozenset[str]:
+    return frozenset(normalise(name) for name in block.split())
+
+
+CANCELLED = _names("""
+    CancelledError Cancelled KeyboardInterrupt AbortError APIUserAbortError MessageAbortedError
+    TurnAborted RequestAborted UserAbortError TurnInterrupted CanceledError""")
+"""Only as the outermost exception: a deadline cancels too, further down its chain."""
+
+PROCESS = {
+    "clinotfound": ("spawn_failed", False),
+    "process": ("exit_status", False),
+    "calledprocess": ("exit_status", False),
+    "cliconnection": ("connection_closed", False),
+    "systemexit": ("exit_status", False),
+    "brokenprocesspool": ("killed", True),
+}
+"""Normalised class name -> reason and whether a retry can help."""
+
+MISUSE = _names("ResponseNotRead RequestNotRead StreamConsumed InvalidStateError CookieConflict")
+"""A library used wrongly: a bug of the agent."""
+
+BUILTINS = _names("""
+    ArithmeticError AssertionError AttributeError BufferError EOFError FileExistsError
+    FileNotFoundError FloatingPointError ImportError IndexError IndentationError InterruptedError
+    IsADirectoryError KeyError LookupError MemoryError ModuleNotFoundError NameError
+    NotADirectoryError NotImplementedError OSError OverflowError PermissionError RangeError
+    RecursionError ReferenceError RuntimeError StopAsyncIteration StopIteration SyntaxError
+    SystemError TabError TypeError UnboundLocalError UnicodeError UnicodeEncodeError
+    UnicodeTranslateError ValueError ZeroDivisionError BlockingIOError ChildProcessError EvalError
+    QueueFull QueueEmpty URIError NullPointerException IllegalStateException
+    IllegalArgumentException IndexOutOfBoundsException ClassCastException""")
+"""The languages' own errors: a bug, where nothing in the chain says otherwise."""
+
+BUGS = _names("""
+    KeyError AttributeError NameError IndexError TypeError UnboundLocalError ImportError
+    ModuleNotFoundError NotImplementedError ZeroDivisionError RecursionError SyntaxError
+    IndentationError NullPointerException IndexOutOfBoundsException ClassCastException""")
+"""Of these, the ones whose text is made of names and never tells a cause."""
+
+_BUILTIN_MODULES = frozenset({"builtins", "", "asyncio.queues", "java.lang"})
+
+BY_STATUS = {
+    normalise(name): kind
+    for kind, names in {
+        ErrorType.RATE_LIMIT: "RateLimitError TooManyRequests ResourceExhausted QuotaError",
+        ErrorType.AUTH: """AuthenticationError PermissionDeniedError PermissionDenied Forbidden
+            Unauthorized PermissionError ForbiddenError Unauthenticated""",
+        ErrorType.INVALID_REQUEST: """BadRequestError UnprocessableEntityError InvalidRequestError
+            InvalidArgument FailedPrecondition ConflictError BadRequest UnsupportedParamsError
+            MethodNotAllowed""",
+        ErrorType.MODEL_NOT_FOUND: "NotFoundError NotFound",
+        ErrorType.PROVIDER_UNAVAILABLE: """InternalServerError ServiceUnavailableError
+            ServiceUnavailable BadGateway BadGatewayError ServerError""",
+        ErrorType.TIMEOUT: "GatewayTimeout GatewayTimeoutError",
+        ErrorType.PROTOCOL_ERROR: "ValidationError",
+    }.items()
+    for name in names.split()
+}
+"""Classes that an SDK derives from the status alone: used where the status itself is gone."""
+
+
+def is_builtin(module: str, name: str) -> bool:
+    """Whether a class is one of a language's own errors."""
+    return module in _BUILTIN_MODULES and normalise(name) in BUILTINS

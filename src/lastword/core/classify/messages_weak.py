@@ -1,0 +1,161 @@
+"""Sentences that count only where nothing else is left: no word, no status, no transport class.
+
+Same form as `messages`. These parts are common, so each stands for the most cautious reading: what
+a retry cannot help goes before what it can.
+"""
+
+from __future__ import annotations
+
+from lastword.core.classify.text import rows
+from lastword.core.taxonomy import ErrorType
+
+WEAK = {
+    ErrorType.CANCELLED: rows("""
+        turn aborted
+        request was aborted
+        operation was aborted
+        operation was canceled
+        operation was cancelled
+        aborted by user
+        aborted by the user
+        user aborted
+        cancelled by user
+        canceled by user
+        cancelled by the user
+        request cancelled
+        request canceled
+        interrupted by user
+        turn interrupted
+    """),
+    ErrorType.AGENT_CRASH: rows("""
+        process exited
+        exited unexpectedly
+        terminated by signal
+        exited with status
+        exited with code
+        exited with signal
+        killed by signal
+        process terminated
+        process crashed
+        terminated unexpectedly
+        process has died
+        failure code:
+        exit code
+        heap out of memory
+        panicked at
+        segmentation fault
+        failed to spawn
+        failed to start agent
+        spawn enoent
+        command not found
+        executable file not found
+    """),
+    ErrorType.INTERNAL: rows("""
+        cannot read propert
+        is not a function
+        is not defined
+        is not iterable
+        object has no attribute
+        object is not subscriptable
+        maximum recursion depth
+        maximum call stack size
+        nonetype
+        unexpected keyword argument
+        list index out of range
+        without having called `read()`
+    """),
+    ErrorType.PROTOCOL_ERROR: rows("""
+        parse error
+        unexpected token
+        expecting value:
+        extra data: line
+        unterminated string
+        codec can't decode
+        codec can't encode
+        invalid json
+        malformed response
+        failed to parse
+        failed to deserialize
+    """),
+    ErrorType.CONTEXT_OVERFLOW: rows("""
+        too long
+        too many tokens
+        context window
+        context length
+        token limit
+        context limit
+        too large
+    """),
+    ErrorType.BUDGET: rows("""
+        billing
+        quota
+        usage limit
+        credits
+        subscription
+        limit reached
+        limit will reset
+    """),
+    ErrorType.AUTH: rows("""
+        api key
+        api_key
+        apikey
+        credential
+        authenticat
+        forbidden
+        permission
+        log in
+        login
+        sign in
+        signed in
+    """),
+    ErrorType.INVALID_REQUEST: rows("""
+        invalid request
+        bad request
+        invalid param
+        invalid argument
+        invalid value
+        invalid input
+        must be a response to a prece
+        tool_result
+        tool_use
+        tool_call
+        roles must alternate
+        unsupported parameter
+        unsupported value
+        unknown parameter
+        extra inputs are not permitted
+        not permitted
+        should be non-empty
+        must be non-empty
+        field required
+        is not supported
+        does not support
+        not supported
+        malformed
+        validation error
+    """),
+    ErrorType.RATE_LIMIT: rows("""
+        slow down
+        wait and try
+        please wait
+        requests quickly
+    """),
+    ErrorType.TIMEOUT: rows("""
+        took too long
+        no response after
+        not respond in time
+        stalled
+    """),
+    ErrorType.PROVIDER_UNAVAILABLE: rows("""
+        internal server error
+        server error
+        server had an error
+        unavailable
+        upstream error
+        upstream request failed
+        provider returned error
+        no output generated
+        try again later
+        try again in a moment
+    """),
+}

@@ -1,0 +1,232 @@
+"""The rules, one function each: evidence in, a finding or nothing out.
+
+Each finding names its rule down to the row that matched (`message:prompt is too long`), so that a
+wrong verdict leads straight to the table to change. `decide` holds their order.
+"""
+
+from __future__ import annotations
+
+from lastword.core.classify import classes, messages, messages_weak, tokens, transport
+from lastword.core.classify.evidence import Evidence, Finding
+from lastword.core.classify.process import is_spawn_text, read_ending
+from lastword.core.classify.statuses import RPC_CANCELLED, RPC_INTERNAL, RPC_TYPES, type_of_status
+from lastword.core.classify.text import normalise, phrase_in
+from lastword.core.classify.waits import read_seconds
+from lastword.core.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
+
+_TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
+
+
+def process(evidence: Evidence) -> Finding | None:
+    """A process that ended, or that lives and does nothing."""
+    facts = evidence.process
+    if facts is None:
+        return None
+    if facts.alive:
+        return Finding(ErrorType.AGENT_STALLED, "process:alive", "no_progress")
+    ending = read_ending(
+        facts.exit_code, facts.exit_signal, facts.stderr_tail, in_turn=facts.in_turn
+    )
+    kind = ErrorType.CANCELLED if ending.cancelled else ErrorType.AGENT_CRASH
+    return Finding(kind, f"process:{ending.reason}", ending.reason, ending.retryable, ending=ending)
+
+
+def process_class(evidence: Evidence) -> Finding | None:
+    """A child process that failed, told by class; never by a text, which may be a tool's."""
+    if evidence.sdk_phase == "spawn":
+        return Finding(ErrorType.AGENT_CRASH, "phase:spawn", "spawn_failed", retryable=False)
+    if not evidence.classes:
+        return None
+    top = normalise(evidence.classes[0])
+    named = classes.PROCESS.get(top)
+    return Finding(ErrorType.AGENT_CRASH, f"class:{top}", *named) if named else None
+
+
+def cancelled(evidence: Evidence) -> Finding | None:
+    """The user's or the client's own cancel."""
+    if evidence.rpc_code == RPC_CANCELLED:
+        return Finding(ErrorType.CANCELLED, f"rpc:{RPC_CANCELLED}")
+    if not evidence.classes or normalise(evidence.classes[0]) not in classes.CANCELLED:
+        return None
+    if "timeout" in evidence.folded or "timed out" in evidence.folded:
+        return None
+    return Finding(ErrorType.CANCELLED, f"class:{evidence.classes[0]}")
+
+
+def proposal_header(evidence: Evidence) -> Finding | None:
+    """A gateway that already speaks the `agent_error` proposal."""
+    stated = evidence.headers.get("x-llm-error-type", "").lower()
+    known = stated in ErrorType._value2member_map_
+    return Finding(ErrorType(stated), "header:x-llm-error-type") if known else None
+
+
+def certificate(evidence: Evidence) -> Finding | None:
+    """A certificate that could not be verified, whatever status a gateway put on it."""
+    row = transport.CERTIFICATE
+    hit = _names(evidence) & row.names
+    part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
+    return Finding(row.type, f"transport:{part}", row.reason, row.retryable) if part else None
+
+
+def bug(evidence: Evidence) -> Finding | None:
+    """`KeyError: 'rate_limit'` is no rate limit."""
+    if len(evidence.classes) != 1 or evidence.status is not None or evidence.process:
+        return None
+    name = normalise(evidence.classes[0])
+    if evidence.modules[0] in {"builtins", "java.lang"} and name in classes.BUGS:
+        return Finding(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
+    return None
+
+
+def quota_window(evidence: Evidence) -> Finding | None:
+    """Google names a quota's window in its id; Anthropic's plan windows are in headers."""
+    for part, kind in tokens.WINDOW_WORDS.items():
+        if any(part in token for token in evidence.tokens):
+            return Finding(kind, f"quota:{part}", part)
+    if evidence.headers.get("anthropic-ratelimit-unified-status") == "rejected":
+        return Finding(ErrorType.BUDGET, "header:anthropic-unified-rejected", "usage_window")
+    return None
+
+
+def strong(evidence: Evidence) -> Finding | None:
+    """Words of the body, class names and sentences that decide over the status, by type."""
+    spoken = set(evidence.tokens)
+    spoken.update(
+        name for name in map(normalise, evidence.classes) if name not in tokens.GENERIC_CLASSES
+    )
+    for kind, words in tokens.STRONG.items():
+        hit = spoken & words
+        if hit:
+            return Finding(kind, f"token:{min(hit)}")
+        part = _strong_message(evidence, kind)
+        if part is not None:
+            hopeless = part in messages.HOPELESS
+            return Finding(kind, f"message:{part}", retryable=False if hopeless else None)
+    return None
+
+
+def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:
+    if phrase_in(evidence.folded, messages.UNLESS.get(kind, ())):
+        return None
+    part = phrase_in(evidence.folded, messages.STRONG[kind])
+    if part is None and kind is ErrorType.BUDGET and not _is_short_window(evidence):
+        part = phrase_in(evidence.folded, messages.QUOTA)
+    return part
+
+
+def _is_short_window(evidence: Evidence) -> bool:
+    """Whether a used-up quota comes back soon: by the window it names, else by the wait."""
+    if phrase_in(evidence.folded, messages.PER_DAY):
+        return False
+    if phrase_in(evidence.folded, messages.PER_MINUTE):
+        return True
+    seconds = read_seconds(evidence)
+    return seconds is not None and seconds <= MAX_AUTO_WAIT_SECONDS
+
+
+def strong_words(evidence: Evidence) -> Finding | None:
+    """The same words where they stand inside prose."""
+    spoken = set(evidence.words) - tokens.GENERIC_CLASSES
+    for kind, words in tokens.STRONG.items():
+        hit = spoken & words
+        if hit:
+            return Finding(kind, f"word:{min(hit)}")
+    return None
+
+
+def rpc_code(evidence: Evidence) -> Finding | None:
+    """A JSON-RPC code with a meaning of its own."""
+    if evidence.rpc_code is None or evidence.rpc_code not in RPC_TYPES:
+        return None
+    kind, reason, origin = RPC_TYPES[evidence.rpc_code]
+    return Finding(kind, f"rpc:{evidence.rpc_code}", reason, origin=origin)
+
+
+def weak_tokens(evidence: Evidence) -> Finding | None:
+    """Words of the body that say little, such as `invalid_request_error`."""
+    for kind, words in tokens.WEAK.items():
+        hit = words.intersection(evidence.tokens)
+        # "INTERNAL" in an agent's own error object may as well be the agent's bug.
+        agents_own = kind is ErrorType.PROVIDER_UNAVAILABLE and evidence.rpc_code is not None
+        if hit and not agents_own:
+            return Finding(kind, f"weak:{min(hit)}")
+    return None
+
+
+def transport_failure(evidence: Evidence) -> Finding | None:
+    """How the connection failed, where no status came: class names, errno names, sentences."""
+    if evidence.status is not None and evidence.status_stated:
+        return None
+    names = _names(evidence)
+    if evidence.status is not None and not names & _TRANSPORT_NAMES:
+        return None
+    for row in transport.ROWS:
+        hit = row.names & names
+        part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
+        if part is not None:
+            return Finding(row.type, f"transport:{part}", row.reason, row.retryable)
+    reason = transport.EXACT_MESSAGES.get(evidence.folded)
+    if reason is None:
+        return None
+    return Finding(ErrorType.NETWORK, f"transport:{evidence.folded}", reason)
+
+
+def weak_words(evidence: Evidence) -> Finding | None:
+    """`[invalid_request_error]` inside prose."""
+    hit = tokens.WEAK[ErrorType.INVALID_REQUEST].intersection(evidence.words)
+    return Finding(ErrorType.INVALID_REQUEST, f"word:{min(hit)}") if hit else None
+
+
+def class_name(evidence: Evidence) -> Finding | None:
+    """Classes that stand for a status, where the status itself is gone."""
+    for name in map(normalise, evidence.classes):
+        if name in classes.MISUSE:
+            return Finding(ErrorType.INTERNAL, f"class:{name}", "uncaught_exception")
+        if evidence.status is None and name in classes.BY_STATUS:
+            return Finding(classes.BY_STATUS[name], f"class:{name}")
+    return None
+
+
+def status(evidence: Evidence) -> Finding | None:
+    """The HTTP status."""
+    if evidence.status is None:
+        return None
+    return Finding(type_of_status(evidence.status), f"status:{evidence.status}")
+
+
+def weak_message(evidence: Evidence) -> Finding | None:
+    """What prose may mean, when nothing else is left."""
+    for kind, parts in messages_weak.WEAK.items():
+        part = phrase_in(evidence.folded, parts)
+        if part is not None:
+            return (
+                _crash_text(evidence, part)
+                if kind is ErrorType.AGENT_CRASH
+                else Finding(kind, f"text:{part}")
+            )
+    for name in evidence.words:
+        if name in classes.BY_STATUS:
+            return Finding(classes.BY_STATUS[name], f"word:{name}")
+    return None
+
+
+def _crash_text(evidence: Evidence, part: str) -> Finding:
+    """A process's end told in prose: only what names a signal or comes unasked is worth a retry."""
+    if is_spawn_text(evidence.folded):
+        return Finding(ErrorType.AGENT_CRASH, f"text:{part}", "spawn_failed", retryable=False)
+    sudden = any(sign in evidence.folded for sign in ("signal", "unexpectedly", "memory", "fault"))
+    return Finding(ErrorType.AGENT_CRASH, f"text:{part}", retryable=sudden)
+
+
+def builtin(evidence: Evidence) -> Finding | None:
+    """A language's own exception, or an internal error that says no more than that."""
+    if evidence.classes and classes.is_builtin(evidence.modules[0], evidence.classes[0]):
+        return Finding(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
+    if evidence.rpc_code == RPC_INTERNAL and evidence.folded in {"", "internal error"}:
+        return Finding(ErrorType.INTERNAL, f"rpc:{RPC_INTERNAL}")
+    return None
+
+
+def _names(evidence: Evidence) -> set[str]:
+    """Every name that a transport row may list."""
+    return {*map(normalise, evidence.classes), *evidence.tokens, *evidence.words}

@@ -1,0 +1,111 @@
+"""How the agent's processes come to an end, in which order, and by when.
+
+Owns the stop sequences (the client closed its side; we were told to stop) and what a dead agent
+left in its group. Time is given, not read; signals go through `process`.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lastword.process import Agent
+
+CLOSED_GRACE_SECONDS = 2.0
+"""From the client's end to SIGTERM: an agent that reads its end of input leaves by itself."""
+
+TERM_GRACE_SECONDS = 5.0
+"""From SIGTERM to SIGKILL, when the client has gone."""
+
+TOLD_GRACE_SECONDS = 1.0
+"""From SIGTERM to SIGKILL, when we were told to stop: clients kill us 2 to 4 seconds later."""
+
+PIPE_GRACE_SECONDS = 0.25
+"""From a closed pipe to SIGTERM: an agent that is about to exit closes its pipes first."""
+
+_CHECK_SECONDS = 0.05
+
+
+class Shutdown:
+    """The stop sequence of one agent and its group: which signal is due when."""
+
+    __slots__ = ("_agent", "_group_left", "_kill_due", "_term_due", "told")
+
+    def __init__(self, agent: Agent | None) -> None:
+        self._agent = agent
+        self._term_due: float | None = None
+        self._kill_due: float | None = None
+        self._group_left = False
+        self.told = False
+        """Were we told to stop by a signal?"""
+
+    @property
+    def begun(self) -> bool:
+        """Is the agent on its way out by our doing?"""
+        return self._term_due is not None or self._kill_due is not None
+
+    @property
+    def group_left(self) -> bool:
+        """Is there something in a dead agent's group that is still to be ended?"""
+        return self._group_left
+
+    def due(self, now: float) -> float | None:
+        """When `run` is to be called."""
+        due = self._term_due if self._term_due is not None else self._kill_due
+        if self._group_left:
+            return now + _CHECK_SECONDS if due is None else min(due, now + _CHECK_SECONDS)
+        return due
+
+    def after(self, grace_seconds: float, now: float) -> None:
+        """The agent is to leave by itself within the grace; else it is told to."""
+        if not self.begun:
+            self._term_due = now + grace_seconds
+
+    def told_to_stop(self, number: int, now: float) -> None:
+        """We were sent a signal that ends us: it is the agent's; asked twice, it is killed."""
+        self._kill_due = now if self.told else now + TOLD_GRACE_SECONDS
+        self._term_due = None
+        if not self.told:
+            self._signal(number)
+        self.told = True
+
+    def run(self, now: float) -> None:
+        """Send what is due."""
+        agent = self._agent
+        if self._group_left and agent is not None and not agent.group_alive():
+            self._group_left = False
+        if self._term_due is not None and self._term_due <= now:
+            self._term_due = None
+            self._kill_due = now + TERM_GRACE_SECONDS
+            self._signal(signal.SIGTERM)
+        if self._kill_due is not None and self._kill_due <= now:
+            self._kill_due = now + TOLD_GRACE_SECONDS
+            self._signal(signal.SIGKILL)
+
+    def agent_ended(self, now: float, *, leave_group: bool) -> None:
+        """The agent is dead: reap it, and end what it left in its group unless that is its own."""
+        agent = self._agent
+        if agent is None:
+            return
+        agent.reap()
+        self._group_left = not leave_group and agent.group_alive()
+        if self._group_left:
+            agent.end_group(signal.SIGTERM)
+            self._term_due = None
+            self._kill_due = now + TOLD_GRACE_SECONDS
+
+    def finish(self) -> None:
+        """Our own end: nothing that is to be ended outlives it."""
+        if self._group_left:
+            self._signal(signal.SIGKILL)
+            self._group_left = False
+
+    def _signal(self, number: int) -> None:
+        agent = self._agent
+        if agent is None:
+            return
+        if agent.exit is None:
+            agent.signal_group(number)
+        elif self._group_left:
+            agent.end_group(number)

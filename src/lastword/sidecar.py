@@ -1,0 +1,219 @@
+"""The sidecar: a client on our standard streams, an agent in a child process, the core between.
+
+Owns the life of the session: from the agent's start, through its exit, to ours, and what we say of
+it on stderr. Loaded while the agent is already starting.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.connection import Connection, Options
+from lastword.core.effects import Side
+from lastword.pump import Pump
+from lastword.shutdown import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Shutdown
+from lastword.signals import SignalInbox
+
+if TYPE_CHECKING:
+    from lastword.core.timeline import Entry
+    from lastword.process import Agent, Exit, Guardian
+
+DRAIN_SECONDS = 0.25
+"""After the agent's exit, how long its stdout is still read where another process holds it open."""
+
+FIRST_WORD_SECONDS = 2.0
+"""How long an agent's early end waits for the client's first message before it ends us too."""
+
+FLUSH_SECONDS = 5.0
+"""How long a client that takes no bytes may hold up our end."""
+
+_ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+_PASSED = frozenset({signal.SIGUSR1, signal.SIGUSR2})
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the command line decides beyond the core's options."""
+
+    command: tuple[str, ...]
+    line_limit_bytes: int
+    verbose: bool = False
+
+
+class Sidecar:
+    """One run: an agent, its client, and the end of both."""
+
+    def __init__(
+        self, settings: Settings, options: Options, agent: Agent | None, guardian: Guardian | None
+    ) -> None:
+        self._settings = settings
+        self._agent = agent
+        self._guardian = guardian
+        self._connection = Connection(options)
+        self._shutdown = Shutdown(agent)
+        os.set_blocking(1, False)
+        self._pump = Pump(
+            self._connection,
+            client=(0, 1),
+            agent=(agent.stdin, agent.stdout, agent.stderr) if agent else None,
+            line_limit_bytes=settings.line_limit_bytes,
+            recorder=self._record,
+        )
+        # A child's end is seen by SIGCHLD: its pipes may be held open by a grandchild.
+        self._inbox = SignalInbox((*_ENDING, *_PASSED, signal.SIGCHLD))
+        self._pump.watch(self._inbox.fd)
+        self._client_lost = False
+        self._exit_seen_at: float | None = None
+        self._agent_over_at: float | None = None
+        self._finish_by: float | None = None
+
+    def refuse(self, error: OSError) -> None:
+        """The agent could not be started: every request is answered with the reason."""
+        # Loaded at the first failure: no part of a healthy start.
+        from lastword.core.classify import classify_spawn_failure  # noqa: PLC0415
+
+        verdict = classify_spawn_failure(error.errno or 0, self._settings.command[0])
+        self._agent_over_at = time.monotonic()
+        self._pump.apply(self._connection.receive_eof(Side.AGENT, verdict, self._agent_over_at))
+
+    def run(self) -> Exit | None:
+        """Relay until the session is over; gives how the agent ended."""
+        while not self._finished(time.monotonic()):
+            self._pump.turn(self._wake_at(time.monotonic()))
+            now = time.monotonic()
+            self._handle_signals(now)
+            self._look_at_client(now)
+            self._look_at_agent(now)
+            self._shutdown.run(now)
+        self._shutdown.finish()
+        if self._guardian is not None:
+            self._guardian.disarm()
+        os.set_blocking(1, True)
+        return self._agent.exit if self._agent else None
+
+    def _handle_signals(self, now: float) -> None:
+        for number in self._inbox.take():
+            if number in _PASSED and self._agent is not None and self._agent.exit is None:
+                self._agent.signal_group(number)
+            elif number in _ENDING:
+                self._lose_client(now)
+                self._shutdown.told_to_stop(number, now)
+
+    def _look_at_client(self, now: float) -> None:
+        pump = self._pump
+        if pump.to_client.broken:
+            pump.client_open = False
+        if pump.client_open:
+            return
+        self._lose_client(now)
+        # What the client said before it left is still the agent's to read.
+        if pump.to_agent is not None and not pump.to_agent.pending_bytes:
+            pump.to_agent.close()
+        self._shutdown.after(CLOSED_GRACE_SECONDS, now)
+
+    def _lose_client(self, now: float) -> None:
+        if not self._client_lost:
+            self._client_lost = True
+            self._pump.apply(self._connection.receive_eof(Side.CLIENT, None, now))
+
+    def _look_at_agent(self, now: float) -> None:
+        agent, pump = self._agent, self._pump
+        if agent is None or self._agent_over_at is not None:
+            return
+        exit_ = agent.poll()
+        if exit_ is None:
+            deaf = pump.to_agent is not None and pump.to_agent.broken
+            if deaf or not pump.agent_open:
+                # It lives, but can no longer be talked to: as good as gone.
+                self._shutdown.after(PIPE_GRACE_SECONDS, now)
+            return
+        if self._exit_seen_at is None:
+            self._exit_seen_at = now
+        while pump.agent_open and not pump.to_client.full and pump.read_agent(now):
+            pass
+        if pump.agent_open and not self._client_lost:
+            drained = now - self._exit_seen_at >= DRAIN_SECONDS or self._connection.idle
+            if pump.to_client.full or not drained:
+                return
+        self._agent_ended(exit_, now)
+
+    def _agent_ended(self, exit_: Exit, now: float) -> None:
+        pump = self._pump
+        while pump.stderr_open and pump.read_stderr(now):
+            pass
+        pump.last_line(now)
+        pump.agent_open = pump.stderr_open = False
+        self._agent_over_at = now
+        # Loaded when an agent has ended: no part of a healthy turn.
+        from lastword.core.classify import classify_exit  # noqa: PLC0415
+
+        needed = not self._connection.idle
+        verdict = classify_exit(
+            exit_code=exit_.code,
+            exit_signal=exit_.signal,
+            stderr_tail=self._connection.stderr_tail(),
+            in_turn=needed,
+        )
+        own_terms = exit_.clean and not self._shutdown.begun
+        self._ended_idle = own_terms and not needed and self._connection.greeted
+        self._shutdown.agent_ended(now, leave_group=own_terms)
+        pump.apply(self._connection.receive_eof(Side.AGENT, verdict, now))
+        if not self._client_lost and not self._ended_idle:
+            say(f"the agent ended: {describe(exit_)}")
+
+    def _wake_at(self, now: float) -> float | None:
+        wakes = [self._shutdown.due(now), self._finish_by]
+        if self._exit_seen_at is not None and self._agent_over_at is None:
+            wakes.append(self._exit_seen_at + DRAIN_SECONDS)
+        if self._agent_over_at is not None and not self._pump.client_spoke:
+            wakes.append(self._agent_over_at + FIRST_WORD_SECONDS)
+        return min((wake for wake in wakes if wake is not None), default=None)
+
+    def _finished(self, now: float) -> bool:
+        if self._agent_over_at is None:
+            return False
+        pump = self._pump
+        unheard = not pump.client_spoke and (
+            self._client_lost or now >= self._agent_over_at + FIRST_WORD_SECONDS
+        )
+        if not (unheard or self._client_lost or self._ended_idle):
+            return False
+        if self._finish_by is None:
+            self._finish_by = now + FLUSH_SECONDS
+            if unheard:
+                # No session was ever begun: this was a command such as `agent --version`.
+                pump.to_client.write(bytes(pump.noise))
+        flushed = not pump.to_client.pending_bytes and not pump.stderr.pending
+        return now >= self._finish_by or (flushed and not self._shutdown.group_left)
+
+    _ended_idle = False
+
+    def _record(self, entry: Entry) -> None:
+        if self._settings.verbose:
+            facts = " ".join(f"{key}={value}" for key, value in entry.facts.items())
+            session = f" session={entry.session_id}" if entry.session_id else ""
+            say(f"{entry.kind.value}{session} {facts}".rstrip())
+
+
+def say(sentence: str) -> None:
+    """A sentence of ours on stderr."""
+    try:
+        os.write(2, f"lastword: {sentence}\n".encode(errors="replace"))
+    except OSError:
+        return
+
+
+def describe(exit_: Exit) -> str:
+    """How it ended, in words."""
+    if exit_.signal is not None:
+        try:
+            return f"killed by {signal.Signals(exit_.signal).name}"
+        except ValueError:
+            return f"killed by signal {exit_.signal}"
+    if exit_.code is None:
+        return "its exit status is unknown"
+    return f"exit status {exit_.code}"
