@@ -18,8 +18,8 @@ from lastword.lines import READ_BYTES, LineReader, Outlet, StderrOutlet
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.core.connection import Connection
     from lastword.core.timeline import Entry
+    from lastword.fuse import FusedConnection
 
 STOOD_STILL_SECONDS = 5.0
 """Waking up so much later than asked for means that we were stopped, and the agent with us."""
@@ -36,7 +36,7 @@ class Pump:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: FusedConnection,
         *,
         client: tuple[int, int],
         agent: tuple[int, int, int] | None,

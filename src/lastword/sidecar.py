@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.connection import Connection, Options
 from lastword.core.effects import Side
+from lastword.fuse import FusedConnection
 from lastword.pump import Pump
 from lastword.shutdown import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Shutdown
 from lastword.signals import SignalInbox
 
 if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.session import Options
     from lastword.core.timeline import Entry
     from lastword.process import Agent, Exit, Guardian
 
@@ -53,7 +55,7 @@ class Sidecar:
         self._settings = settings
         self._agent = agent
         self._guardian = guardian
-        self._connection = Connection(options)
+        self._connection = FusedConnection(options, self._blown)
         self._shutdown = Shutdown(agent)
         os.set_blocking(1, False)
         self._pump = Pump(
@@ -70,15 +72,19 @@ class Sidecar:
         self._exit_seen_at: float | None = None
         self._agent_over_at: float | None = None
         self._finish_by: float | None = None
+        self._ended_idle = False
 
     def refuse(self, error: OSError) -> None:
         """The agent could not be started: every request is answered with the reason."""
-        # Loaded at the first failure: no part of a healthy start.
-        from lastword.core.classify import classify_spawn_failure  # noqa: PLC0415
 
-        verdict = classify_spawn_failure(error.errno or 0, self._settings.command[0])
+        def cause() -> Verdict:
+            # Loaded at the first failure: no part of a healthy start.
+            from lastword.core.classify import classify_spawn_failure  # noqa: PLC0415
+
+            return classify_spawn_failure(error.errno or 0, self._settings.command[0])
+
         self._agent_over_at = time.monotonic()
-        self._pump.apply(self._connection.receive_eof(Side.AGENT, verdict, self._agent_over_at))
+        self._pump.apply(self._connection.receive_eof(Side.AGENT, cause, self._agent_over_at))
 
     def run(self) -> Exit | None:
         """Relay until the session is over; gives how the agent ended."""
@@ -148,20 +154,23 @@ class Sidecar:
         pump.last_line(now)
         pump.agent_open = pump.stderr_open = False
         self._agent_over_at = now
-        # Loaded when an agent has ended: no part of a healthy turn.
-        from lastword.core.classify import classify_exit  # noqa: PLC0415
-
         needed = not self._connection.idle
-        verdict = classify_exit(
-            exit_code=exit_.code,
-            exit_signal=exit_.signal,
-            stderr_tail=self._connection.stderr_tail(),
-            in_turn=needed,
-        )
+
+        def cause() -> Verdict:
+            # Loaded when an agent has ended: no part of a healthy turn.
+            from lastword.core.classify import classify_exit  # noqa: PLC0415
+
+            return classify_exit(
+                exit_code=exit_.code,
+                exit_signal=exit_.signal,
+                stderr_tail=self._connection.stderr_tail(),
+                in_turn=needed,
+            )
+
         own_terms = exit_.clean and not self._shutdown.begun
         self._ended_idle = own_terms and not needed and self._connection.greeted
         self._shutdown.agent_ended(now, leave_group=own_terms)
-        pump.apply(self._connection.receive_eof(Side.AGENT, verdict, now))
+        pump.apply(self._connection.receive_eof(Side.AGENT, cause, now))
         if not self._client_lost and not self._ended_idle:
             say(f"the agent ended: {describe(exit_)}")
 
@@ -180,7 +189,8 @@ class Sidecar:
         unheard = not pump.client_spoke and (
             self._client_lost or now >= self._agent_over_at + FIRST_WORD_SECONDS
         )
-        if not (unheard or self._client_lost or self._ended_idle):
+        over = self._client_lost or self._ended_idle or self._connection.blown
+        if not (unheard or over):
             return False
         if self._finish_by is None:
             self._finish_by = now + FLUSH_SECONDS
@@ -190,7 +200,11 @@ class Sidecar:
         flushed = not pump.to_client.pending_bytes and not pump.stderr.pending
         return now >= self._finish_by or (flushed and not self._shutdown.group_left)
 
-    _ended_idle = False
+    def _blown(self, error: Exception) -> None:
+        say(
+            f"a bug in lastword ({type(error).__name__}: {error}); from here on frames only pass "
+            "through. Please report it."
+        )
 
     def _record(self, entry: Entry) -> None:
         if self._settings.verbose:
