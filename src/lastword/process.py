@@ -1,17 +1,15 @@
 """The agent's process: spawned into a group of its own, watched, stopped, and never left behind.
 
 Owns pids, groups, signals and the guardian. Knows nothing of frames. Loaded before anything else
-of lastword's, so it imports as little as it can.
+of lastword's and before the agent starts, so it imports as little as it can.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
 import time
-from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +22,14 @@ _POLL_SECONDS = 0.02
 _PIPE_BYTES = 1024 * 1024
 
 
-class Exit(NamedTuple):
+class Exit:
     """How a process ended: one of the two is set, or neither if nobody can tell any more."""
 
-    code: int | None
-    signal: int | None
+    __slots__ = ("code", "signal")
+
+    def __init__(self, code: int | None, signal_number: int | None) -> None:
+        self.code = code
+        self.signal = signal_number
 
     @property
     def status(self) -> int:
@@ -184,14 +185,18 @@ class Guardian:
 
     def disarm(self) -> None:
         """There is nothing left to guard: let it end."""
-        # A guardian that somebody killed has closed its end: then there is nobody to tell.
-        with contextlib.suppress(OSError):
-            os.write(self._fd, b"0")
+        self._tell(b"0")
         os.close(self._fd)
         try:
             os.waitpid(self._pid, 0)
         except ChildProcessError:
             return
+
+    def _tell(self, word: bytes) -> None:
+        try:
+            os.write(self._fd, word)
+        except OSError:
+            return  # somebody killed it: there is nobody to tell
 
 
 def _guard(read_end: int, pgid: int) -> None:

@@ -170,7 +170,8 @@ class Sidecar:
         own_terms = exit_.clean and not self._shutdown.begun
         self._ended_idle = own_terms and not needed and self._connection.greeted
         self._shutdown.agent_ended(now, leave_group=own_terms)
-        pump.apply(self._connection.receive_eof(Side.AGENT, cause, now))
+        if needed or not (self._client_lost or self._ended_idle):
+            pump.apply(self._connection.receive_eof(Side.AGENT, cause, now))
         if not self._client_lost and not self._ended_idle:
             say(f"the agent ended: {describe(exit_)}")
 

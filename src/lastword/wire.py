@@ -90,6 +90,7 @@ def _read_detail(value: Any) -> dict[str, Any] | None:
 
 
 _Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_read_count)]
+_Consent = Annotated[bool | None, BeforeValidator(lambda value: True if value is True else None)]
 _Text = Annotated[str | None, BeforeValidator(_read_text)]
 
 
@@ -280,7 +281,7 @@ class AgentRetryUpdate(_WireModel):
 class Advertisement(_WireModel):
     """What either side says of itself in `initialize`, under `_meta.agent_error`."""
 
-    version: Annotated[int, Field(ge=1, description="The extension's version.")]
+    version: Annotated[int, Field(ge=1, strict=True, description="The extension's version.")]
     types: Annotated[list[str] | None, Field(description="Agent: the error types it may send.")] = (
         None
     )
@@ -288,10 +289,10 @@ class Advertisement(_WireModel):
         str | None, Field(description="Agent: name and version of what speaks, `name/version`.")
     ] = None
     stop_reason: Annotated[
-        bool | None,
+        _Consent,
         Field(description='Client: it accepts `stopReason: "error"` in a prompt result.'),
     ] = None
-    retry: Annotated[bool | None, Field(description="Client: it wants `agent_retry`.")] = None
+    retry: Annotated[_Consent, Field(description="Client: it wants `agent_retry`.")] = None
 
 
 _MESSAGES: tuple[type[_WireModel], ...] = (

@@ -7,10 +7,12 @@ redact (`core.redact`) and does not write sentences (`core.sentences`).
 
 from __future__ import annotations
 
+import msgspec
+
 from lastword.core.classify import gather
 from lastword.core.classify.decide import conclude, decide
 from lastword.core.classify.evidence import Evidence, Finding, ProcessEvidence, Verdict
-from lastword.core.classify.text import clip
+from lastword.core.classify.text import clip, telling_lines
 from lastword.core.taxonomy import DEFAULTS, ErrorType
 
 __all__ = [
@@ -58,10 +60,15 @@ def classify_text(text: str, *, stderr_tail: str = "") -> Verdict:
 
 
 def _or_stderr(verdict: Verdict, stderr_tail: str) -> Verdict:
-    if verdict.type not in _UNDECIDED or not stderr_tail.strip():
+    if verdict.type not in _UNDECIDED:
         return verdict
-    told = decide(gather.from_text(stderr_tail))
-    return verdict if told.type in _UNDECIDED else told
+    lines = telling_lines(stderr_tail)
+    if not lines:
+        return verdict
+    told = decide(gather.from_text(lines))
+    if told.type in _UNDECIDED or told.rule.startswith("text:"):
+        return verdict
+    return msgspec.structs.replace(told, rule=f"stderr:{told.rule}")
 
 
 def classify_exit(

@@ -96,10 +96,7 @@ _STATUS_IN_TEXT = re.compile(
 _PAIR = re.compile(
     r"\b([A-Za-z_][\w-]{1,40})[\"'\\]{0,6}\s{0,3}[:=]\s{0,8}[\"'\\]{0,6}([A-Za-z0-9_.+-]{1,80})"
 )
-_IDENTIFIER = re.compile(
-    r"\b(?:[A-Za-z]{2,30}(?:[_-][A-Za-z]{1,30}){1,6}|[A-Z][a-z0-9]{1,20}(?:[A-Z][A-Za-z0-9]{1,24}){1,6}"
-    r"|[a-z]{2,20}(?:[A-Z][a-z]{1,20}){1,6}|[A-Z][A-Z0-9_]{4,40})\b"
-)
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,79}")
 _decoder = json.JSONDecoder()
 
 
@@ -281,8 +278,9 @@ def status_in(text: str) -> int | None:
 def identifiers(text: str) -> tuple[str, ...]:
     """Identifiers inside prose: snake_case, CamelCase and CAPITALS words, normalised."""
     words: dict[str, None] = {}
-    for found in _IDENTIFIER.finditer(text):
-        words.setdefault(normalise(found.group()))
-        if len(words) >= MAX_TOKENS:
-            break
+    for name in _IDENTIFIER.findall(text):
+        if (name[1:].lower() != name[1:] or "_" in name or "-" in name) and not name.endswith("-"):
+            words.setdefault(normalise(name))
+            if len(words) >= MAX_TOKENS:
+                break
     return tuple(words)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from lastword.core.classify import rules
 from lastword.core.classify.evidence import Evidence, Finding, Verdict
+from lastword.core.classify.reasons import read_reason
 from lastword.core.classify.sources import read_request_id, read_source
 from lastword.core.classify.text import MAX_TOKEN_CHARS
 from lastword.core.classify.waits import read_waits
@@ -60,7 +61,7 @@ def conclude(finding: Finding, evidence: Evidence) -> Verdict:
         type=finding.type,
         rule=finding.rule,
         retryable=wanted and not too_long and not _retry_refused(evidence),
-        reason=finding.reason,
+        reason=finding.reason or read_reason(finding.type, evidence),
         origin=finding.origin or defaults.origin,
         retry_after_seconds=waits.retry_after_seconds,
         reset_at_epoch_ms=waits.reset_at_epoch_ms,

@@ -119,6 +119,7 @@ CONTENT_FILTER = rows("""
     sensitive content
     unsafe or sensitive
     sensitive words
+    new_sensitive
     content exists risk
     content moderation
     moderation policy
@@ -209,20 +210,20 @@ BUDGET = rows("""
     5-hour limit
     5-hour window
     session limit reached
-    weekly limit
     weekly usage
-    weekly quota
-    monthly limit
-    monthly quota
+    weekly .. limit
+    weekly .. quota
+    monthly .. limit
+    monthly .. quota
+    daily .. limit
+    daily .. quota
+    package .. expired
+    plan .. expired
     monthly usage
     monthly included credits
     month's usage
     next billing
-    daily limit
-    daily quota
     daily usage
-    daily request limit
-    daily token limit
     daily free
     per day
     per-day
@@ -294,7 +295,7 @@ QUOTA = rows("""
     quota exceeded
     quota limit exceeded
     service quota
-    allocated quota exceeded
+    volume quota
     quota will reset
     out of quota
 """)
@@ -330,7 +331,6 @@ MODEL_NOT_FOUND = rows("""
     not a valid model
     model identifier is invalid
     model .. is not a valid
-    model .. is invalid
     not allowed to access model
     not have access to model
     no permission to use this model
@@ -535,7 +535,6 @@ PROVIDER_UNAVAILABLE = rows("""
     experiencing high traffic
     experiencing high load
     high load
-    high demand
     heavy load
     high volume of requests
     server busy
@@ -642,12 +641,10 @@ STRONG = {
 }
 
 UNLESS = {
-    ErrorType.CONTEXT_OVERFLOW: rows("""
-        requested exceeds the model limit
-    """),
     ErrorType.BUDGET: rows("""
         in-flight
         not your usage limit
+        allocated quota exceeded
     """),
     ErrorType.MODEL_NOT_FOUND: rows("""
         currently

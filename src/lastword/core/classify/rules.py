@@ -94,6 +94,8 @@ def strong(evidence: Evidence) -> Finding | None:
     spoken.update(
         name for name in map(normalise, evidence.classes) if name not in tokens.GENERIC_CLASSES
     )
+    if spoken & tokens.VAGUE and evidence.status is None and transport_failure(evidence):
+        spoken -= tokens.VAGUE
     for kind, words in tokens.STRONG.items():
         hit = spoken & words
         if hit:
@@ -155,7 +157,8 @@ def weak_tokens(evidence: Evidence) -> Finding | None:
 
 def transport_failure(evidence: Evidence) -> Finding | None:
     """How the connection failed, where no status came: class names, errno names, sentences."""
-    if evidence.status is not None and evidence.status_stated:
+    # aiohttp states a 400 of its own making when the answer was no HTTP at all.
+    if evidence.status is not None and evidence.status_stated and not _is_no_http(evidence):
         return None
     names = _names(evidence)
     if evidence.status is not None and not names & _TRANSPORT_NAMES:
@@ -173,8 +176,12 @@ def transport_failure(evidence: Evidence) -> Finding | None:
 
 def weak_words(evidence: Evidence) -> Finding | None:
     """`[invalid_request_error]` inside prose."""
-    hit = tokens.WEAK[ErrorType.INVALID_REQUEST].intersection(evidence.words)
-    return Finding(ErrorType.INVALID_REQUEST, f"word:{min(hit)}") if hit else None
+    spoken = set(evidence.words) - tokens.GENERIC_CLASSES
+    for kind in (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST):
+        hit = tokens.WEAK[kind] & spoken
+        if hit:
+            return Finding(kind, f"word:{min(hit)}")
+    return None
 
 
 def class_name(evidence: Evidence) -> Finding | None:
@@ -225,6 +232,10 @@ def builtin(evidence: Evidence) -> Finding | None:
     if evidence.rpc_code == RPC_INTERNAL and evidence.folded in {"", "internal error"}:
         return Finding(ErrorType.INTERNAL, f"rpc:{RPC_INTERNAL}")
     return None
+
+
+def _is_no_http(evidence: Evidence) -> bool:
+    return "status line" in evidence.folded
 
 
 def _names(evidence: Evidence) -> set[str]:

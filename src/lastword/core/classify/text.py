@@ -11,10 +11,35 @@ import re
 CLIP_HEAD_CHARS = 4096
 CLIP_TAIL_CHARS = 4096
 MAX_TOKEN_CHARS = 96
+LOG_TAIL_CHARS = 16_384
+LOG_LINES = 20
 _MAX_INT = 1 << 63
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _CLASS_SUFFIXES = ("exception", "error", "err", "fault")
+_TELLING_SIGNS = (
+    "error",
+    "exception",
+    "fail",
+    "fatal",
+    "panic",
+    "denied",
+    "refused",
+    "timed out",
+    "timeout",
+    "unauthorized",
+    "exceeded",
+    "exhausted",
+    "status code",
+    " 429",
+    " 401",
+    " 402",
+    " 403",
+    " 500",
+    " 502",
+    " 503",
+    " 529",
+)
 _PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
 
 
@@ -33,13 +58,24 @@ def fold(text: str) -> str:
     return " ".join(plain.split())
 
 
+def telling_lines(log: str) -> str:
+    """The last lines of a log that look like errors; the rest of a log is full of false friends."""
+    lines = [line for line in clip(log, 0, LOG_TAIL_CHARS).splitlines() if _is_telling(line)]
+    return "\n".join(lines[-LOG_LINES:])
+
+
+def _is_telling(line: str) -> bool:
+    lower = line[:400].lower()
+    return any(sign in lower for sign in _TELLING_SIGNS)
+
+
 def normalise(name: str) -> str:
     """The spelling-blind form: `RateLimitError`, `rate_limit_error`, `RATE-LIMIT` -> `ratelimit`.
 
     Only the last component of a dotted class name counts when it looks like one (`a.b.CError`);
     a dotted code (`Throttling.RateQuota`) keeps all of it.
     """
-    bare = _NOT_ALPHANUMERIC.sub("", name[:MAX_TOKEN_CHARS].lower())
+    bare = _NOT_ALPHANUMERIC.sub("", name[:MAX_TOKEN_CHARS].removeprefix("AI_").lower())
     for suffix in _CLASS_SUFFIXES:
         if bare.endswith(suffix) and len(bare) > len(suffix):
             return bare[: -len(suffix)]
@@ -101,7 +137,8 @@ def _gapped(folded: str, part: str) -> bool:
         if start < 0:
             return False
         end = start + len(head)
-        if tail in folded[end : end + MAX_GAP_CHARS + len(tail)]:
+        at_word = start == 0 or not folded[start - 1].isalnum()
+        if at_word and tail in folded[end : end + MAX_GAP_CHARS + len(tail)]:
             return True
         start = folded.find(head, end)
     return False

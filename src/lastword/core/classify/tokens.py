@@ -40,7 +40,7 @@ STRONG = _table({
         OutputGuardrailTripwireTriggered guardrail_intervened BlockedPromptException
         StopCandidateException RefusalError ModelRefusalError content_moderation sensitive_words
         ContentModerationError moderation_error flagged_content IMAGE_SAFETY risk_control
-        prompt_shield_violation jailbreak usage_policy_violation""",
+        prompt_shield_violation SAFETY RECITATION refusal jailbreak usage_policy_violation""",
     ErrorType.BUDGET: """
         insufficient_quota InsufficientQuotaError billing_error billing_hard_limit_reached
         billing_not_active budget_exceeded BudgetExceededError ExceededBudget quota_exceeded
@@ -179,6 +179,9 @@ GENERIC_CLASSES = frozenset(
     ]
 )
 """Exception classes that an SDK derives from the status alone: looked at after everything else."""
+
+VAGUE = frozenset({"server", "internalserver"})
+"""Words for "something broke": a transport failure told beside them says more (claude does so)."""
 
 WINDOW_WORDS = {
     "perday": ErrorType.BUDGET,

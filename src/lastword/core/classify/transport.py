@@ -124,7 +124,7 @@ ROWS = (
         TypeValidationError NoObjectGeneratedError InvalidResponseDataError UnknownProtocol
         BadHttpMessageError LineTooLong ContentTypeError UnexpectedModelBehavior
         OutputParserException CLIJSONDecodeError MessageParseError InvalidJSONError
-        InvalidMessage ProtocolException DecodeError""",
+        InvalidMessage DecodeError""",
         "parse error: expected",
         "does not match the http/1.1 protocol",
         "illegal status line",

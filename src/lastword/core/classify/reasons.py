@@ -1,0 +1,48 @@
+"""The reason: one more word about a failure, open but of few values, for statistics and sentences.
+
+Set only where the rule that decided did not name one. The first row whose sign occurs counts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.taxonomy import ErrorType
+
+if TYPE_CHECKING:
+    from lastword.core.classify.evidence import Evidence
+
+_SIGNS: dict[ErrorType, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    ErrorType.RATE_LIMIT: (
+        ("tokens_per_minute", ("tokens per min", "(tpm)", "token rate limit", "too many tokens")),
+        ("requests_per_minute", ("requests per min", "(rpm)", "max rpm", "request rate")),
+        ("concurrency", ("concurren", "parallel", "in-flight")),
+    ),
+    ErrorType.BUDGET: (
+        ("perday", ("per day", "per-day", "daily", "(tpd)", "(rpd)", "limit_rpd")),
+        ("usage_window", ("usage limit", "session limit", "weekly", "monthly", "5-hour")),
+        ("spend_cap", ("spend", "budget", "hard limit")),
+        ("credits", ("credit", "balance", "recharge", "arrears", "billing", "payment")),
+    ),
+    ErrorType.AUTH: (
+        ("login_required", ("authentication required", "/login", "log in", "login", "sign in")),
+        ("expired", ("expired",)),
+        ("region", ("location", "country", "region")),
+        ("blocked", ("blocked", "just a moment", "attention required")),
+        ("forbidden", ("permission", "forbidden", "access", "not authorized", "scope")),
+    ),
+    ErrorType.PROVIDER_UNAVAILABLE: (
+        ("overloaded", ("overload", "capacity", "busy", "high demand", "high traffic")),
+        ("model_loading", ("loading", "not ready")),
+        ("oom", ("system memory", "out of memory")),
+        ("gateway", ("bad gateway", "upstream")),
+    ),
+}
+
+
+def read_reason(kind: ErrorType, evidence: Evidence) -> str | None:
+    """A reason for a failure of this type, if its text gives one away."""
+    for reason, signs in _SIGNS.get(kind, ()):
+        if any(sign in evidence.folded for sign in signs):
+            return reason
+    return None

@@ -1,0 +1,102 @@
+"""The turn's table, and the core that acts on it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+from wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, error, prompt, result
+
+from lastword.core.connection import Side
+from lastword.core.turn import ANSWERS, FINAL, TABLE, Event, Move, State
+
+
+def test_every_state_has_a_cell_for_every_event() -> None:
+    assert set(TABLE) == set(itertools.product(State, Event))
+
+
+def test_an_answer_leads_into_a_final_state_and_nothing_else_does() -> None:
+    for (state, _), (next_state, move) in TABLE.items():
+        if state not in FINAL:
+            assert (move in ANSWERS) == (next_state in FINAL)
+
+
+def test_nothing_leads_out_of_a_final_state_or_answers_there() -> None:
+    for (state, _), (next_state, move) in TABLE.items():
+        if state in FINAL:
+            assert next_state is state
+            assert move not in ANSWERS
+
+
+def test_a_cancel_by_the_user_never_ends_in_a_failure() -> None:
+    for event in Event:
+        next_state, move = TABLE[State.CANCELLING, event]
+        assert next_state is not State.FAILED
+        assert move is not Move.FAIL
+
+
+def test_whatever_answers_our_own_stop_is_our_failure() -> None:
+    for event in (Event.RESULT, Event.ERROR, Event.AGENT_LOST, Event.TIMEOUT):
+        assert TABLE[State.STOPPING, event] == (State.FAILED, Move.FAIL)
+
+
+@pytest.mark.parametrize("first", Event)
+def test_every_four_event_sequence_gives_one_answer_at_the_latest_when_the_agent_ends(
+    first: Event,
+) -> None:
+    for rest in itertools.product(Event, repeat=3):
+        state = State.SENT
+        answers = 0
+        for event in (first, *rest, Event.AGENT_LOST):
+            state, move = TABLE[state, event]
+            answers += move in ANSWERS
+        assert answers == 1, (first, *rest)
+
+
+def _happen(wire: Wire, event: Event) -> None:
+    """Let an event happen on the wire as a real client, agent or clock would make it happen."""
+    if event is Event.UPDATE:
+        wire.agent(chunk(f"text at {wire.now}"))
+    elif event is Event.CANCEL:
+        wire.client(cancel())
+    elif event is Event.STOP:
+        wire.stderr(b"x" * 11)
+    elif event is Event.RESULT:
+        wire.agent(result())
+    elif event is Event.ERROR:
+        wire.agent(error())
+    elif event is Event.AGENT_LOST:
+        wire.eof(Side.AGENT)
+    elif event is Event.CLIENT_LOST:
+        wire.eof(Side.CLIENT)
+    else:
+        wire.time(wire.now + 1000)
+
+
+@pytest.mark.parametrize("silent_success", ["error", "pass"])
+@pytest.mark.parametrize("first", Event)
+def test_every_four_event_sequence_on_the_wire_gives_one_answer_and_nothing_of_ours_after_it(
+    first: Event, silent_success: str
+) -> None:
+    for rest in itertools.product(Event, repeat=3):
+        wire = Wire(stderr_limit_bytes=10, silent_success=silent_success)
+        wire.client(INITIALIZE)
+        wire.agent(INITIALIZED)
+        wire.client(prompt())
+        gone = False
+        for event in (first, *rest):
+            # A dead agent says nothing more.
+            if not gone or event in (Event.CANCEL, Event.CLIENT_LOST, Event.TIMEOUT):
+                _happen(wire, event)
+            gone = gone or event is Event.AGENT_LOST
+        if not gone:
+            wire.eof(Side.AGENT)
+        wire.time(wire.now + 10_000)
+        sequence = (first, *rest)
+        assert len(wire.answers()) == 1, sequence
+        position = next(
+            i for i, frame in enumerate(wire.to_client) if json.loads(frame).get("id") == 1
+        )
+        after = [frame for frame in wire.to_client[position + 1 :] if b"agent_error" in frame]
+        assert after == [], sequence
