@@ -86,6 +86,9 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
         UsageError: an unknown option, a bad value, no `--`, or no command.
     """
     environment = os.environ if environment is None else environment
+    if _wants_passthrough(arguments, environment):
+        # The way out must be open however wrong everything else is.
+        return RunOptions({"passthrough": 1}, _command(arguments))
     values = {option.key: option.default for option in OPTIONS}
     for option in OPTIONS:
         text = environment.get(option.variable)
@@ -94,11 +97,23 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     rest = list(arguments)
     while rest and rest[0] != "--":
         _take(rest, values)
-    if not rest:
+    return RunOptions(values, _command(rest))
+
+
+def _wants_passthrough(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
+    option = _BY_FLAG["--passthrough"]
+    own = list(arguments[: arguments.index("--")]) if "--" in arguments else []
+    return "--passthrough" in own or _flag(environment.get(option.variable, "")) == 1
+
+
+def _command(arguments: Sequence[str]) -> list[str]:
+    """What stands after `--`."""
+    if "--" not in arguments:
         raise UsageError("the agent's command is missing: lastword run [options] -- CMD ARGS")
-    if not rest[1:] or not rest[1]:
+    command = list(arguments[arguments.index("--") + 1 :])
+    if not command or not command[0]:
         raise UsageError("there is no command after --: lastword run [options] -- CMD ARGS")
-    return RunOptions(values, rest[1:])
+    return command
 
 
 def _take(rest: list[str], values: dict[str, float | str]) -> None:
@@ -128,12 +143,16 @@ def _value(option: Option, text: str, where: str) -> float | str:
     elif option.kind == "bytes":
         value = _bytes(text)
     elif option.kind == "flag":
-        value = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}.get(text.lower())
+        value = _flag(text)
     elif text in option.kind.split("|"):
         value = text
     if value is None:
         raise UsageError(f"{where} cannot be {text!r}: it takes {_expects(option)}")
     return value
+
+
+def _flag(text: str) -> int | None:
+    return {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}.get(text.lower())
 
 
 def _seconds(text: str) -> float | None:

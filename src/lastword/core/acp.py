@@ -89,6 +89,7 @@ SESSION_STATE_KINDS = frozenset(
 """Kinds about the session rather than a turn: they pass even while a session is in quarantine."""
 
 AGENT_ERROR_KINDS = frozenset({"agent_error", "_agent_error"})
+AGENT_RETRY_KINDS = frozenset({"agent_retry", "_agent_retry"})
 STATE_UPDATE = "state_update"
 IDLE = "idle"
 

@@ -65,7 +65,7 @@ def fail_turn(
     effects = _close(session, turn)
     dialect = link.dialect
     others_run = any(other.open and other is not turn for other in session.turns)
-    frames = fallback.frames_for(
+    out = fallback.frames_for(
         fallback.Ending(
             error=error,
             session_id=session.session_id,
@@ -75,13 +75,18 @@ def fail_turn(
             can_login=link.agent.can_login,
             agent_gone=link.agent_gone is not None,
             ends_foreground=not others_run,
+            state=turn.idle_state,
         ),
         rung=fallback.rung_for(link.options.fallback, link.client, dialect),
         client=link.client,
         dialect=dialect,
     )
-    effects += [Send(Side.CLIENT, frame) for frame in frames.updates]
-    effects += [Answer(Side.CLIENT, prompt, frame) for prompt, frame in frames.answers]
+    effects += [
+        Send(Side.CLIENT, outgoing.frame)
+        if outgoing.answers is None
+        else Answer(Side.CLIENT, outgoing.answers, outgoing.frame)
+        for outgoing in out
+    ]
     facts_of_entry = error.payload()
     facts_of_entry.pop("detail", None)
     entry = Entry(
@@ -100,14 +105,15 @@ def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
     session = turn.session
     effects = _close(session, turn)
     if link.dialect.turn_ends_by_state:
-        state = fallback.idle(acp.CANCELLED, agent_gone=link.agent_gone is not None)
-        effects.append(Send(Side.CLIENT, fallback.session_update(session.session_id, state)))
         error = {"code": acp.REQUEST_CANCELLED, "message": "The prompt was cancelled."}
         answers = [(prompt, jsonrpc.error(prompt, error)) for prompt in turn.prompts]
     else:
         result = {"stopReason": acp.CANCELLED}
         answers = [(prompt, jsonrpc.result(prompt, result)) for prompt in turn.prompts]
     effects += [Answer(Side.CLIENT, prompt, frame) for prompt, frame in answers]
+    if link.dialect.turn_ends_by_state:
+        state = fallback.idle(acp.CANCELLED, agent_gone=link.agent_gone is not None)
+        effects.append(Send(Side.CLIENT, fallback.session_update(session.session_id, state)))
     effects.append(record(link, Kind.ANSWER, session, stop_reason=acp.CANCELLED, by="lastword"))
     forget(link, turn)
     return effects
@@ -131,7 +137,7 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
         return []
     session = turn.session
     session.unresolved.update(turn.prompts)
-    if link.dialect.turn_ends_by_state:
+    if link.dialect.turn_ends_by_state and turn.running_seen:
         session.unresolved.add(FOREGROUND)
     return [record(link, Kind.QUARANTINED, session)]
 

@@ -64,6 +64,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
         agent_gone: the agent's process is no more (in version 2 so is its background work).
         ends_foreground: version 2: the session's foreground work ends with it. A rejected prompt
             that joined running work does not.
+        state: version 2: the members of the agent's own idle update, where it sent one.
     """
 
     error: AgentError
@@ -74,13 +75,14 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     can_login: bool = False
     agent_gone: bool = False
     ends_foreground: bool = True
+    state: dict[str, Any] = {}
 
 
-class Frames(msgspec.Struct, frozen=True):
-    """What is sent: updates first, then the answers by request id; `terminal` ends a v2 turn."""
+class Outgoing(msgspec.Struct, frozen=True):
+    """One frame of an ending; `answers` is the id (JSON text) of the prompt that it answers."""
 
-    updates: tuple[bytes, ...]
-    answers: tuple[tuple[bytes, bytes], ...]
+    frame: bytes
+    answers: bytes | None = None
 
 
 def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
@@ -97,11 +99,11 @@ def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
 
 def frames_for(
     ending: Ending, *, rung: Rung, client: ClientProfile, dialect: acp.Dialect
-) -> Frames:
-    """The frames that end this turn for this client."""
+) -> list[Outgoing]:
+    """The frames that end this turn for this client, in order; the last one is terminal."""
     if rung is Rung.V2 or dialect.turn_ends_by_state:
         return _v2_frames(ending, client, dialect)
-    updates = _updates(ending, rung, dialect)
+    out = [Outgoing(update) for update in _updates(ending, rung, dialect)]
     if rung is Rung.TEXT:
         result: dict[str, Any] | None = {
             "stopReason": acp.END_TURN,
@@ -114,11 +116,9 @@ def frames_for(
         }
     else:
         result = None
-    if result is not None:
-        answers = tuple((prompt, jsonrpc.result(prompt, result)) for prompt in ending.prompts)
-    else:
-        answers = _error_answers(ending, client)
-    return Frames(updates, answers)
+    if result is None:
+        return out + _error_answers(ending, client)
+    return out + [Outgoing(jsonrpc.result(prompt, result), prompt) for prompt in ending.prompts]
 
 
 def _updates(ending: Ending, rung: Rung, dialect: acp.Dialect) -> tuple[bytes, ...]:
@@ -135,23 +135,24 @@ def _updates(ending: Ending, rung: Rung, dialect: acp.Dialect) -> tuple[bytes, .
     return ()
 
 
-def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> Frames:
+def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> list[Outgoing]:
     error = error_object(
         ending.error,
         sent=ending.sent,
         had_output=ending.had_output,
         can_login=ending.can_login,
     )
-    updates = []
+    out = []
     if client.typed:
-        updates.append(typed_update(ending.error, ending.session_id, dialect))
+        out.append(Outgoing(typed_update(ending.error, ending.session_id, dialect)))
+    out += _error_answers(ending, client)
     if ending.ends_foreground:
         state = idle(acp.STOP_ERROR, agent_gone=ending.agent_gone) | {"error": error}
-        updates.append(session_update(ending.session_id, state))
-    return Frames(tuple(updates), _error_answers(ending, client))
+        out.append(Outgoing(session_update(ending.session_id, ending.state | state)))
+    return out
 
 
-def _error_answers(ending: Ending, client: ClientProfile) -> tuple[tuple[bytes, bytes], ...]:
+def _error_answers(ending: Ending, client: ClientProfile) -> list[Outgoing]:
     rule = CLIENT_RULES.get(client.name)
     members = error_object(
         ending.error,
@@ -160,7 +161,7 @@ def _error_answers(ending: Ending, client: ClientProfile) -> tuple[tuple[bytes, 
         can_login=ending.can_login,
         details_only=rule is not None and rule.details_only and not client.typed,
     )
-    return tuple((prompt, jsonrpc.error(prompt, members)) for prompt in ending.prompts)
+    return [Outgoing(jsonrpc.error(prompt, members), prompt) for prompt in ending.prompts]
 
 
 def session_update(session_id: str, update: dict[str, Any]) -> bytes:

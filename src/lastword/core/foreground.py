@@ -72,8 +72,8 @@ def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
 def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
     """The agent reports the failure in the standard's own way: type it, for this client."""
     value = jsonrpc.loads(frame.line)
-    update = value["params"]["update"] if isinstance(value, dict) else {}
-    error = update.get("error")
+    turn.idle_state = value["params"]["update"] if isinstance(value, dict) else {}
+    error = turn.idle_state.get("error")
     return turns.end_with_error(link, turn, error if isinstance(error, dict) else {})
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from lastword.core import acp, ending, foreground, jsonrpc, turns, updates
+from lastword.core import acp, ending, foreground, jsonrpc, retrying, turns, updates
 from lastword.core.effects import FORWARD, Answer, Drop, Effect, Side
 from lastword.core.handshake import advertise, read_agent
 from lastword.core.session import HeldError, Request
@@ -37,7 +37,9 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
             link.held_error = None
             effects.append(_dropped(link, "error_without_id"))
         return effects + updates.receive(link, frame)
-    updates.progress_of(link, message.session_id)
+    session = updates.progress_of(link, message.session_id)
+    if message.method == retrying.VIBE_RETRYING:
+        return [FORWARD, *retrying.told(link, session, frame)]
     return [FORWARD]
 
 
@@ -170,7 +172,7 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> 
             return foreground.prompt_answered(link, frame, request_id, request.turn)
         return turns.answered(link, frame, request.turn)
     del link.from_client[request_id]
-    if frame.message.error is not UNSET:
+    if jsonrpc.loads(frame.message.error) is not None:
         return _error_passes(frame, request_id)
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)

@@ -187,7 +187,15 @@ def _terminal_id(frame: Frame) -> str | None:
 def oversized(link: Link, head: bytes, request_id: bytes | None, verdict: Verdict) -> list[Effect]:
     """A line of the client's was over the limit: whoever waits for its answer is told."""
     link.sent_to_agent += 1
+    method = jsonrpc.peek_method(head)
     if request_id is None:
         return []
-    request = Request(jsonrpc.peek_method(head) or "")
+    if method is None:
+        # It was the answer to the agent, which waits for it.
+        if link.from_agent.pop(request_id, None) is None:
+            return []
+        message = "The client's answer was too long to pass on."
+        error = {"code": acp.INTERNAL_ERROR, "message": message}
+        return [Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))]
+    request = Request(method)
     return ending.fail_request(link, request_id, request, verdict)

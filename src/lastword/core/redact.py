@@ -2,211 +2,235 @@
 
 In order: header and key names that always carry a secret, the exact values of secrets that the
 caller knows (the core reads no environment), then patterns for the shapes of keys, credentials
-and personal names in paths. Text is cut to 8 KiB before any pattern runs, and each pattern is
-linear in its length. Does not decide which fields are shown at all: that is an allow-list at each
-door.
+and names of people. Text is cut to 8 KiB before any pattern runs, and each pattern is linear in
+its length. Does not decide which fields are shown at all: that is an allow-list at each door.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 REDACTED = "(redacted)"
+CUT = "(cut)"
 MAX_TEXT_CHARS = 8192
 MIN_SECRET_CHARS = 8
 MAX_DEPTH = 16
 MAX_VALUES = 2000
-CUT = "(cut)"
+_MAX_KEY_CHARS = 96
+_MAX_WORD_CHARS = 256
+_WORD_MARKS = " \t\r\n\"',;<>()[]{}"
 
-_DENIED_NAMES = frozenset(
-    [
-        "authorization",
-        "proxyauthorization",
-        "cookie",
-        "setcookie",
-        "apikey",
-        "xapikey",
-        "xgoogapikey",
-        "apisecret",
-        "accesskey",
-        "accesskeyid",
-        "secretkey",
-        "secretaccesskey",
-        "awssecretaccesskey",
-        "awssessiontoken",
-        "accesstoken",
-        "refreshtoken",
-        "idtoken",
-        "authtoken",
-        "bearertoken",
-        "sessiontoken",
-        "xauthtoken",
-        "xamzsecuritytoken",
-        "token",
-        "csrftoken",
-        "xcsrftoken",
-        "secret",
-        "clientsecret",
-        "password",
-        "passwd",
-        "pwd",
-        "passphrase",
-        "privatekey",
-        "credential",
-        "credentials",
-        "connectionstring",
-        "dsn",
-        "webhooksecret",
-        "signature",
-        "sig",
-        "sessioncookie",
-        "openaiorganization",
-        "xopenaiorganization",
-        "githubtoken",
-        "subscriptionkey",
-        "ocpapimsubscriptionkey",
-        "anthropicorganizationid",
-    ]
-)
+
+def _names(block: str) -> frozenset[str]:
+    return frozenset(block.split())
+
+
+_DENIED_NAMES = _names("""
+    authorization proxyauthorization cookie cookies setcookie apikey xapikey xgoogapikey apisecret
+    accesskey accesskeyid secretkey secretaccesskey awssecretaccesskey awssessiontoken accesstoken
+    refreshtoken idtoken authtoken bearertoken sessiontoken xauthtoken xamzsecuritytoken token
+    csrftoken xcsrftoken secret secrets clientsecret password passwd pwd passphrase privatekey
+    credential credentials connectionstring dsn webhooksecret signature sig sessioncookie
+    openaiorganization xopenaiorganization githubtoken subscriptionkey ocpapimsubscriptionkey
+    anthropicorganizationid email""")
 """Key and header names, lower-case alphanumerics, whose whole value is dropped."""
 
-_DENIED_ENDINGS = (
-    "apikey", "accesstoken", "refreshtoken", "authtoken", "secretkey", "accesskey", "privatekey",
-    "clientsecret", "password", "authorization", "secret",
-)  # fmt: skip
+_DENIED_ENDINGS = tuple(
+    _names("""apikey accesstoken refreshtoken authtoken secretkey accesskey privatekey clientsecret
+    password authorization secret subscriptionkey securitytoken""")
+)
 
-_DIGIT_SOON = r"(?=[\w.-]{0,48}\d)"
 
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, flags), replacement)
-    for pattern, replacement, flags in (
-        # PEM blocks, also where the end was cut off.
-        (
-            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z0-9 ]{0,40}-----)?",
-            REDACTED,
-            0,
-        ),
-        # JSON Web Tokens.
-        (r"\beyJ[\w-]{8,}(?:\.[\w-]*){1,4}", REDACTED, 0),
-        # scheme://user:password@host
-        (r"(?<=://)[^\s/@:\"']{0,128}:[^\s/@\"']{1,256}@", f"{REDACTED}@", 0),
-        # Authorization: Bearer ..., and the schemes on their own.
-        (
-            r"\b((?:proxy-)?authorization[\"'\\]{0,4}\s{0,2}[:=]\s{0,2}[\"'\\]{0,4})"
-            r"(?:(?:bearer|basic|digest|token|negotiate|apikey)\s{1,3})?[^\s\"',;}\\]{4,}",
-            rf"\1{REDACTED}",
-            re.IGNORECASE,
-        ),
-        (
-            r"\b(bearer|basic)\s{1,3}(?=[A-Za-z0-9._~+/=-]{0,40}[0-9=+/._~]|[A-Za-z]{24})"
-            r"[A-Za-z0-9._~+/=-]{8,}",
-            rf"\1 {REDACTED}",
-            re.IGNORECASE,
-        ),
-        # Cookies.
-        (
-            r"\b((?:set-)?cookie[\"'\\]{0,4}\s{0,2}:\s{0,2}[\"'\\]{0,4})[^\r\n\"']{4,}",
-            rf"\1{REDACTED}",
-            re.IGNORECASE,
-        ),
-        # --api-key X, -p password and the like.
-        (
-            r"(--?(?:[a-z]{1,16}-){0,3}(?:api-?key|token|password|secret|auth|key)[= ]{1,2}[\"']?)"
-            r"(?![-(])[^\s\"']{4,}",
-            rf"\1{REDACTED}",
-            re.IGNORECASE,
-        ),
-        # name=value and "name": "value" where the name says secret.
-        (
-            r"\b((?:\w{1,32}[-_.])?(?:api[-_ ]?key|apikey|access[-_]?token|refresh[-_]?token"
-            r"|id[-_]?token|auth[-_]?token|bearer[-_]?token|session[-_]?token|client[-_]?secret"
-            r"|secret[-_]?access[-_]?key|access[-_]?key(?:[-_]?id)?|secret[-_]?key|private[-_]?key"
-            r"|security[-_]?token|password|passwd|passphrase|secret|connection[-_]?string)"
-            r"[\"'\\]{0,4}\s{0,2}(?:[:=]|=>)\s{0,2}[\"'\\]{0,4})(?!\()[^\s\"'\\,;&}<>()]{4,}",
-            rf"\1{REDACTED}",
-            re.IGNORECASE,
-        ),
-        (
-            r"([?&;](?:key|token|sig|signature|auth|code|pwd|pass|session|sid|apikey|x-[a-z]{2,5}-"
-            r"(?:signature|credential|security-token))=)(?!\()[^&\s\"'#<>\\]{3,}",
-            rf"\1{REDACTED}",
-            re.IGNORECASE,
-        ),
-        (
-            r"\b((?:key|token|sig)=)(?=[\w.~+/%-]{0,48}\d)[\w.~+/%=-]{12,}",
-            rf"\1{REDACTED}",
-            re.IGNORECASE,
-        ),
-        # Keys by their prefix.
-        (rf"\b(?:sk|pk|rk|csk|ek)[-_]{_DIGIT_SOON}[\w-]{{8,}}|\bsk-[\w-]{{20,}}", REDACTED, 0),
-        (r"\bAIza[\w-]{16,}|\bya29\.[\w-]{10,}|\bGOCSPX-[\w-]{10,}", REDACTED, 0),
-        (r"\b(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{12,}", REDACTED, 0),
-        (r"\bgh[opsur]_[A-Za-z0-9]{12,}|\bgithub_pat_\w{12,}", REDACTED, 0),
-        (r"\bgl(?:pat|dt|rt|cbt|ptt|oas)-[\w-]{12,}", REDACTED, 0),
-        (r"\bxox[a-z](?:\.xox[a-z])?-[\w-]{8,}|\bxapp-[\w-]{8,}", REDACTED, 0),
-        (
-            r"\b(?:hf|gsk|r8|npm|xai|nvapi|pplx|fw|tgp_v1|dop_v1|shpat|sntrys|lin_api|dapi|ntn"
-            r"|whsec|pypi|fal|jina|tvly|voyage|ABSK|bedrock-api-key|ak|api)[-_]?"
-            rf"{_DIGIT_SOON}[A-Za-z0-9_-]{{20,}}",
-            REDACTED,
-            0,
-        ),
-        (r"\bSG\.[\w-]{16,}\.[\w-]{16,}|\b\d{8,10}:AA[\w-]{30,}", REDACTED, 0),
-        # Accounts and people.
-        (rf"\b(?:org|proj|acct|user|team)[-_]{_DIGIT_SOON}[A-Za-z0-9]{{10,}}", REDACTED, 0),
-        (
-            r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b",
-            REDACTED,
-            0,
-        ),
-        (r"(?<![\w./])/(?:home|Users)/[^/\s\"':;,)]{1,64}", "~", 0),
-        (r"(?<![\w./])/root(?=/)", "~", 0),
-        (r"\b[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/)[^\\/\s\"':;,)]{1,64}", "~", 0),
+class Shape(msgspec.Struct, frozen=True):
+    """The shape of a secret. `hints` are lower-case parts without one of which it cannot occur."""
+
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    replacement: str
+
+
+def _shape(hints: str, pattern: str, replacement: str = REDACTED, *, fold: bool = False) -> Shape:
+    return Shape(
+        tuple(hints.split()), re.compile(pattern, re.IGNORECASE if fold else 0), replacement
     )
+
+
+_QUOTE = r"[\"'\\]{0,4}"
+_SEPARATOR = rf"{_QUOTE}\s{{0,2}}(?:[:=]|=>|%3D)\s{{0,2}}{_QUOTE}"
+_DIGIT_SOON = r"(?=[\w.-]{0,48}\d)"
+_TELLTALE_NAME = (
+    r"(?:\w{1,32}[-_.])?(?:api[-_ ]?key|access[-_]?token|refresh[-_]?token|id[-_]?token"
+    r"|auth[-_]?token|bearer[-_]?token|session[-_]?token|client[-_]?secret|secret[-_]?access[-_]?key"
+    r"|access[-_]?key(?:[-_]?id)?|secret[-_]?key|private[-_]?key|subscription[-_]?key"
+    r"|security[-_]?token|password|passwd|passphrase|secret|connection[-_]?string|_key|_token)"
+)
+
+SHAPES = (
+    # A PEM block, also where its end was cut off.
+    _shape(
+        "private",
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,.-]*?"
+        r"(?:-----END [A-Z0-9 ]{0,40}-----|$)",
+    ),
+    # A JSON Web Token.
+    _shape("eyj", r"\beyJ[\w-]{8,}(?:\.[\w-]*){1,4}"),
+    # scheme://user:password@host, and a token in the user's place
+    _shape("://", r"(?<=://)[^\s/@\"'<>]{1,256}@", f"{REDACTED}@"),
+    # Authorization: SCHEME VALUE
+    _shape(
+        "authorization",
+        rf"\b(authorization{_QUOTE}\s{{0,2}}[:=,]\s{{0,2}}{_QUOTE})"
+        r"(?:(?:bearer|basic|digest|token|negotiate|apikey|aws4-hmac-sha256)\s{1,3})?"
+        r"(?!\()[^\s\"',;}\\]{4,}",
+        rf"\1{REDACTED}",
+        fold=True,
+    ),
+    # a scheme on its own; "basic authentication" is no credential
+    _shape(
+        "bearer basic",
+        r"\b(bearer|basic)(\s{1,3}|%20)(?=[\w.~+/-]{0,40}[0-9=+/._~]|[A-Za-z]{24})[\w.~+/=-]{8,}",
+        rf"\1\2{REDACTED}",
+        fold=True,
+    ),
+    _shape(
+        "cookie",
+        rf"\b(cookie{_QUOTE}\s{{0,2}}:\s{{0,2}}{_QUOTE})(?=[^\s\"']{{0,80}}=)[^\r\n\"']{{4,}}",
+        rf"\1{REDACTED}",
+        fold=True,
+    ),
+    # --api-key VALUE
+    _shape(
+        "-key -token -password -secret -auth",
+        r"(?<![\w-])(--?(?:[a-z]{1,16}-){0,3}(?:api-?key|key|token|password|secret|auth)"
+        r"[\"']?[= ,]{1,2}[\"']?)(?![-(])[^\s\"',]{6,}",
+        rf"\1{REDACTED}",
+        fold=True,
+    ),
+    # name=value, "name": "value", where the name says secret
+    _shape(
+        "key token secret password passwd passphrase string",
+        rf"\b({_TELLTALE_NAME}{_SEPARATOR})(?!\()[^\s\"'\\,;&}}<>()]{{6,}}",
+        rf"\1{REDACTED}",
+        fold=True,
+    ),
+    # ?key=value in a URL
+    _shape(
+        "=",
+        r"([?&;](?:key|token|sig|signature|auth|code|pwd|pass|session|sid|jwt|x-[a-z]{2,5}-"
+        r"(?:signature|credential|security-token))=)(?!\()[^&\s\"'#<>\\]{3,}",
+        rf"\1{REDACTED}",
+        fold=True,
+    ),
+    _shape(
+        "key= token= sig=",
+        r"\b((?:key|token|sig)=)(?=[\w.~+/%-]{0,48}\d)[\w.~+/%=-]{12,}",
+        rf"\1{REDACTED}",
+        fold=True,
+    ),
+    # Keys by their prefix.
+    _shape(
+        "sk- pk- rk- ek- sk_ pk_ rk_",
+        rf"\bc?[sprek]k[-_](?!\.){_DIGIT_SOON}[\w-]{{8,}}|\bsk-[\w-]{{20,}}",
+    ),
+    _shape("aiza ya29 gocspx 1//0", r"\b(?:AIza|ya29\.|GOCSPX-|1//0)[\w-]{16,}"),
+    _shape("akia asia aroa aida abia acca", r"\b(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{12,}\b"),
+    _shape("gh github_pat_", r"\bgh[opsur]_[A-Za-z0-9]{12,}|\bgithub_pat_\w{12,}"),
+    _shape("gl", r"\bgl(?:pat|dt|rt|cbt|ptt|oas|soat|ft)-[\w-]{12,}"),
+    _shape("xox xapp", r"\b(?:xox[a-z](?:\.xox[a-z])?|xapp)-[\w-]{8,}"),
+    _shape(
+        "hf_ gsk_ r8_ npm_ xai- nvapi pplx fw_ tgp_ dop_ shpat sntrys lin_api dapi ntn_ whsec pypi"
+        " fal jina tvly voyage absk bedrock-api key-",
+        r"\b(?:hf|gsk|r8|npm|xai|nvapi|pplx|fw|tgp_v1|dop_v1|shpat|sntrys|lin_api|dapi|ntn|whsec"
+        rf"|pypi|fal|jina|tvly|voyage|ABSK|bedrock-api-key|key)[-_]?{_DIGIT_SOON}[\w-]{{20,}}",
+    ),
+    _shape("sg. :aa", r"\bSG\.[\w-]{16,}\.[\w-]{16,}|\b\d{8,10}:AA[\w-]{30,}"),
+    # Accounts, people, and where they live.
+    _shape(
+        "org- org_ proj acct user- user_ team- team_ workspace",
+        rf"\b(?:org|proj|acct|user|team|workspace)[-_]{_DIGIT_SOON}[A-Za-z0-9]{{10,}}",
+    ),
+    _shape("@", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b"),
+    _shape("/home/ /users/", r"(?<![\w./])/(?:home|Users)/[^/\s\"'`:;,)\]}>]{1,64}", "~"),
+    _shape("/root/", r"(?<![\w./])/root(?=/)", "~"),
+    _shape(
+        "users",
+        r"\b[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/)[^\\/\s\"':;,)]{1,64}",
+        "~",
+        fold=True,
+    ),
 )
 
 
 class Redactor(msgspec.Struct, frozen=True):
-    """A redactor that also knows exact values, longest first. Make one with `of`."""
+    """Call it on a text, or use `json` for a JSON value.
+
+    Attributes:
+        values: Exact secrets that are known, of any order. Those under 8 characters are not
+            looked for: they would hit ordinary words.
+    """
 
     values: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls, values: Iterable[str]) -> Redactor:
-        """A redactor for these secrets; those under 8 characters would hit ordinary words."""
-        kept = {value for value in values if len(value) >= MIN_SECRET_CHARS and value.strip()}
-        return cls(tuple(sorted(kept, key=lambda value: (-len(value), value))))
+    def __post_init__(self) -> None:
+        """Longest first, so that a secret inside a longer one does not break it."""
+        kept = {value for value in self.values if len(value.strip()) >= MIN_SECRET_CHARS}
+        ordered = tuple(sorted(kept, key=lambda value: (-len(value), value)))
+        msgspec.structs.force_setattr(self, "values", ordered)
 
     def __call__(self, text: str) -> str:
         """The text without secrets, at most 8 KiB of it."""
-        clipped = _clip(text, self.values)
+        scrubbed = self._clip(text)
         for value in self.values:
-            if value in clipped:
-                clipped = clipped.replace(value, REDACTED)
-        for pattern, replacement in _PATTERNS:
-            clipped = pattern.sub(replacement, clipped)
-        return clipped
+            if value in scrubbed:
+                scrubbed = scrubbed.replace(value, REDACTED)
+        lower = scrubbed.lower()
+        for shape in SHAPES:
+            if any(hint in lower for hint in shape.hints):
+                scrubbed = shape.pattern.sub(shape.replacement, scrubbed)
+        return scrubbed
 
     def json(
         self, value: object, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES
     ) -> Any:
         """A scrubbed copy of a JSON value; what goes over a bound becomes `(cut)`."""
-        return _JsonWalk(self, max_depth, max_values).copy(value, 0)
+        return _JsonCopy(self, max_depth, max_values).of(value, 0)
+
+    def _clip(self, text: str) -> str:
+        """Head and tail, cut so that no secret is left standing in half."""
+        if len(text) <= MAX_TEXT_CHARS:
+            return text
+        half = MAX_TEXT_CHARS // 2
+        reach = max((len(value) for value in self.values), default=0) + 256
+        head, tail = text[: half + reach], text[-half - reach :]
+        for value in self.values:
+            head, tail = head.replace(value, REDACTED), tail.replace(value, REDACTED)
+        return f"{_to_word_end(head[:half])} {CUT} {_from_word_start(tail[-half:])}"
 
 
-class _JsonWalk:
-    """One walk over one value: the redactor, and how much of the bound is left."""
+def _to_word_end(head: str) -> str:
+    """Without the last word, which may be the first half of a key."""
+    last = max(head.rfind(mark, len(head) - _MAX_WORD_CHARS) for mark in _WORD_MARKS)
+    return head[: last + 1] if last >= 0 else head[:-_MAX_WORD_CHARS]
+
+
+def _from_word_start(tail: str) -> str:
+    """Without the first word, which may be the second half of a key."""
+    found = [at for mark in _WORD_MARKS if (at := tail.find(mark, 0, _MAX_WORD_CHARS)) >= 0]
+    return tail[min(found) :] if found else tail[_MAX_WORD_CHARS:]
+
+
+class _JsonCopy:
+    """One copy of one value: the redactor, and how much of the bound is left."""
 
     def __init__(self, redactor: Redactor, max_depth: int, values_left: int) -> None:
         self._redactor = redactor
         self._max_depth = max_depth
         self._values_left = values_left
 
-    def copy(self, value: object, depth: int) -> Any:
+    def of(self, value: object, depth: int) -> Any:
         self._values_left -= 1
         if self._values_left < 0:
             return CUT
@@ -217,55 +241,40 @@ class _JsonWalk:
         if depth >= self._max_depth:
             return CUT
         if isinstance(value, dict):
-            return self._copy_dict(value, depth)
+            return self._of_dict(value, depth)
         if isinstance(value, (list, tuple)):
-            copied = []
-            for child in value:
-                if self._values_left <= 0:
-                    copied.append(CUT)
-                    break
-                copied.append(self.copy(child, depth + 1))
-            return copied
+            return self._of_list(value, depth)
         return CUT
 
-    def _copy_dict(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
+    def _of_list(self, value: list[Any] | tuple[Any, ...], depth: int) -> list[Any]:
+        copied: list[Any] = []
+        for child in value:
+            if self._values_left <= 0:
+                copied.append(CUT)
+                break
+            copied.append(self.of(child, depth + 1))
+        return copied
+
+    def _of_dict(self, value: dict[Any, Any], depth: int) -> dict[str, Any]:
         copied: dict[str, Any] = {}
         for name, child in value.items():
             if self._values_left <= 0:
                 copied[CUT] = CUT
                 break
-            key = self._redactor(name if isinstance(name, str) else str(name)[:64])
+            key = self._redactor(name) if isinstance(name, str) else CUT
             if is_denied_name(name) and child is not None and not isinstance(child, bool):
                 copied[key] = REDACTED
             else:
-                copied[key] = self.copy(child, depth + 1)
+                copied[key] = self.of(child, depth + 1)
         return copied
 
 
 def is_denied_name(name: object) -> bool:
     """Whether a key or header of this name always carries a secret."""
-    if not isinstance(name, str) or len(name) > 96:  # noqa: PLR2004 - no header name is longer
+    if not isinstance(name, str) or len(name) > _MAX_KEY_CHARS:
         return False
     bare = "".join(filter(str.isalnum, name)).lower()
     return bare in _DENIED_NAMES or bare.endswith(_DENIED_ENDINGS)
-
-
-def _clip(text: str, values: tuple[str, ...]) -> str:
-    """Head and tail, cut so that no known secret is left standing in half."""
-    if len(text) <= MAX_TEXT_CHARS:
-        return text
-    half = MAX_TEXT_CHARS // 2
-    head, tail = text[:half], text[-half:]
-    for value in values:
-        for size in range(min(len(value), half) - 1, MIN_SECRET_CHARS // 2, -1):
-            if head.endswith(value[:size]):
-                head = head[:-size]
-                break
-        for size in range(min(len(value), half) - 1, MIN_SECRET_CHARS // 2, -1):
-            if tail.startswith(value[-size:]):
-                tail = tail[size:]
-                break
-    return f"{head} {CUT} {tail}"
 
 
 _PLAIN = Redactor()

@@ -8,10 +8,9 @@ because a client in the field reads a meaning into them (`FORBIDDEN`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from lastword.core.classify.evidence import Verdict
 from lastword.core.redact import redact_text
 from lastword.core.taxonomy import (
     DEFAULTS,
@@ -22,18 +21,24 @@ from lastword.core.taxonomy import (
     RetrySafety,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.classify.evidence import Verdict
+
 MAX_MESSAGE_CHARS = 500
 MAX_QUOTE_CHARS = 200
 MAX_DETAIL_BYTES = 4096
 _MAX_ID_CHARS = 128
+_CUT_MARK = " (cut)"
 
-FORBIDDEN = (
-    "session not found",
-    "unknown session",
-    "user aborted",
-    "this operation was aborted",
-    "empty response text",
-)
+FORBIDDEN = {
+    "session not found": "no such session",
+    "unknown session": "no such session",
+    "user aborted": "stopped by the user",
+    "this operation was aborted": "the operation was stopped",
+    "empty response text": "a response without text",
+}
 """Measured: some client drops, resends or swallows a failure whose text holds one of these."""
 
 WHAT: dict[ErrorType, str] = {
@@ -57,30 +62,70 @@ WHAT: dict[ErrorType, str] = {
 }
 """What happened, by type."""
 
-WHAT_BY_REASON: dict[str, str] = {
-    "certificate": "The connection failed because a TLS certificate could not be verified.",
-    "name_not_resolved": "The model provider's host name could not be found.",
-    "connection_refused": "The connection to the model provider was refused.",
-    "truncated_stream": "The model provider's answer was cut off.",
-    "oom": "The agent ran out of memory.",
-    "spawn_failed": "The agent could not be started.",
-    "killed": "The agent's process was killed, possibly for lack of memory.",
-    "terminated": "The agent's process was stopped from outside.",
-    "native_crash": "The agent's process crashed.",
-    "aborted": "The agent's process aborted.",
-    "premature_exit": "The agent exited before it had finished the turn.",
-    "uncaught_exception": "The agent crashed on an error of its own.",
-    "panic": "The agent crashed on an error of its own.",
-    "bad_arguments": "The agent did not accept its command line.",
-    "crash_loop": "The agent crashed several times in a row.",
-    "context_lost": "The agent was restarted and this session could not be brought back.",
-    "line_too_long": "The agent sent a message over the size limit.",
-    "runaway": "The agent repeated the same step without end and was stopped.",
-    "silent_success": "The agent ended the turn without an answer and without an error.",
-    "refusal": "The model declined to answer.",
-    "login_required": "The agent asks for a login.",
-    "usage_window": "The plan's usage limit for this period is used up.",
-    "perday": "The daily quota is used up.",
+WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
+    ErrorType.RATE_LIMIT: {
+        "concurrency": "The model provider is limiting how many requests run at once.",
+    },
+    ErrorType.BUDGET: {
+        "credits": "The account's credits are used up.",
+        "spend_cap": "The account's spending limit is reached.",
+        "usage_window": "The plan's usage limit for this period is used up.",
+        "daily_quota": "The daily quota is used up.",
+        "monthly_quota": "The monthly quota is used up.",
+    },
+    ErrorType.PROVIDER_UNAVAILABLE: {
+        "overloaded": "The model provider is overloaded.",
+        "model_loading": "The model is still being loaded.",
+        "oom": "The machine that runs the model is out of memory.",
+    },
+    ErrorType.AUTH: {
+        "login_required": "The agent asks for a login.",
+        "expired": "The login or API key has expired.",
+        "region": "The model provider does not serve this country or region.",
+        "blocked": "A firewall in front of the model provider blocked the request.",
+        "forbidden": "This account is not allowed to make the request.",
+    },
+    ErrorType.CONTENT_FILTER: {"refusal": "The model declined to answer."},
+    ErrorType.CONTEXT_OVERFLOW: {
+        "compaction_failed": "The conversation is too long and could not be compacted.",
+        "conversation_limit": "The conversation has reached the agent's own limit.",
+    },
+    ErrorType.NETWORK: {
+        "certificate": "The connection failed: a TLS certificate could not be verified.",
+        "name_not_resolved": "The model provider's host name could not be found.",
+        "connection_refused": "The connection to the model provider was refused.",
+        "truncated_stream": "The model provider's answer was cut off.",
+    },
+    ErrorType.INVALID_REQUEST: {
+        "bad_url": "The address of the model provider is not valid.",
+        "method_not_found": "The agent does not support this request.",
+        "invalid_params": "The agent refused the request's parameters.",
+        "resource_not_found": "The agent does not know what the request refers to.",
+    },
+    ErrorType.AGENT_CRASH: {
+        "oom": "The agent ran out of memory.",
+        "spawn_failed": "The agent could not be started.",
+        "killed": "The agent's process was killed, possibly for lack of memory.",
+        "terminated": "The agent's process was stopped from outside.",
+        "native_crash": "The agent's process crashed.",
+        "aborted": "The agent's process aborted.",
+        "premature_exit": "The agent exited before it had finished the turn.",
+        "uncaught_exception": "The agent crashed on an error of its own.",
+        "panic": "The agent crashed on an error of its own.",
+        "bad_arguments": "The agent did not accept its command line.",
+        "crash_loop": "The agent crashed several times in a row.",
+        "context_lost": "The agent was restarted and this session could not be brought back.",
+    },
+    ErrorType.AGENT_STALLED: {
+        "runaway": "The agent repeated the same step without end and was stopped.",
+    },
+    ErrorType.PROTOCOL_ERROR: {
+        "line_too_long": "The agent sent a message over the size limit.",
+        "not_http": "The model provider's answer could not be read.",
+    },
+    ErrorType.UNKNOWN: {
+        "silent_success": "The agent ended the turn without an answer and without an error.",
+    },
 }
 """What happened, where the reason says more than the type."""
 
@@ -88,7 +133,7 @@ ADVICE: dict[Action, str] = {
     Action.WAIT: "Try again in a moment.",
     Action.RETRY: "Try again.",
     Action.CONTINUE: "Ask the agent to continue.",
-    Action.CONFIRM_RETRY: "Tools had already run: check what was done before you try again.",
+    Action.CONFIRM_RETRY: "Check what has already been done before you try again.",
     Action.LOGIN: "Log in again or check the API key.",
     Action.TOP_UP: "Add credits, wait for the limit to reset, or switch to another model.",
     Action.SWITCH_MODEL: "Choose another model.",
@@ -103,6 +148,12 @@ ADVICE: dict[Action, str] = {
 ADVICE_BY_REASON: dict[str, str] = {
     "certificate": "Check the proxy and the trusted certificates.",
     "name_not_resolved": "Check the provider's address and your network.",
+    "bad_url": "Check the provider's address in the agent's configuration.",
+    "login_required": "Log in, then try again.",
+    "expired": "Log in again or renew the API key.",
+    "region": "Check the account's region, or switch to another model.",
+    "blocked": "Check the network, proxy or VPN.",
+    "forbidden": "Check the account's permissions and the API key.",
     "spawn_failed": "Check that the agent is installed and its command is right.",
     "bad_arguments": "Check the agent's command line.",
     "crash_loop": "Check the agent's installation before you try again.",
@@ -110,16 +161,19 @@ ADVICE_BY_REASON: dict[str, str] = {
     "uncaught_exception": "Start it anew, and report it if it happens again.",
     "panic": "Start it anew, and report it if it happens again.",
     "exit_status": "Check the details, then start it anew.",
+    "runaway": "Rephrase the request, or choose another model.",
+    "silent_success": "Look at the agent's own log, or try again.",
 }
+"""What to do, where the reason knows better than the action."""
 
 _ACTION_BY_REASON: dict[str, Action] = {
     "certificate": Action.FIX_CONFIGURATION,
     "name_not_resolved": Action.FIX_CONFIGURATION,
     "spawn_failed": Action.FIX_CONFIGURATION,
     "bad_arguments": Action.FIX_CONFIGURATION,
-    "context_lost": Action.RESTART,
-    "uncaught_exception": Action.RESTART,
-    "panic": Action.RESTART,
+    "region": Action.SWITCH_MODEL,
+    "blocked": Action.FIX_CONFIGURATION,
+    "runaway": Action.REPHRASE,
 }
 _QUOTED_TYPES = (
     ErrorType.UNKNOWN,
@@ -128,10 +182,12 @@ _QUOTED_TYPES = (
     ErrorType.AGENT_CRASH,
 )
 _MARKUP = re.compile(r"[\x00-\x1f\x7f`*<>{}\\|\u2028\u2029]+")
-_EMPTY_PHRASES = ("", "internal error", "error", "unknown error")
+_SAYS_NOTHING = ("", "internal error", "error", "unknown error", "null", "none")
+_PREFIX = re.compile(r"^(?:internal error|error)\s?:\s?", re.IGNORECASE)
+_FORBIDDEN = re.compile("|".join(map(re.escape, FORBIDDEN)), re.IGNORECASE)
 
 
-def compose(
+def compose(  # noqa: PLR0913 - six options is our own limit
     verdict: Verdict,
     *,
     phase: Phase | None,
@@ -150,7 +206,7 @@ def compose(
         incident_id: The name of the record in the timeline.
         redact: Takes secrets out of a text; every text of the evidence goes through it.
     """
-    text = redact(verdict.detail) if verdict.detail else ""
+    text = without_forbidden(redact(verdict.detail)) if verdict.detail else ""
     action = choose_action(verdict, retry_safety)
     return AgentError(
         type=verdict.type,
@@ -187,8 +243,8 @@ def choose_action(verdict: Verdict, retry_safety: RetrySafety | None) -> Action:
 
 
 def _message(verdict: Verdict, action: Action, attempts: int | None, text: str) -> str:
-    what = WHAT_BY_REASON.get(verdict.reason or "") or WHAT[verdict.type]
-    parts = [what]
+    told = WHAT_BY_REASON.get(verdict.type, {}).get(verdict.reason or "")
+    parts = [told or WHAT[verdict.type]]
     quote = quotable(text) if verdict.type in _QUOTED_TYPES else ""
     if quote:
         parts.append(f'It said: "{quote}".')
@@ -235,15 +291,19 @@ def _counted(count: int, unit: str) -> str:
 
 def quotable(text: str) -> str:
     """A short piece of redacted evidence that may stand in a sentence, or nothing."""
-    plain = _MARKUP.sub(" ", text[:2000]).replace("[", "(").replace("]", ")").replace('"', "'")
-    plain = " ".join(plain.split())
-    if plain.lower().rstrip(".") in _EMPTY_PHRASES:
+    plain = _MARKUP.sub(" ", without_forbidden(text[:2000]))
+    plain = plain.replace("[", "(").replace("]", ")").replace('"', "'")
+    plain = _PREFIX.sub("", " ".join(plain.split())).rstrip(".")
+    if plain.lower() in _SAYS_NOTHING:
         return ""
     if len(plain) > MAX_QUOTE_CHARS:
-        plain = plain[: MAX_QUOTE_CHARS - 3].rstrip() + "..."
-    if any(phrase in plain.lower() for phrase in FORBIDDEN):
-        return ""
-    return plain.rstrip(".") if not plain.endswith("...") else plain
+        return plain[: MAX_QUOTE_CHARS - 3].rstrip() + "..."
+    return plain
+
+
+def without_forbidden(text: str) -> str:
+    """The text with the phrases that clients misread said in other words."""
+    return _FORBIDDEN.sub(lambda found: FORBIDDEN[found.group().lower()], text)
 
 
 def _identifier(value: str | None, redact: Callable[[str], str]) -> str | None:
@@ -259,13 +319,19 @@ def _cut_bytes(text: str, limit: int) -> str:
     clean = text.encode("utf-8", "replace").decode("utf-8")
     if len(clean) * 6 <= limit:
         return clean
-    size, kept = 0, 0
-    for char in clean:
+    size = 0
+    for kept, char in enumerate(clean):
         size += 6 if char < " " or char in '"\\\x7f' else len(char.encode())
-        if size > limit - 8:
-            return clean[:kept] + " (cut)"
-        kept += 1
+        if size > limit - len(_CUT_MARK):
+            return clean[:kept] + _CUT_MARK
     return clean
 
 
-__all__ = ["FORBIDDEN", "choose_action", "compose", "plain_duration", "quotable"]
+__all__ = [
+    "FORBIDDEN",
+    "choose_action",
+    "compose",
+    "plain_duration",
+    "quotable",
+    "without_forbidden",
+]

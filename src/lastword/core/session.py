@@ -6,7 +6,7 @@ Owns the data that the handlers of `core.from_client`, `core.from_agent`, `core.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -62,8 +62,10 @@ class Turn:
         "facts",
         "held",
         "held_until",
+        "idle_state",
         "overlapped",
         "prompts",
+        "retries",
         "running_seen",
         "session",
         "slash",
@@ -93,6 +95,10 @@ class Turn:
         self.held: Frame | None = None
         """An answer that says success with nothing shown, kept back for a moment."""
         self.held_until = 0.0
+        self.idle_state: dict[str, Any] = {}
+        """Version 2: the members of the idle update by which the agent itself ended the turn."""
+        self.retries = 0
+        """How many retries of its model call the agent has told of."""
         self.agent_error: AgentError | None = None
         """The failure that the agent itself announced by an `agent_error` update."""
         self.stderr_mark = stderr_mark

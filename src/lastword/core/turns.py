@@ -91,6 +91,7 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
         return finish(link, turn, stop_reason)
     if announced or stop_reason not in acp.STOP_REASONS:
         result = jsonrpc.loads(frame.message.result)
+        _note_payload(link, turn, result, "_meta")
         return end_failed(link, turn, _verdict_of_result(link, result, turn))
     if stop_reason == acp.END_TURN and is_silent(link, turn):
         hold(link, turn, frame)
@@ -162,22 +163,19 @@ def end_silent(link: Link, turn: Turn) -> list[Effect]:
 
 def end_with_error(link: Link, turn: Turn, error: object) -> list[Effect]:
     """The agent answered with a JSON-RPC error."""
-    payload = _payload(error)
-    if _speaks_for_itself(link) and (payload is not None or turn.agent_error is not None):
+    _note_payload(link, turn, error, "data")
+    if _speaks_for_itself(link) and turn.agent_error is not None:
         turn.step(Event.ERROR)
         ending.forget(link, turn)
         return [ending.record(link, Kind.ERROR, turn.session, by="agent"), FORWARD]
     # Loaded at the first failure, as in `end_silent`.
-    from lastword.core import classify, reading  # noqa: PLC0415
+    from lastword.core import classify  # noqa: PLC0415
     from lastword.core.error_object import SentError  # noqa: PLC0415
 
-    redactor = ending.redactor(link)
-    if payload is not None and turn.agent_error is None:
-        turn.agent_error = reading.read_payload(payload, redactor)
     verdict = classify.classify_rpc_error(
         error, agent=link.agent.name, stderr_tail=link.stderr.tail(turn.stderr_mark)
     )
-    return end_failed(link, turn, verdict, SentError(error, redactor))
+    return end_failed(link, turn, verdict, SentError(error, ending.redactor(link)))
 
 
 def end_failed(
@@ -196,10 +194,14 @@ def _speaks_for_itself(link: Link) -> bool:
     return link.agent.speaks_typed and link.client.typed
 
 
-def _payload(error: object) -> dict[str, object] | None:
-    data = error.get("data") if isinstance(error, dict) else None
-    payload = data.get("agent_error") if isinstance(data, dict) else None
-    return payload if isinstance(payload, dict) else None
+def _note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
+    """An agent that knows our payload may have put it into its answer."""
+    holder = carrier.get(key) if isinstance(carrier, dict) else None
+    payload = holder.get("agent_error") if isinstance(holder, dict) else None
+    if isinstance(payload, dict) and turn.agent_error is None:
+        from lastword.core import reading  # noqa: PLC0415  (loaded at the first failure)
+
+        turn.agent_error = reading.read_payload(payload, ending.redactor(link))
 
 
 def _verdict_of_result(link: Link, result: object, turn: Turn) -> Verdict:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from lastword.core import acp, ending, foreground, jsonrpc, turns
+from lastword.core import acp, ending, foreground, jsonrpc, retrying, turns
 from lastword.core.effects import FORWARD, Drop, Effect
 from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
@@ -38,9 +38,11 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         return [FORWARD]
     if session.quarantined:
         return _quarantined(link, session, update)
-    released = _release_held(link, session)
+    released = _release_held(link, session) if update.session_update in acp.SHOWN_KINDS else []
     if update.session_update in acp.AGENT_ERROR_KINDS:
         return released + _agent_error(link, session, frame)
+    if update.session_update in acp.AGENT_RETRY_KINDS and not link.client.retry:
+        return [Drop("not_asked_for")]
     if update.session_update == acp.STATE_UPDATE and link.dialect.turn_ends_by_state:
         return released + foreground.state_changed(link, session, frame, update)
     tool_kind = ""
@@ -55,6 +57,8 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
             turn.facts.note(update, tool_kind)
     effects += released
     effects.append(FORWARD)
+    if update.session_update == "session_info_update":
+        effects += retrying.told(link, session, frame)
     if session.turns and _runs_away(session, update):
         verdict = ending.own_failure(ErrorType.AGENT_STALLED, "runaway")
         effects += ending.stop_session(link, session, Event.STOP, verdict)

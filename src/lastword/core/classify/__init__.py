@@ -27,6 +27,7 @@ __all__ = [
     "own_failure",
 ]
 
+_HOPELESS_REASONS = frozenset({"crash_loop", "context_lost", "spawn_failed", "runaway"})
 _UNDECIDED = (ErrorType.UNKNOWN, ErrorType.INTERNAL)
 
 
@@ -108,7 +109,7 @@ def classify_spawn_failure(errno_value: int, command: str) -> Verdict:
 
 
 def own_failure(
-    type: ErrorType,
+    type: ErrorType,  # noqa: A002 - the field's own name
     reason: str | None = None,
     *,
     detail: str | None = None,
@@ -117,7 +118,7 @@ def own_failure(
     return Verdict(
         type=type,
         rule=f"own:{reason or type.value}",
-        retryable=DEFAULTS[type].retryable,
+        retryable=DEFAULTS[type].retryable and reason not in _HOPELESS_REASONS,
         reason=reason,
         origin=DEFAULTS[type].origin,
         detail=clip(detail) if detail else None,

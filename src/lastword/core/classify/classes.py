@@ -7,15 +7,10 @@ the ones that mean a cancel, a child process, or a plain bug.
 
 from __future__ import annotations
 
-from lastword.core.classify.text import normalise
+from lastword.core.classify.text import names, normalise
 from lastword.core.taxonomy import ErrorType
 
-
-def _names(block: str) -> frozenset[str]:
-    return frozenset(normalise(name) for name in block.split())
-
-
-CANCELLED = _names("""
+CANCELLED = names("""
     CancelledError Cancelled KeyboardInterrupt AbortError APIUserAbortError MessageAbortedError
     TurnAborted RequestAborted UserAbortError TurnInterrupted CanceledError""")
 """Only as the outermost exception: a deadline cancels too, further down its chain."""
@@ -30,10 +25,10 @@ PROCESS = {
 }
 """Normalised class name -> reason and whether a retry can help."""
 
-MISUSE = _names("ResponseNotRead RequestNotRead StreamConsumed InvalidStateError CookieConflict")
+MISUSE = names("ResponseNotRead RequestNotRead StreamConsumed InvalidStateError CookieConflict")
 """A library used wrongly: a bug of the agent."""
 
-BUILTINS = _names("""
+BUILTINS = names("""
     ArithmeticError AssertionError AttributeError BufferError EOFError FileExistsError
     FileNotFoundError FloatingPointError ImportError IndexError IndentationError InterruptedError
     IsADirectoryError KeyError LookupError MemoryError ModuleNotFoundError NameError
@@ -45,7 +40,7 @@ BUILTINS = _names("""
     IllegalArgumentException IndexOutOfBoundsException ClassCastException""")
 """The languages' own errors: a bug, where nothing in the chain says otherwise."""
 
-BUGS = _names("""
+BUGS = names("""
     KeyError AttributeError NameError IndexError TypeError UnboundLocalError ImportError
     ModuleNotFoundError NotImplementedError ZeroDivisionError RecursionError SyntaxError
     IndentationError NullPointerException IndexOutOfBoundsException ClassCastException""")
@@ -54,21 +49,21 @@ BUGS = _names("""
 _BUILTIN_MODULES = frozenset({"builtins", "", "asyncio.queues", "java.lang"})
 
 BY_STATUS = {
-    normalise(name): kind
-    for kind, names in {
+    name: kind
+    for kind, block in {
         ErrorType.RATE_LIMIT: "RateLimitError TooManyRequests ResourceExhausted QuotaError",
         ErrorType.AUTH: """AuthenticationError PermissionDeniedError PermissionDenied Forbidden
             Unauthorized PermissionError ForbiddenError Unauthenticated""",
         ErrorType.INVALID_REQUEST: """BadRequestError UnprocessableEntityError InvalidRequestError
             InvalidArgument FailedPrecondition ConflictError BadRequest UnsupportedParamsError
-            MethodNotAllowed""",
+            MethodNotAllowed InvalidPromptError""",
         ErrorType.MODEL_NOT_FOUND: "NotFoundError NotFound",
         ErrorType.PROVIDER_UNAVAILABLE: """InternalServerError ServiceUnavailableError
             ServiceUnavailable BadGateway BadGatewayError ServerError""",
         ErrorType.TIMEOUT: "GatewayTimeout GatewayTimeoutError",
         ErrorType.PROTOCOL_ERROR: "ValidationError",
     }.items()
-    for name in names.split()
+    for name in names(block)
 }
 """Classes that an SDK derives from the status alone: used where the status itself is gone."""
 

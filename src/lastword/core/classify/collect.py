@@ -23,63 +23,30 @@ MAX_TOKENS = 96
 MAX_HEADERS = 128
 MIN_STATUS, MAX_STATUS = 400, 599
 
-TOKEN_KEYS = frozenset(
-    """code type status reason kind category subtype errorkind errorcode errortype
-    errorinfo codexerrorinfo innercode quotaid blockreason promptblockreason finishreason
-    stopreason limitsource ratelimittype terminalreason errno syscall providererrorcode
-    xllmerrortype status_msg error_type""".replace("_", "").split()
-)
+
+def _keys(block: str) -> frozenset[str]:
+    return frozenset(block.split())
+
+
+TOKEN_KEYS = _keys("""
+    code type status reason kind category subtype errorkind errorcode errortype errorinfo
+    codexerrorinfo innercode quotaid blockreason promptblockreason finishreason stopreason
+    limitsource ratelimittype terminalreason errno syscall providererrorcode""")
 """Keys, lower-case alphanumerics, whose value is a word made for machines."""
 
-TEXT_KEYS = frozenset(
-    [
-        "message",
-        "msg",
-        "error",
-        "errors",
-        "detail",
-        "details",
-        "description",
-        "errordescription",
-        "errormessage",
-        "title",
-        "text",
-        "result",
-        "raw",
-        "statusmsg",
-        "statusmessage",
-        "reasonphrase",
-        "explanation",
-        "cause",
-        "data",
-        "body",
-        "responsebody",
-        "externalmodelerror",
-        "additionaldetails",
-        "stderr",
-        "remedyhint",
-        "name",
-    ]
-)
+TEXT_KEYS = _keys("""
+    message msg error errors detail details description errordescription errormessage title text
+    result raw statusmsg statusmessage reasonphrase explanation cause data body responsebody
+    externalmodelerror additionaldetails stderr remedyhint
+    summary info hint failure errormsg errmsg reasontext""")
 """Keys whose string value is prose about the failure."""
 
 CLASS_KEYS = frozenset({"errorname", "name", "exceptionclass"})
 """Keys whose value is an exception's class name."""
 
-STATUS_KEYS = frozenset(
-    [
-        "status",
-        "statuscode",
-        "httpstatus",
-        "httpstatuscode",
-        "httpcode",
-        "code",
-        "errorcode",
-        "apierrorstatus",
-        "responsestatus",
-        "upstreamstatus",
-    ]
-)
+STATUS_KEYS = _keys("""
+    status statuscode httpstatus httpstatuscode httpcode code errorcode apierrorstatus
+    responsestatus upstreamstatus""")
 """Keys whose value may be an HTTP status."""
 
 HEADER_KEYS = frozenset({"headers", "responseheaders", "httpheaders"})

@@ -7,7 +7,7 @@ status, then what prose may mean. What nothing matches is `unknown` and not retr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from lastword.core.classify import rules
 from lastword.core.classify.evidence import Evidence, Finding, Verdict
@@ -16,6 +16,9 @@ from lastword.core.classify.sources import read_request_id, read_source
 from lastword.core.classify.text import MAX_TOKEN_CHARS
 from lastword.core.classify.waits import read_waits
 from lastword.core.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RULES: tuple[Callable[[Evidence], Finding | None], ...] = (
     rules.process,

@@ -19,7 +19,7 @@ _SIGNS: dict[ErrorType, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("concurrency", ("concurren", "parallel", "in-flight")),
     ),
     ErrorType.BUDGET: (
-        ("perday", ("per day", "per-day", "daily", "(tpd)", "(rpd)", "limit_rpd")),
+        ("daily_quota", ("per day", "per-day", "daily", "(tpd)", "(rpd)", "limit_rpd")),
         ("usage_window", ("usage limit", "session limit", "weekly", "monthly", "5-hour")),
         ("spend_cap", ("spend", "budget", "hard limit")),
         ("credits", ("credit", "balance", "recharge", "arrears", "billing", "payment")),

@@ -6,13 +6,14 @@ wrong verdict leads straight to the table to change. `decide` holds their order.
 
 from __future__ import annotations
 
-from lastword.core.classify import classes, messages, messages_weak, tokens, transport
+from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.evidence import Evidence, Finding
+from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.process import is_spawn_text, read_ending
 from lastword.core.classify.statuses import RPC_CANCELLED, RPC_INTERNAL, RPC_TYPES, type_of_status
 from lastword.core.classify.text import normalise, phrase_in
 from lastword.core.classify.waits import read_seconds
-from lastword.core.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
+from lastword.core.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType
 
 _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
 
@@ -80,9 +81,9 @@ def bug(evidence: Evidence) -> Finding | None:
 
 def quota_window(evidence: Evidence) -> Finding | None:
     """Google names a quota's window in its id; Anthropic's plan windows are in headers."""
-    for part, kind in tokens.WINDOW_WORDS.items():
+    for part, (kind, reason) in tokens.WINDOW_WORDS.items():
         if any(part in token for token in evidence.tokens):
-            return Finding(kind, f"quota:{part}", part)
+            return Finding(kind, f"quota:{part}", reason)
     if evidence.headers.get("anthropic-ratelimit-unified-status") == "rejected":
         return Finding(ErrorType.BUDGET, "header:anthropic-unified-rejected", "usage_window")
     return None
@@ -158,10 +159,9 @@ def weak_tokens(evidence: Evidence) -> Finding | None:
 def transport_failure(evidence: Evidence) -> Finding | None:
     """How the connection failed, where no status came: class names, errno names, sentences."""
     # aiohttp states a 400 of its own making when the answer was no HTTP at all.
-    if evidence.status is not None and evidence.status_stated and not _is_no_http(evidence):
-        return None
     names = _names(evidence)
-    if evidence.status is not None and not names & _TRANSPORT_NAMES:
+    has_say = evidence.status_stated or not names & _TRANSPORT_NAMES
+    if evidence.status is not None and has_say and not _is_no_http(evidence):
         return None
     for row in transport.ROWS:
         hit = row.names & names
@@ -189,8 +189,10 @@ def class_name(evidence: Evidence) -> Finding | None:
     for name in map(normalise, evidence.classes):
         if name in classes.MISUSE:
             return Finding(ErrorType.INTERNAL, f"class:{name}", "uncaught_exception")
-        if evidence.status is None and name in classes.BY_STATUS:
-            return Finding(classes.BY_STATUS[name], f"class:{name}")
+        if evidence.status is None:
+            kind = classes.BY_STATUS.get(name) or tokens.weak_type(name)
+            if kind is not None:
+                return Finding(kind, f"class:{name}")
     return None
 
 
@@ -203,7 +205,7 @@ def status(evidence: Evidence) -> Finding | None:
 
 def weak_message(evidence: Evidence) -> Finding | None:
     """What prose may mean, when nothing else is left."""
-    for kind, parts in messages_weak.WEAK.items():
+    for kind, parts in WEAK.items():
         part = phrase_in(evidence.folded, parts)
         if part is not None:
             return (

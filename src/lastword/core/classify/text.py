@@ -110,6 +110,11 @@ def as_int(value: object) -> int | None:
     return None
 
 
+def names(block: str) -> frozenset[str]:
+    """The names of a table, separated by white space, spelling-blind."""
+    return frozenset(normalise(name) for name in block.split())
+
+
 def rows(block: str) -> tuple[str, ...]:
     """The lines of a table, one row a line."""
     return tuple(line.strip() for line in block.splitlines() if line.strip())

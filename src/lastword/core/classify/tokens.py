@@ -11,14 +11,12 @@ classifier a new word, add it to its type's list, in any spelling.
 
 from __future__ import annotations
 
-from lastword.core.classify.text import normalise
+from lastword.core.classify.text import names
 from lastword.core.taxonomy import ErrorType
 
 
 def _table(rows: dict[ErrorType, str]) -> dict[ErrorType, frozenset[str]]:
-    return {
-        kind: frozenset(normalise(word) for word in words.split()) for kind, words in rows.items()
-    }
+    return {kind: names(block) for kind, block in rows.items()}
 
 
 STRONG = _table({
@@ -114,7 +112,8 @@ STRONG = _table({
         RequestLimitExceeded resource_exhausted RESOURCE_EXHAUSTED ResourceExhausted
         ramp_limit_exceeded model_rate_limited model_cooldown LimitRequests limit_requests
         limit_burst_rate openrouter_in_flight_budget concurrency_limit_exceeded
-        concurrent_requests GatewayRateLimitError ModelRateLimitError ProvisionedThroughputExceededException
+        concurrent_requests GatewayRateLimitError ModelRateLimitError
+        ProvisionedThroughputExceededException
         requests_rate_limit_exceeded tokens_rate_limit_exceeded request_limit_reached
         acceleration_limit_exceeded user_rate_limited key_rate_limited RequestThrottled""",
     ErrorType.TIMEOUT: """
@@ -135,7 +134,7 @@ WEAK = _table({
         invalid_function_parameters FAILED_PRECONDITION FailedPrecondition OUT_OF_RANGE
         unprocessable_entity UnprocessableEntityError malformed_request MissingSessionID
         claude_code_version_too_old extra_forbidden parameter_error UnsupportedParamsError
-        InvalidArgumentError InvalidPromptError UnsupportedFunctionalityError ParamValidationError
+        InvalidArgumentError UnsupportedFunctionalityError ParamValidationError
         UnsupportedOperation UNIMPLEMENTED method_not_allowed conflict InvalidMessageRoleError
         GatewayInvalidRequestError JSONSchemaValidationError invalid_json max_output_tokens
         InvalidParameterException InvalidRequest error_max_turns""",
@@ -144,49 +143,30 @@ WEAK = _table({
         unknown_provider_error APIError.server DATA_LOSS ABORTED""",
 })  # fmt: skip
 
-GENERIC_CLASSES = frozenset(
-    normalise(name)
-    for name in [
-        "BadRequestError",
-        "NotFoundError",
-        "RateLimitError",
-        "PermissionDeniedError",
-        "PermissionError",
-        "InternalServerError",
-        "AuthenticationError",
-        "APIStatusError",
-        "ServiceUnavailableError",
-        "UnprocessableEntityError",
-        "ConflictError",
-        "APIError",
-        "APIConnectionError",
-        "Timeout",
-        "TimeoutError",
-        "ServiceUnavailable",
-        "TooManyRequests",
-        "Forbidden",
-        "Unauthorized",
-        "BadGateway",
-        "GatewayTimeout",
-        "ResourceExhausted",
-        "PermissionDenied",
-        "InvalidArgument",
-        "FailedPrecondition",
-        "NotFound",
-        "InvalidRequestError",
-        "InternalError",
-        "ServerError",
-    ]
-)
+GENERIC_CLASSES = names("""
+    BadRequestError NotFoundError RateLimitError PermissionDeniedError PermissionError
+    InternalServerError AuthenticationError APIStatusError ServiceUnavailableError
+    UnprocessableEntityError ConflictError APIError APIConnectionError Timeout TimeoutError
+    ServiceUnavailable TooManyRequests Forbidden Unauthorized BadGateway GatewayTimeout
+    ResourceExhausted PermissionDenied InvalidArgument FailedPrecondition NotFound
+    InvalidRequestError InternalError ServerError InvalidPromptError""")
 """Exception classes that an SDK derives from the status alone: looked at after everything else."""
 
 VAGUE = frozenset({"server", "internalserver"})
 """Words for "something broke": a transport failure told beside them says more (claude does so)."""
 
 WINDOW_WORDS = {
-    "perday": ErrorType.BUDGET,
-    "permonth": ErrorType.BUDGET,
-    "perminute": ErrorType.RATE_LIMIT,
-    "persecond": ErrorType.RATE_LIMIT,
+    "perday": (ErrorType.BUDGET, "daily_quota"),
+    "permonth": (ErrorType.BUDGET, "monthly_quota"),
+    "perminute": (ErrorType.RATE_LIMIT, "per_minute"),
+    "persecond": (ErrorType.RATE_LIMIT, "per_second"),
 }
-"""Parts of a quota's id (`GenerateRequestsPerDayPerProject...`) that tell its window."""
+"""Parts of a quota's id (`GenerateRequestsPerDayPerProject...`) -> type and reason."""
+
+
+def weak_type(word: str) -> ErrorType | None:
+    """The type of a weak word that the request is to blame for, else None."""
+    for kind in (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST):
+        if word in WEAK[kind]:
+            return kind
+    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from lastword.core.classify.text import normalise
+from lastword.core.classify.text import names
 from lastword.core.taxonomy import ErrorType
 
 
@@ -26,9 +26,8 @@ class TransportRow(msgspec.Struct, frozen=True):
     phrases: tuple[str, ...]
 
 
-def _row(type_: ErrorType, reason: str, names: str, *phrases: str, retryable: bool) -> TransportRow:
-    bare = frozenset(normalise(name) for name in names.split())
-    return TransportRow(type_, reason, retryable, bare, phrases)
+def _row(kind: ErrorType, reason: str, block: str, *phrases: str, retryable: bool) -> TransportRow:
+    return TransportRow(kind, reason, retryable, names(block), phrases)
 
 
 CERTIFICATE = _row(
@@ -97,9 +96,11 @@ ROWS = (
         ConnectTimeoutError NewConnectionTimeout ConnectionTimeoutError SocketTimeoutError
         ServerTimeoutError TimeoutException Timeout TimeoutError timeout ModelRequestTimeout
         HeadersTimeoutError BodyTimeoutError UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT
-        UND_ERR_CONNECT_TIMEOUT ETIMEDOUT ESOCKETTIMEDOUT ERR_TIMED_OUT ERR_SOCKET_CONNECTION_TIMEOUT
+        UND_ERR_CONNECT_TIMEOUT ETIMEDOUT ESOCKETTIMEDOUT ERR_TIMED_OUT
+        ERR_SOCKET_CONNECTION_TIMEOUT
         ERR_CONNECTION_TIMED_OUT ConnectTimeoutException DeadlineExceeded RequestTimeoutError
-        ClientConnectionTimeout APIConnectionTimeoutError GatewayTimeoutError ERR_HTTP2_PING_TIMEOUT""",
+        ClientConnectionTimeout APIConnectionTimeoutError GatewayTimeoutError
+        ERR_HTTP2_PING_TIMEOUT""",
         "timed out",
         "timeout error",
         "aborted due to timeout",
@@ -224,7 +225,8 @@ ROWS = (
         ClientProxyConnectionError ProxyError ConnectTunnelError NetworkError TransportError
         NewConnectionError MaxRetryError gaierror ClientConnectorDNSError SSLError SSLEOFError
         SSLZeroReturnError EAI_AGAIN EAI_FAIL EHOSTUNREACH ENETUNREACH ENETDOWN EHOSTDOWN
-        EADDRNOTAVAIL EPROTO ERR_INTERNET_DISCONNECTED ERR_NETWORK_CHANGED ERR_PROXY_CONNECTION_FAILED
+        EADDRNOTAVAIL EPROTO ERR_INTERNET_DISCONNECTED ERR_NETWORK_CHANGED
+        ERR_PROXY_CONNECTION_FAILED
         ERR_SSL_WRONG_VERSION_NUMBER HTTPClientError URLError ConnectionNotEstablished
         ServerConnectionError ProtocolError InvalidHandshake InvalidProxy
         InvalidProxyStatus ERR_SSL_PROTOCOL_ERROR ERR_NETWORK ClientSSLError

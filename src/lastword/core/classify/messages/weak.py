@@ -1,7 +1,7 @@
 """Sentences that count only where nothing else is left: no word, no status, no transport class.
 
-Same form as `messages`. These parts are common, so each stands for the most cautious reading: what
-a retry cannot help goes before what it can.
+These parts are common, so each stands for the most cautious reading: what a retry cannot help goes
+before what it can. Same form as the other tables.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ WEAK = {
         process terminated
         process crashed
         terminated unexpectedly
+        shut down unexpectedly
         process has died
         failure code:
         exit code

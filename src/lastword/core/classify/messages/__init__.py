@@ -1,0 +1,61 @@
+"""Sentences that decide over the HTTP status, whichever provider wrote them.
+
+Providers report an empty account as 400, 401, 402, 403, 422 and 429, so the status alone is often
+wrong. A row is a lower-case part of a message; ` .. ` inside it stands for up to 100 characters of
+anything. To teach the classifier a new sentence, add the part of it that no other failure shares.
+`UNLESS` names what turns a type's sentences off.
+"""
+
+from __future__ import annotations
+
+from lastword.core.classify.messages.auth import AUTH
+from lastword.core.classify.messages.budget import BUDGET, PER_DAY, PER_MINUTE, QUOTA
+from lastword.core.classify.messages.content_filter import CONTENT_FILTER
+from lastword.core.classify.messages.context_overflow import CONTEXT_OVERFLOW
+from lastword.core.classify.messages.model_not_found import MODEL_NOT_FOUND
+from lastword.core.classify.messages.service import (
+    NETWORK,
+    PROVIDER_UNAVAILABLE,
+    RATE_LIMIT,
+    TIMEOUT,
+)
+from lastword.core.classify.text import rows
+from lastword.core.taxonomy import ErrorType
+
+__all__ = ["HOPELESS", "PER_DAY", "PER_MINUTE", "QUOTA", "STRONG", "UNLESS"]
+
+STRONG = {
+    ErrorType.CONTEXT_OVERFLOW: CONTEXT_OVERFLOW,
+    ErrorType.CONTENT_FILTER: CONTENT_FILTER,
+    ErrorType.BUDGET: BUDGET,
+    ErrorType.MODEL_NOT_FOUND: MODEL_NOT_FOUND,
+    ErrorType.AUTH: AUTH,
+    ErrorType.NETWORK: NETWORK,
+    ErrorType.PROVIDER_UNAVAILABLE: PROVIDER_UNAVAILABLE,
+    ErrorType.RATE_LIMIT: RATE_LIMIT,
+    ErrorType.TIMEOUT: TIMEOUT,
+}
+
+UNLESS = {
+    ErrorType.BUDGET: rows("""
+        in-flight
+        not your usage limit
+        allocated quota exceeded
+    """),
+    ErrorType.MODEL_NOT_FOUND: rows("""
+        currently
+        temporarily
+        at the moment
+        right now
+        loading
+        capacity
+        overloaded
+        try again later
+        with this model
+        parameter
+        tool_choice
+    """),
+}
+
+HOPELESS = frozenset({"requires more system memory"})
+"""Rows of a retryable type that no retry helps."""

@@ -1,0 +1,56 @@
+"""What providers say when a model is absent, retired, or not open to this account."""
+
+from __future__ import annotations
+
+from lastword.core.classify.text import rows
+
+MODEL_NOT_FOUND = rows("""
+    model .. does not exist
+    model .. doesn't exist
+    model .. not found
+    model .. was not found
+    model .. is not supported
+    model .. isn't supported
+    model .. is not available
+    model .. isn't available
+    model .. not available
+    model .. has been deprecated
+    model .. has been decommissioned
+    model .. has been retired
+    model .. has been removed
+    model .. been shut down
+    model .. is deprecated
+    model .. no longer available
+    model .. no longer supported
+    model not exist
+    models/ .. is not found
+    no such model
+    no such languagemodel
+    no model named
+    unknown model
+    unsupported model
+    unrecognized model
+    invalid model
+    not a valid model
+    model identifier is invalid
+    model .. is not a valid
+    not allowed to access model
+    not have access to model
+    no permission to use this model
+    no access to model
+    no access to this model
+    model requires a subscription
+    on-demand throughput isn't supported
+    deployment .. does not exist
+    deployment .. not found
+    no endpoints found
+    no allowed providers
+    not available on your plan
+    not included in your plan
+    try pulling it first
+    end of its life
+    may not exist or you may not have access
+    listmodels to see
+    model_not_found
+    \u6a21\u578b\u4e0d\u5b58\u5728
+""")

@@ -1,0 +1,147 @@
+"""What providers and gateways say when the service, not the request, is the trouble."""
+
+from __future__ import annotations
+
+from lastword.core.classify.text import rows
+
+PROVIDER_UNAVAILABLE = rows("""
+    overloaded
+    out of capacity
+    at capacity
+    over capacity
+    capacity exceeded
+    insufficient capacity
+    no capacity
+    capacity constraints
+    capacity limits
+    not enough capacity
+    no provider available
+    no available provider
+    no available model provider
+    no providers available
+    no deployments available
+    no available channel
+    no healthy upstream
+    no healthy deployment
+    no instances available
+    no available workers
+    not ready to serve
+    not ready yet
+    loading model
+    model is loading
+    model is currently loading
+    model is warming
+    currently loading
+    currently not available
+    currently unavailable
+    temporarily not available
+    temporarily unavailable
+    not available right now
+    not available at the moment
+    unavailable at the moment
+    service unavailable
+    service is unavailable
+    service is not available
+    experiencing high demand
+    experiencing high traffic
+    experiencing high load
+    high load
+    heavy load
+    high volume of requests
+    server busy
+    server is busy
+    servers are busy
+    system is busy
+    server is currently busy
+    under maintenance
+    scheduled maintenance
+    trouble connecting to the model provider
+    llama runner process
+    model runner has unexpectedly
+    model failed to load
+    unable to load model
+    requires more system memory
+    cuda out of memory
+    cuda error
+    enginecore
+    engine is dead
+    engine loop is not running
+    upstream connect error
+    failed to connect to all addresses
+    encountered an internal error
+    internal error encountered
+    internal error has occurred. please retry
+    had an error while processing your request
+    error occurred while processing your request
+    unable to process your request
+    bad gateway
+""")
+
+RATE_LIMIT = rows("""
+    rate limit
+    rate-limit
+    rate_limit
+    ratelimit
+    rate exceeded
+    too many requests
+    too many tokens
+    too many concurrent
+    too many calls
+    throttl
+    requests per minute
+    tokens per minute
+    token per minute
+    request per minute
+    per-minute
+    per_minute
+    requests per second
+    tokens per min
+    requests per min
+    (tpm)
+    (rpm)
+    max rpm
+    max tpm
+    limit_rpm
+    limit_tpm
+    rpm limit
+    tpm limit
+    qps limit
+    cooling down
+    rate increased too quickly
+    resource has been exhausted
+    resource exhausted
+    resource_exhausted
+    exhausted your capacity
+    parallel request
+    concurrent request
+    concurrency limit
+    max concurrency
+    maximum concurrency
+    in-flight spending budget
+    requests too quickly
+    requests too fast
+    temporarily limiting requests
+    ramp limit
+    request limit reached
+    limiting requests
+    \u5e76\u53d1\u6570\u8fc7\u9ad8
+    \u9650\u6d41
+""")
+
+TIMEOUT = rows("""
+    gateway timeout
+    gateway time-out
+    deadline expired
+    deadline exceeded
+    took too long to process
+    took too long to respond
+    model timeout
+    upstream request timeout
+""")
+
+NETWORK = rows("""
+    without sending complete message body
+    incomplete chunked read
+    error sending request for url
+""")
+"""Said under a status of a gateway, and still a cut stream."""

@@ -1,0 +1,64 @@
+"""A bug in the core leaves a plain pipe, and says so once."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.core import connection, jsonrpc
+from lastword.core.connection import Options
+from lastword.core.effects import FORWARD, Side
+from lastword.fuse import FusedConnection
+
+
+class _Broken:
+    """A core with a bug in every call."""
+
+    def __init__(self, options: Options) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> object:
+        raise ZeroDivisionError(name)
+
+
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
+    monkeypatch.setattr("lastword.fuse.Connection", _Broken)
+    assert connection.Connection is not _Broken
+    return []
+
+
+def _fused(reports: list[Exception]) -> FusedConnection:
+    return FusedConnection(Options(), reports.append)
+
+
+def test_a_frame_that_the_core_chokes_on_passes_as_it_came(reports: list[Exception]) -> None:
+    fused = _fused(reports)
+    frame = jsonrpc.decode(b'{"id":1,"result":{}}')
+    assert fused.receive(Side.AGENT, frame, 0.0) == [FORWARD]
+    assert fused.receive(Side.CLIENT, frame, 0.0) == [FORWARD]
+    assert [type(report) for report in reports] == [ZeroDivisionError]
+
+
+@pytest.mark.parametrize(
+    ("call", "otherwise"),
+    [
+        (lambda fused: fused.observe([], 0.0), True),
+        (lambda fused: fused.receive_oversized(Side.AGENT, b"", 0.0), []),
+        (lambda fused: fused.receive_stderr(b"", 0.0), []),
+        (lambda fused: fused.receive_eof(Side.AGENT, None, 0.0), []),
+        (lambda fused: fused.handle_timeout(0.0), []),
+        (lambda fused: fused.stand_still(1.0), None),
+        (lambda fused: fused.idle, True),
+        (lambda fused: fused.greeted, True),
+    ],
+)
+def test_every_other_call_gives_what_a_plain_pipe_would(
+    reports: list[Exception], call: object, otherwise: object
+) -> None:
+    fused = _fused(reports)
+    assert callable(call)
+    assert call(fused) == otherwise
+    assert fused.blown
+    assert len(reports) == 1
+    assert call(fused) == otherwise
+    assert len(reports) == 1
