@@ -86,7 +86,7 @@ class Outlet:
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
-        self._pending: deque[bytes] = deque()
+        self._pending: deque[bytes | memoryview] = deque()
         self._pending_bytes = 0
         self.broken = False
         """The reader is gone; what is written disappears."""
@@ -106,12 +106,13 @@ class Outlet:
         """Write what the reader takes now, and keep the rest."""
         if self.broken or self.closed or not data:
             return
+        rest: bytes | memoryview = data
         if not self._pending:
-            data = self._write_now(data)
-            if not data:
+            rest = self._write_now(data)
+            if not rest:
                 return
-        self._pending.append(data)
-        self._pending_bytes += len(data)
+        self._pending.append(rest)
+        self._pending_bytes += len(rest)
 
     def flush(self) -> None:
         """Write what waits, as far as the reader takes it."""
@@ -140,13 +141,13 @@ class Outlet:
         self._pending.clear()
         self._pending_bytes = 0
 
-    def _write_now(self, data: bytes) -> bytes:
+    def _write_now(self, data: bytes | memoryview) -> bytes | memoryview:
         """Write, and give back what was not taken."""
         try:
             written = os.write(self.fd, data)
-            # A reader with a large pipe often takes the rest at once.
             while written < len(data):
-                data = data[written:]
+                # A view: a frame of many megabytes is not copied again for each piece of it.
+                data = memoryview(data)[written:]
                 written = os.write(self.fd, data)
         except BlockingIOError:
             return data

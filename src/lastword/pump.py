@@ -27,6 +27,9 @@ STOOD_STILL_SECONDS = 5.0
 BLOCKED_SECONDS = 1.0
 """A client that takes no bytes for so long stops the clocks."""
 
+LATE_SECONDS = 1.0
+"""How much later than due a clock may be looked at while there is always something to read."""
+
 MAX_NOISE_BYTES = 64 * 1024
 MAX_ANSWERS_BYTES = 8 * 1024 * 1024
 
@@ -89,7 +92,7 @@ class Pump:
         # What is ready has been read before a clock is looked at: an agent that spoke in time must
         # not look stalled because we were late.
         due = self._connection.next_timeout()
-        if not ready and due is not None and due <= now and not blocked:
+        if due is not None and not blocked and due + (LATE_SECONDS if ready else 0) <= now:
             self.apply(self._connection.handle_timeout(now))
 
     def _update_interest(self) -> None:
@@ -164,7 +167,8 @@ class Pump:
         return True
 
     def _agent_lines(self, block: bytes, now: float) -> None:
-        if jsonrpc.is_text(block):
+        is_run = block.find(b"\n") < len(block) - 1
+        if is_run and jsonrpc.is_text(block):
             messages = jsonrpc.decode_block(block)
             if messages and self._connection.observe(messages, now):
                 self.to_client.write(block)
@@ -177,8 +181,12 @@ class Pump:
 
     def _agent_line(self, line: bytes, out: list[bytes], now: float) -> None:
         message = jsonrpc.decode(line)
-        if isinstance(message, jsonrpc.Malformed) and not self.client_spoke:
-            self.noise += line[: MAX_NOISE_BYTES - len(self.noise)] + b"\n"
+        if isinstance(message, jsonrpc.Malformed):
+            if not self.client_spoke:
+                self.noise += line[: MAX_NOISE_BYTES - len(self.noise)] + b"\n"
+        elif self._connection.observe([message.message], now):
+            out += (message.line, b"\n")
+            return
         effects = self._connection.receive(Side.AGENT, message, now)
         for effect in effects:
             if isinstance(effect, Forward):

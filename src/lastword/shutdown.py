@@ -30,20 +30,17 @@ _CHECK_SECONDS = 0.05
 class Shutdown:
     """The stop sequence of one agent and its group: which signal is due when."""
 
-    __slots__ = ("_agent", "_group_left", "_kill_due", "_term_due", "told")
+    __slots__ = ("_agent", "_group_left", "_kill_due", "_term_due", "begun", "told")
 
     def __init__(self, agent: Agent | None) -> None:
         self._agent = agent
         self._term_due: float | None = None
         self._kill_due: float | None = None
         self._group_left = False
+        self.begun = False
+        """Is, or was, the agent on its way out by our doing?"""
         self.told = False
         """Were we told to stop by a signal?"""
-
-    @property
-    def begun(self) -> bool:
-        """Is the agent on its way out by our doing?"""
-        return self._term_due is not None or self._kill_due is not None
 
     @property
     def group_left(self) -> bool:
@@ -60,6 +57,7 @@ class Shutdown:
     def after(self, grace_seconds: float, now: float) -> None:
         """The agent is to leave by itself within the grace; else it is told to."""
         if not self.begun:
+            self.begun = True
             self._term_due = now + grace_seconds
 
     def told_to_stop(self, number: int, now: float) -> None:
@@ -68,13 +66,15 @@ class Shutdown:
         self._term_due = None
         if not self.told:
             self._signal(number)
-        self.told = True
+        self.begun = self.told = True
 
     def run(self, now: float) -> None:
         """Send what is due."""
         agent = self._agent
         if self._group_left and agent is not None and not agent.group_alive():
             self._group_left = False
+        if agent is not None and agent.exit is not None and not self._group_left:
+            self._term_due = self._kill_due = None
         if self._term_due is not None and self._term_due <= now:
             self._term_due = None
             self._kill_due = now + TERM_GRACE_SECONDS

@@ -57,6 +57,7 @@ class Sidecar:
         self._guardian = guardian
         self._connection = FusedConnection(options, self._blown)
         self._shutdown = Shutdown(agent)
+        self._stdout_blocked = os.get_blocking(1)
         os.set_blocking(1, False)
         self._pump = Pump(
             self._connection,
@@ -98,7 +99,7 @@ class Sidecar:
         self._shutdown.finish()
         if self._guardian is not None:
             self._guardian.disarm()
-        os.set_blocking(1, True)
+        os.set_blocking(1, self._stdout_blocked)
         return self._agent.exit if self._agent else None
 
     def _handle_signals(self, now: float) -> None:

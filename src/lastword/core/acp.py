@@ -23,6 +23,7 @@ TERMINAL_RELEASE = "terminal/release"
 TERMINAL_KILL = "terminal/kill"
 
 OPENS_SESSION = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+ENDS_SESSION = frozenset({CLOSE, "session/delete"})
 ASKS_USER = frozenset({PERMISSION, ELICITATION})
 """Requests that wait for a person: while one is open, no clock runs."""
 

@@ -176,7 +176,9 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> 
         return _error_passes(frame, request_id)
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
-    if request.method in acp.OPENS_SESSION:
+    if request.method in acp.ENDS_SESSION:
+        link.sessions.pop(request.session_id or "", None)
+    elif request.method in acp.OPENS_SESSION:
         result = jsonrpc.loads(frame.message.result)
         session_id = result.get("sessionId") if isinstance(result, dict) else None
         session_id = session_id if isinstance(session_id, str) else request.session_id

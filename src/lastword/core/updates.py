@@ -111,8 +111,11 @@ def observe(link: Link, messages: list[Envelope]) -> bool:
 
 
 def progress_of(link: Link, session_id: str | None) -> Session | None:
-    """Note life in a session; one that the client never opened counts for every open turn."""
-    session = link.session(session_id) if session_id is not None else None
+    """Note life in a session; one that the client never opened counts for every open turn.
+
+    Gives the session, if it is one that is known: an agent cannot make us remember new ones.
+    """
+    session = link.sessions.get(session_id) if session_id is not None else None
     if session is not None and session.opened:
         session.progress(link.now)
     else:

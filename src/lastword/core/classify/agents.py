@@ -1,30 +1,156 @@
-"""What single agents do differently, measured on the wire. Everything else is generic.
+"""What single agents do differently on the wire: failures and retries that no error object says.
 
-An agent calls itself by `agentInfo.name`, spelled as it likes ("@zed-industries/codex-acp",
-"Kimi Code CLI"): `agent_key` brings the spellings together.
+Everything generic is elsewhere (an HTTP status as the JSON-RPC code, `errorKind`,
+`codexErrorInfo`). Here are the recognisers for what an agent hides in an update, in a result that
+claims success, or in prose. Agents are told apart by `agent_names.agent_key`.
 """
 
 from __future__ import annotations
 
-from lastword.core.classify.text import normalise
+import re
+from typing import Any
 
-_KEYS = (
-    ("claude", "claude"),
-    ("codex", "codex"),
-    ("opencode", "opencode"),
-    ("gemini", "gemini"),
-    ("qwen", "qwen"),
-    ("kimicode", "kimi-code"),
-    ("kimi", "kimi"),
-    ("vibe", "vibe"),
-    ("cline", "cline"),
-    ("goose", "goose"),
-)
+import msgspec
+
+from lastword.core.classify import gather
+from lastword.core.classify.agent_names import agent_key
+from lastword.core.classify.decide import conclude, decide
+from lastword.core.classify.evidence import Evidence, Finding, Verdict
+from lastword.core.classify.text import as_int, clip
+from lastword.core.taxonomy import ErrorType
+
+_AIR_CATEGORIES = {
+    "connection": (ErrorType.NETWORK, None),
+    "access": (ErrorType.AUTH, None),
+    "limit": (ErrorType.RATE_LIMIT, False),
+    "service": (ErrorType.PROVIDER_UNAVAILABLE, None),
+    "request": (ErrorType.INVALID_REQUEST, None),
+}
+"""JetBrains AIR's `category`: coarse and at times wrong, so it counts only after the text."""
+
+_PROSE_OPENINGS = {
+    "codex": (
+        "stream disconnected before completion",
+        "exceeded retry limit, last status",
+        "unexpected status ",
+        "you've hit your usage limit",
+        "quota exceeded.",
+        "codex ran out of room",
+        "we're currently experiencing high demand",
+        "selected model is at capacity",
+        "your access token could not be refreshed",
+        "missing environment variable",
+        "connection failed: ",
+        "error sending request for url",
+        "your workspace is out of credits",
+    ),
+    "goose": ("ran into this error: ", "authentication error: ", "credits exhausted"),
+    "claude": ("api error: ", "api error (", "credit balance is too low", "prompt is too long"),
+    "qwen": ("[api error: ",),
+    "gemini": ("[api error: ",),
+}
+"""How a turn's only message begins when it is nothing but the error (agent -> openings)."""
+
+_MAX_PROSE_CHARS = 4096
+_PI_RETRY = re.compile(r"Retrying \(attempt (\d{1,4})/(\d{1,4}), waiting (\d{1,6})(?:\.\d+)?s\)")
 
 
-def agent_key(name: str | None) -> str | None:
-    """The short name of a known agent out of the name it gave itself."""
-    if not name:
+class Sign(msgspec.Struct, frozen=True, kw_only=True):
+    """A failure that an agent told in its own way.
+
+    `will_retry` says that the agent goes on by itself: a retry signal, no end of the turn.
+    """
+
+    verdict: Verdict
+    will_retry: bool = False
+    attempt: int | None = None
+    max_attempts: int | None = None
+    wait_seconds: int | None = None
+
+
+def read_update(update: object, *, agent: str | None = None) -> Sign | None:
+    """A failure or a retry inside the `update` member of a `session/update`."""
+    if not isinstance(update, dict):
         return None
-    bare = normalise(name)
-    return next((key for part, key in _KEYS if part in bare), None)
+    meta = _dict(update.get("_meta"))
+    return (
+        _air_sign(meta)
+        or _codex_sign(_dict(meta.get("codex")))
+        or _opencode_sign(_dict(meta.get("opencode/retry")))
+        or (_pi_sign(update) if agent_key(agent) == "pi" else None)
+    )
+
+
+def read_notification(method: str, params: object) -> Sign | None:
+    """A retry that an agent announces by a method of its own (mistral-vibe)."""
+    if method != "_session/retrying" or not isinstance(params, dict):
+        return None
+    evidence = gather.from_any({"code": params.get("category"), "message": params.get("detail")})
+    verdict = decide(evidence)
+    return Sign(verdict=verdict, will_retry=True, wait_seconds=verdict.retry_after_seconds)
+
+
+def read_result(result: object) -> Sign | None:
+    """A failure inside a prompt result that claims success."""
+    if not isinstance(result, dict):
+        return None
+    meta = _dict(result.get("_meta"))
+    return _air_sign(meta) or _codex_sign(_dict(meta.get("codex")))
+
+
+def read_prose(text: str, *, agent: str | None) -> Verdict | None:
+    """The verdict on a turn's whole text, if for this agent it is nothing but the error."""
+    openings = _PROSE_OPENINGS.get(agent_key(agent) or "", ())
+    opening = " ".join(text[:200].replace("\u2019", "'").lower().split())
+    if len(text) > _MAX_PROSE_CHARS or not opening.startswith(openings or ("\0",)):
+        return None
+    return decide(gather.from_text(text))
+
+
+def _air_sign(meta: dict[Any, Any]) -> Sign | None:
+    failure = _dict(_dict(_dict(meta.get("jetbrains")).get("air")).get("sessionFailure"))
+    if not failure:
+        return None
+    told = {key: failure.get(key) for key in ("title", "details", "reason")}
+    evidence = gather.from_any(told)
+    verdict = decide(evidence)
+    category = failure.get("category")
+    vague = verdict.type is ErrorType.UNKNOWN or verdict.rule.startswith("text:")
+    if vague and isinstance(category, str) and category in _AIR_CATEGORIES:
+        kind, retryable = _AIR_CATEGORIES[category]
+        verdict = conclude(Finding(kind, f"air:{category}", retryable=retryable), evidence)
+    return Sign(verdict=verdict, will_retry=failure.get("severity") == "warning")
+
+
+def _codex_sign(codex: dict[Any, Any]) -> Sign | None:
+    error = codex.get("error")
+    if isinstance(error, dict):
+        verdict = decide(gather.from_any(error))
+        return Sign(verdict=verdict, will_retry=error.get("willRetry") is True)
+    if _dict(codex.get("threadStatus")).get("type") != "systemError":
+        return None
+    finding = Finding(ErrorType.UNKNOWN, "codex:systemError", "system_error")
+    return Sign(verdict=conclude(finding, Evidence()))
+
+
+def _opencode_sign(retry: dict[Any, Any]) -> Sign | None:
+    if not retry:
+        return None
+    verdict = decide(gather.from_any(retry))
+    return Sign(verdict=verdict, will_retry=True, attempt=as_int(retry.get("attempt")))
+
+
+def _pi_sign(update: dict[Any, Any]) -> Sign | None:
+    text = _dict(update.get("content")).get("text")
+    found = _PI_RETRY.search(clip(text)) if isinstance(text, str) else None
+    if found is None:
+        return None
+    attempt, most, wait = (int(group) for group in found.groups())
+    verdict = conclude(Finding(ErrorType.UNKNOWN, "pi:retrying"), Evidence())
+    return Sign(
+        verdict=verdict, will_retry=True, attempt=attempt, max_attempts=most, wait_seconds=wait
+    )
+
+
+def _dict(value: object) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else {}

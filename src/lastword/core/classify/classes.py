@@ -12,7 +12,7 @@ from lastword.core.taxonomy import ErrorType
 
 CANCELLED = names("""
     CancelledError Cancelled KeyboardInterrupt AbortError APIUserAbortError MessageAbortedError
-    TurnAborted RequestAborted UserAbortError TurnInterrupted CanceledError""")
+    TurnAborted RequestAborted UserAbortError TurnInterrupted CanceledError RequestAbortedError""")
 """Only as the outermost exception: a deadline cancels too, further down its chain."""
 
 PROCESS = {

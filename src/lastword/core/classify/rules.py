@@ -7,10 +7,17 @@ wrong verdict leads straight to the table to change. `decide` holds their order.
 from __future__ import annotations
 
 from lastword.core.classify import classes, messages, tokens, transport
+from lastword.core.classify.agent_names import agent_key
 from lastword.core.classify.evidence import Evidence, Finding
 from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.process import is_spawn_text, read_ending
-from lastword.core.classify.statuses import RPC_CANCELLED, RPC_INTERNAL, RPC_TYPES, type_of_status
+from lastword.core.classify.statuses import (
+    RPC_CANCELLED,
+    RPC_INTERNAL,
+    RPC_TYPES,
+    VIBE_TYPES,
+    type_of_status,
+)
 from lastword.core.classify.text import normalise, phrase_in
 from lastword.core.classify.waits import read_seconds
 from lastword.core.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType
@@ -139,9 +146,14 @@ def strong_words(evidence: Evidence) -> Finding | None:
 
 def rpc_code(evidence: Evidence) -> Finding | None:
     """A JSON-RPC code with a meaning of its own."""
-    if evidence.rpc_code is None or evidence.rpc_code not in RPC_TYPES:
+    if evidence.rpc_code is None:
         return None
-    kind, reason, origin = RPC_TYPES[evidence.rpc_code]
+    known = RPC_TYPES.get(evidence.rpc_code)
+    if known is None and agent_key(evidence.agent) in {None, "vibe"}:
+        known = VIBE_TYPES.get(evidence.rpc_code)
+    if known is None:
+        return None
+    kind, reason, origin = known
     return Finding(kind, f"rpc:{evidence.rpc_code}", reason, origin=origin)
 
 

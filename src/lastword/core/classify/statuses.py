@@ -31,7 +31,10 @@ RPC_TYPES: dict[int, tuple[ErrorType, str | None, Origin | None]] = {
     -32000: (ErrorType.AUTH, "login_required", None),
     -32001: (ErrorType.INVALID_REQUEST, "resource_not_found", None),
     -32002: (ErrorType.INVALID_REQUEST, "resource_not_found", None),
-    # mistral-vibe, vibe/acp/exceptions.py
+}
+"""JSON-RPC code -> type, reason, origin where it is not the type's own."""
+
+VIBE_TYPES: dict[int, tuple[ErrorType, str | None, Origin | None]] = {
     -31001: (ErrorType.RATE_LIMIT, None, None),
     -31002: (ErrorType.INVALID_REQUEST, "agent_configuration", Origin.AGENT),
     -31003: (ErrorType.CONTEXT_OVERFLOW, "conversation_limit", Origin.AGENT),
@@ -41,7 +44,7 @@ RPC_TYPES: dict[int, tuple[ErrorType, str | None, Origin | None]] = {
     -31007: (ErrorType.INVALID_REQUEST, "image_invalid", _PEER),
     -31008: (ErrorType.INVALID_REQUEST, "image_unsupported", None),
 }
-"""JSON-RPC code -> type, reason, origin where it is not the type's own."""
+"""mistral-vibe's own codes (its vibe/acp/exceptions.py); other agents may mean other things."""
 
 RPC_INTERNAL = -32603
 """Says nothing: most agents send every failure with it."""

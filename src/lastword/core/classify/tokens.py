@@ -58,7 +58,9 @@ STRONG = _table({
         workspace_member_credits_depleted workspace_owner_usage_limit_reached
         workspace_member_usage_limit_reached rate_limit_exceeded_daily access_terminated_billing
         team_budget_exceeded max_budget_exceeded provider_budget_exceeded
-        user_budget_exceeded BILLING_DISABLED AccountOverdueError QuotaExceeded out_of_balance""",
+        user_budget_exceeded BILLING_DISABLED AccountOverdueError
+        ExceededTokenBudget MaxTurnsExceeded error_max_turns agent_mode_limit_exceeded
+        INVALID_PAYMENT_INSTRUMENT QuotaExceeded out_of_balance""",
     ErrorType.MODEL_NOT_FOUND: """
         model_not_found ModelNotFoundError ModelNotFound model_not_supported unsupported_model
         invalid_model InvalidModel model_not_available model_unavailable_for_account
@@ -88,7 +90,8 @@ STRONG = _table({
         account_deactivated account_suspended organization_deactivated not_authorized
         invalid_organization mismatched_project ip_not_authorized login_required AuthError
         auth_unavailable ProxyAuthenticationRequired workspace_suspended invalid_iam_token
-        OptInRequired""",
+        OptInRequired organization_restricted ModelAuthenticationError CREDENTIALS_MISSING
+        ACCESS_TOKEN_TYPE_UNSUPPORTED ModelPermissionDeniedError""",
     ErrorType.NETWORK: """
         MidStreamFallbackError stream_disconnected response_stream_disconnected
         responseStreamConnectionFailed response_stream_connection_failed http_connection_failed
@@ -103,7 +106,8 @@ STRONG = _table({
         cmek_key_unreachable temporarily_unavailable upstream_error upstream_unavailable
         internal_server ModelServingError ModelServiceFailed api_overloaded slow_down
         InternalFailure CapacityExceeded insufficient_capacity OutOfCapacity
-        server_is_overloaded ServerOverloaded DependencyFailedException""",
+        server_is_overloaded ServerOverloaded ModelUnavailableError ModelOverloadedError
+        GatewayInternalServerError queue_exceeded DependencyFailedException""",
     ErrorType.RATE_LIMIT: """
         rate_limit_error rate_limit rate_limited rate_limit_exceeded RATE_LIMIT_EXCEEDED
         rateLimitExceeded rate_limit_reached_error too_many_requests TooManyRequestsException
@@ -115,12 +119,14 @@ STRONG = _table({
         concurrent_requests GatewayRateLimitError ModelRateLimitError
         ProvisionedThroughputExceededException
         requests_rate_limit_exceeded tokens_rate_limit_exceeded request_limit_reached
-        acceleration_limit_exceeded user_rate_limited key_rate_limited RequestThrottled""",
+        acceleration_limit_exceeded user_rate_limited user_global_rate_limited
+        user_model_rate_limited integration_rate_limited
+        request_quota_exceeded key_rate_limited RequestThrottled""",
     ErrorType.TIMEOUT: """
         timeout_error timeout request_timeout RequestTimeout gateway_timeout GatewayTimeoutError
         DEADLINE_EXCEEDED DeadlineExceeded ModelTimeoutException timed_out TimeoutError
         InternalError.Timeout request_timed_out idle_timeout stream_timeout
-        GatewayTimeout RequestTimeoutException upstream_timeout""",
+        GatewayTimeout RequestTimeoutException ModelTimeoutError upstream_timeout""",
 })  # fmt: skip
 
 WEAK = _table({
@@ -137,7 +143,9 @@ WEAK = _table({
         InvalidArgumentError UnsupportedFunctionalityError ParamValidationError
         UnsupportedOperation UNIMPLEMENTED method_not_allowed conflict InvalidMessageRoleError
         GatewayInvalidRequestError JSONSchemaValidationError invalid_json max_output_tokens
-        InvalidParameterException InvalidRequest error_max_turns""",
+        InvalidParameterException InvalidRequest LoadSettingError MessageConversionError
+        MissingToolResultsError InvalidDataContentError UND_ERR_INVALID_ARG
+        previous_response_not_found ModelInvalidRequestError""",
     ErrorType.PROVIDER_UNAVAILABLE: """
         api_error INTERNAL internal_error InternalServerError InternalError SystemError
         unknown_provider_error APIError.server DATA_LOSS ABORTED""",

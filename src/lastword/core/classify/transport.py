@@ -125,7 +125,12 @@ ROWS = (
         TypeValidationError NoObjectGeneratedError InvalidResponseDataError UnknownProtocol
         BadHttpMessageError LineTooLong ContentTypeError UnexpectedModelBehavior
         OutputParserException CLIJSONDecodeError MessageParseError InvalidJSONError
-        InvalidMessage DecodeError""",
+        InvalidMessage DecodeError NoOutputGeneratedError
+        NoContentGeneratedError EmptyResponseBodyError UND_ERR_HEADERS_OVERFLOW
+        UND_ERR_RES_EXCEEDED_MAX_SIZE HPE_INVALID_CONSTANT HPE_HEADER_OVERFLOW
+        HPE_INVALID_HEADER_TOKEN HPE_INVALID_CHUNK_SIZE HPE_UNEXPECTED_CONTENT_LENGTH
+        HPE_INVALID_STATUS HPE_INVALID_VERSION HPE_LF_EXPECTED HPE_CR_EXPECTED HPE_STRICT
+        HPE_INVALID_CONTENT_LENGTH HPE_INVALID_TRANSFER_ENCODING""",
         "parse error: expected",
         "does not match the http/1.1 protocol",
         "illegal status line",
@@ -161,7 +166,8 @@ ROWS = (
         """IncompleteReadError IncompleteRead ChunkedEncodingError ClientPayloadError
         ERR_STREAM_PREMATURE_CLOSE StreamClosedError IncompleteBody TransferEncodingError
         ContentLengthError ERR_INCOMPLETE_CHUNKED_ENCODING ContentDecodingError DecodingError
-        ZlibError Z_BUF_ERROR""",
+        ZlibError Z_BUF_ERROR
+        UND_ERR_RES_CONTENT_LENGTH_MISMATCH HPE_INVALID_EOF_STATE EndOfStream ResponseAborted""",
         "incomplete chunked read",
         "without sending complete message body",
         "response ended prematurely",
@@ -192,6 +198,7 @@ ROWS = (
         ConnectionClosedError ConnectionClosed ConnectionClosedOK ERR_CONNECTION_RESET
         ERR_CONNECTION_CLOSED ERR_SOCKET_CLOSED ERR_HTTP2_STREAM_ERROR ERR_HTTP2_STREAM_CANCEL
         ERR_HTTP2_GOAWAY_SESSION ERR_HTTP2_SESSION_ERROR ENOTCONN ESHUTDOWN
+        UND_ERR_CLOSED UND_ERR_DESTROYED ModelConnectionError
         ConnectionClosedException ResponseClosedError""",
         "connection reset",
         "econnreset",

@@ -37,6 +37,8 @@ _BODY_MOMENT_KEYS = (
     "xllmerrorresetat",
 )
 _CODEX_WINDOWS = ("primary", "secondary")
+_PER_CENT = 100
+_PIPED_MOMENT = re.compile(r"limit reached\|(\d{10})\b")
 _ANTHROPIC_RESET = re.compile(r"anthropic-(?:priority-)?ratelimit-([a-z-]{1,32})-reset")
 
 _UNIT = (
@@ -90,16 +92,11 @@ def read_seconds(evidence: Evidence) -> float | None:
 
 
 def _retry_after_header(headers: dict[str, str]) -> float | None:
-    stated = headers.get("retry-after")
-    if stated is None:
-        return None
-    seconds = parse_wait(stated)
+    seconds = parse_wait(headers.get("retry-after"))
     if seconds is not None:
         return seconds
-    moment, now = parse_moment(stated), parse_moment(headers.get("date"))
-    if moment is None or now is None or moment < now or stated.strip().isdigit():
-        return None
-    return (moment - now) / 1000
+    moment, now = _retry_after_date(headers), parse_moment(headers.get("date"))
+    return (moment - now) / 1000 if moment is not None and now is not None else None
 
 
 def _body_wait(evidence: Evidence) -> float | None:
@@ -112,13 +109,19 @@ def _body_wait(evidence: Evidence) -> float | None:
 
 def _codex_wait(headers: dict[str, str]) -> float | None:
     """Of the windows that are used up, the one that opens last."""
-    waits = []
-    for window in _CODEX_WINDOWS:
-        seconds = parse_wait(headers.get(f"x-codex-{window}-reset-after-seconds"))
-        used = parse_wait(headers.get(f"x-codex-{window}-used-percent"))
-        if seconds and used is not None and used >= 100:  # noqa: PLR2004 - per cent
-            waits.append(seconds)
-    return max(waits, default=None)
+    waits = [
+        parse_wait(headers.get(f"x-codex-{window}-reset-after-seconds"))
+        for window in _used_up_windows(headers)
+    ]
+    return max((seconds for seconds in waits if seconds), default=None)
+
+
+def _used_up_windows(headers: dict[str, str]) -> list[str]:
+    return [
+        window
+        for window in _CODEX_WINDOWS
+        if (parse_wait(headers.get(f"x-codex-{window}-used-percent", "100")) or 0) >= _PER_CENT
+    ]
 
 
 def _empty_bucket_wait(headers: dict[str, str]) -> float | None:
@@ -143,32 +146,39 @@ def wait_in_text(folded: str) -> float | None:
 
 
 def _reset_moment(evidence: Evidence) -> int | None:
-    headers, fields = evidence.headers, evidence.fields
+    headers = evidence.headers
     for key in _BODY_MOMENT_KEYS:
-        moment = parse_moment(fields.get(key))
+        moment = parse_moment(evidence.fields.get(key))
         if moment is not None:
             return moment
-    for name in (
-        "x-llm-error-reset-at",
-        "anthropic-ratelimit-unified-reset",
-        "x-codex-primary-reset-at",
-    ):
+    names = ["x-llm-error-reset-at", "anthropic-ratelimit-unified-reset"]
+    names += [f"x-codex-{window}-reset-at" for window in reversed(_used_up_windows(headers))]
+    for name in names:
         moment = parse_moment(headers.get(name))
         if moment is not None:
             return moment
-    stated = headers.get("retry-after")
-    if stated and not stated.strip().replace(".", "").isdigit():
-        moment = parse_moment(stated)
+    for moment in (_retry_after_date(headers), _empty_bucket_moment(headers)):
         if moment is not None:
             return moment
+    piped = _PIPED_MOMENT.search(evidence.folded)
+    return parse_moment(piped.group(1)) if piped else None
+
+
+def _retry_after_date(headers: dict[str, str]) -> int | None:
+    """`Retry-After` as a date; one that had passed when the server wrote it is none."""
+    stated = headers.get("retry-after", "")
+    moment = parse_moment(stated) if not stated.replace(".", "").isdigit() else None
+    now = parse_moment(headers.get("date"))
+    return None if moment is None or (now is not None and moment < now) else moment
+
+
+def _empty_bucket_moment(headers: dict[str, str]) -> int | None:
     moments = [
         parse_moment(value)
         for name, value in headers.items()
-        if (bucket := _ANTHROPIC_RESET.fullmatch(name))
-        and headers.get(name.removesuffix("reset") + "remaining") == "0"
-        and bucket
+        if _ANTHROPIC_RESET.fullmatch(name)
+        and headers.get(f"{name.removesuffix('reset')}remaining") == "0"
     ]
-    known = [moment for moment in moments if moment is not None]
-    if known:
-        return max(known)
-    return parse_moment(headers.get("x-ratelimit-reset"))
+    if headers.get("x-ratelimit-remaining", "0") == "0":
+        moments.append(parse_moment(headers.get("x-ratelimit-reset")))
+    return max((moment for moment in moments if moment is not None), default=None)

@@ -37,6 +37,10 @@ STRONG = {
 }
 
 UNLESS = {
+    ErrorType.CONTENT_FILTER: rows("""
+        fair usage
+        fair use
+    """),
     ErrorType.BUDGET: rows("""
         in-flight
         not your usage limit

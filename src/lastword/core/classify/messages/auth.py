@@ -120,6 +120,16 @@ AUTH = rows("""
     access forbidden
     permission denied on resource
     not authorized
+    does not have access to
+    must be verified
+    denied on resource
+    organization has been restricted
+    oauth authentication is
+    error code: 1020
+    reauthenticat
+    explicit deny
+    key was reported as leaked
+    virtual key expected
     not allowed to access this
     api has not been used in project
     disabled the organization

@@ -51,6 +51,9 @@ BUDGET = rows("""
     spending limit
     spending cap
     spend cap
+    key limit exceeded
+    payment instrument
+    payment_instrument
     usage threshold
     usage limit reached
     usage limit exceeded

@@ -83,6 +83,10 @@ CONTEXT_OVERFLOW = rows("""
     string too long. expected
     request exceeds the maximum size
     request size exceed
+    input token count is
+    image exceeds .. maximum
+    max allowed size
+    pdf pages may be provided
     compaction failed
     too long for the model
 """)

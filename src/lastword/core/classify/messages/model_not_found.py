@@ -47,6 +47,12 @@ MODEL_NOT_FOUND = rows("""
     no allowed providers
     not available on your plan
     not included in your plan
+    plan does not include
+    not yet include access
+    not include access to
+    not found the model
+    model requires a paid
+    requires a paid plan
     try pulling it first
     end of its life
     may not exist or you may not have access

@@ -63,6 +63,12 @@ PROVIDER_UNAVAILABLE = rows("""
     requires more system memory
     cuda out of memory
     cuda error
+    cudamalloc failed
+    unable to allocate
+    failed to allocate
+    error loading model
+    runner has terminated
+    runner process has
     enginecore
     engine is dead
     engine loop is not running
@@ -124,6 +130,11 @@ RATE_LIMIT = rows("""
     ramp limit
     request limit reached
     limiting requests
+    crossed tpm
+    crossed rpm
+    error code: 1015
+    usage pattern does not comply
+    request frequency
     \u5e76\u53d1\u6570\u8fc7\u9ad8
     \u9650\u6d41
 """)

@@ -26,6 +26,7 @@ WEAK = {
         request canceled
         interrupted by user
         turn interrupted
+        context canceled
     """),
     ErrorType.AGENT_CRASH: rows("""
         process exited
