@@ -1,0 +1,227 @@
+"""A client on the official Python SDK that writes down everything it is given.
+
+Owns: one session with the command after `--`, and one JSON line on stdout for each thing that
+happened: `wire` is what passed over the pipes, `update` is what the SDK delivered to user code,
+`log` is what the SDK itself complained about. Does not own: any judgement. It knows nothing of
+lastword, and `agent_error` is foreign to its SDK. `client_ts.mjs` writes the same lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from acp.client.connection import ClientSideConnection
+from acp.connection import StreamDirection, StreamEvent
+from acp.exceptions import RequestError
+from acp.schema import (
+    AllowedOutcome,
+    ClientCapabilities,
+    DeniedOutcome,
+    Implementation,
+    PermissionOption,
+    RequestPermissionResponse,
+    TextContentBlock,
+)
+from acp.transports import spawn_stdio_transport
+
+READ_BYTES = 64 * 1024
+READER_LIMIT_BYTES = 64 * 1024 * 1024
+FUSE_EXIT = 3
+STARTED = time.monotonic()
+
+
+def report(event: str, **fields: Any) -> None:
+    """Write one line, with the seconds since the start."""
+    line = {"event": event, "t": round(time.monotonic() - STARTED, 3), **fields}
+    print(json.dumps(line, default=str), flush=True)
+
+
+class ReportingHandler(logging.Handler):
+    """Turns the SDK's own complaints into `log` lines."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Report one record, with its exception's class where it has one."""
+        cause = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else None
+        report("log", level=record.levelname, text=record.getMessage(), cause=cause)
+
+
+class Client:
+    """User code as the SDK sees it: approves every permission, notes every update."""
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        """Note an update that the SDK understood."""
+        body = update.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        report("update", kind=body.get("sessionUpdate"), session=session_id, update=body)
+
+    async def request_permission(
+        self, options: list[PermissionOption], session_id: str, **_: Any
+    ) -> RequestPermissionResponse:
+        """Allow once."""
+        report("permission", session=session_id, options=[option.kind for option in options])
+        for option in options:
+            if option.kind == "allow_once":
+                chosen = AllowedOutcome(outcome="selected", option_id=option.option_id)
+                return RequestPermissionResponse(outcome=chosen)
+        return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Refuse extension requests."""
+        report("ext_method", method=method, params=params)
+        raise RequestError.method_not_found(method)
+
+    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
+        """Note extension notifications."""
+        report("ext_notification", method=method, params=params)
+
+
+def observe_sent(event: StreamEvent) -> None:
+    """Note each message that the SDK wrote; received ones are noted from the bytes."""
+    if event.direction is StreamDirection.OUTGOING:
+        report("wire", direction="out", message=event.message)
+
+
+def report_line(line: bytes) -> None:
+    """Note one line that came from the agent, parsed where it can be."""
+    try:
+        report("wire", direction="in", message=json.loads(line))
+    except ValueError:
+        report("wire", direction="in", raw=line.decode("utf-8", "backslashreplace"))
+
+
+async def tee(source: asyncio.StreamReader, sink: asyncio.StreamReader) -> None:
+    """Note whole lines on their way from the process to the SDK."""
+    pending = b""
+    while chunk := await source.read(READ_BYTES):
+        *lines, pending = (pending + chunk).split(b"\n")
+        for line in lines:
+            report_line(line)
+        sink.feed_data(chunk)
+    if pending:
+        report_line(pending)
+    report("eof")
+    sink.feed_eof()
+
+
+async def prompt(connection: ClientSideConnection, session_id: str, number: int, text: str) -> None:
+    """Run one turn and report how it ended, once."""
+    report("prompt", n=number)
+    started = time.monotonic()
+
+    def took() -> float:
+        return round(time.monotonic() - started, 3)
+
+    try:
+        answer = await connection.prompt(
+            session_id=session_id, prompt=[TextContentBlock(type="text", text=text)]
+        )
+    except RequestError as error:
+        fields = {"code": error.code, "message": str(error), "data": error.data}
+        report("error", n=number, seconds=took(), **fields)
+    except Exception as error:  # noqa: BLE001 - whatever the SDK raises is to be reported
+        report("exception", n=number, seconds=took(), cause=type(error).__name__, text=str(error))
+    else:
+        body = answer.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        report("answer", n=number, seconds=took(), stop_reason=answer.stop_reason, result=body)
+
+
+def capabilities(arguments: argparse.Namespace) -> ClientCapabilities:
+    """What this client says it can do."""
+    if not arguments.agent_error:
+        return ClientCapabilities()
+    extension: dict[str, Any] = {"version": 1}
+    if arguments.stop_reason:
+        extension["stop_reason"] = True
+    return ClientCapabilities(field_meta={"agent_error": extension})
+
+
+async def converse(connection: ClientSideConnection, arguments: argparse.Namespace) -> None:
+    """Initialize, open a session, prompt in sequence."""
+    stage = "initialize"
+    try:
+        hello = await connection.initialize(
+            protocol_version=1,
+            client_capabilities=capabilities(arguments),
+            client_info=Implementation(name=arguments.name, version="1.0.0"),
+        )
+        report("initialized", result=hello.model_dump(mode="json", by_alias=True))
+        stage = "session/new"
+        session = await connection.new_session(cwd=arguments.cwd, mcp_servers=[])
+        report("session", id=session.session_id)
+    except RequestError as error:
+        report("failed", stage=stage, code=error.code, message=str(error), data=error.data)
+        return
+    except Exception as error:  # noqa: BLE001 - whatever the SDK raises is to be reported
+        report("failed", stage=stage, cause=type(error).__name__, text=str(error))
+        return
+    for number, text in enumerate(arguments.prompt):
+        if number:
+            await asyncio.sleep(arguments.pause)
+        await prompt(connection, session.session_id, number, text)
+    await asyncio.sleep(arguments.linger)
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """The whole session under the fuse; the SDK's own shutdown ends the child."""
+    status = 0
+    closing = STARTED
+    async with spawn_stdio_transport(
+        *arguments.command, env=dict(os.environ), cwd=arguments.cwd, stderr=None
+    ) as (stdout, stdin, process):
+        report("spawned", pid=process.pid)
+        reader = asyncio.StreamReader(limit=READER_LIMIT_BYTES)
+        copying = asyncio.create_task(tee(stdout, reader))
+        connection = ClientSideConnection(Client(), stdin, reader, observers=[observe_sent])  # type: ignore[arg-type]
+        try:
+            async with asyncio.timeout(arguments.timeout):
+                await converse(connection, arguments)
+        except TimeoutError:
+            report("fuse")
+            status = FUSE_EXIT
+        closing = time.monotonic()
+        report("closing", already_exited=process.returncode is not None)
+        with suppress(Exception):
+            await connection.close()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(copying), 1)
+    copying.cancel()
+    report("ended", returncode=process.returncode, seconds=round(time.monotonic() - closing, 3))
+    return status
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The options before `--`, the command after it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agent-error", action="store_true", help="advertise agent_error")
+    parser.add_argument("--stop-reason", action="store_true", help="and its stop_reason key")
+    parser.add_argument("--name", default="interop-py", help="clientInfo.name")
+    parser.add_argument("--cwd", default=".", help="the session's working directory")
+    parser.add_argument("--prompt", action="append", help="text of a turn; may be repeated")
+    parser.add_argument("--pause", type=float, default=0, help="seconds between two turns")
+    parser.add_argument("--linger", type=float, default=0.2, help="seconds after the last turn")
+    parser.add_argument("--timeout", type=float, default=60, help="fuse for all turns, seconds")
+    at = argv.index("--") if "--" in argv else len(argv)
+    arguments = parser.parse_args(argv[:at])
+    arguments.command = argv[at + 1 :]
+    arguments.cwd = os.path.abspath(arguments.cwd)
+    arguments.prompt = arguments.prompt or ["What is the answer?"]
+    if not arguments.command:
+        parser.error("give the agent's command after --")
+    return arguments
+
+
+def main() -> int:
+    """Run one session."""
+    logging.basicConfig(handlers=[ReportingHandler()], level=logging.WARNING)
+    return asyncio.run(run(parse(sys.argv[1:])))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""What a healthy model provider says, in two dialects.
+
+Owns: streams and whole answers of OpenAI chat completions and Anthropic messages, and the few
+questions about a request that decide which one it gets. Does not own: HTTP, or failing.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODEL = "fake-model"
+TEXT = ("The answer ", "from the fake ", "model is 42.")
+TOOL_COMMAND = "echo lastword-interop"
+
+Json = dict[str, Any]
+
+
+class Dialect(StrEnum):
+    """Which provider's wire format a request is in."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+
+
+class _OpenAI:
+    """Chat completion chunks."""
+
+    def text(self, model: str) -> Iterator[bytes]:
+        """The text, in pieces, without an end."""
+        yield self._chunk(model, {"role": "assistant", "content": ""})
+        for piece in TEXT:
+            yield self._chunk(model, {"content": piece})
+
+    def end(self, model: str, reason: str = "stop") -> Iterator[bytes]:
+        """What closes a stream."""
+        yield self._chunk(model, {}, reason)
+        yield b"data: [DONE]\n\n"
+
+    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """A whole answer that asks for one shell command."""
+        function = {"name": tool, "arguments": json.dumps(_tool_input())}
+        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
+        yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
+        yield from self.end(model, "tool_calls")
+
+    def whole(self, model: str) -> Json:
+        """The text as one answer without a stream."""
+        message = {"role": "assistant", "content": "".join(TEXT)}
+        return {
+            "id": "chatcmpl-fake",
+            "object": "chat.completion",
+            "created": 1790000000,
+            "model": model,
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": _OPENAI_USAGE,
+        }
+
+    def _chunk(self, model: str, delta: Json, reason: str | None = None) -> bytes:
+        chunk: Json = {
+            "id": "chatcmpl-fake",
+            "object": "chat.completion.chunk",
+            "created": 1790000000,
+            "model": model,
+            "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+        }
+        if reason is not None:
+            chunk["usage"] = _OPENAI_USAGE
+        return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+
+
+class _Anthropic:
+    """Message stream events."""
+
+    def text(self, model: str) -> Iterator[bytes]:
+        """The text, in pieces, without an end."""
+        yield self._start(model)
+        yield self._block({"type": "text", "text": ""})
+        for piece in TEXT:
+            yield self._delta({"type": "text_delta", "text": piece})
+
+    def end(self, _model: str, reason: str = "end_turn") -> Iterator[bytes]:
+        """What closes a stream."""
+        yield self._event("content_block_stop", {"index": 0})
+        delta = {"stop_reason": reason, "stop_sequence": None}
+        yield self._event("message_delta", {"delta": delta, "usage": {"output_tokens": 9}})
+        yield self._event("message_stop", {})
+
+    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """A whole answer that asks for one shell command."""
+        yield self._start(model)
+        yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
+        yield self._delta({"type": "input_json_delta", "partial_json": json.dumps(_tool_input())})
+        yield from self.end(model, "tool_use")
+
+    def whole(self, model: str) -> Json:
+        """The text as one answer without a stream."""
+        block = {"type": "text", "text": "".join(TEXT)}
+        return {**self._message(model), "content": [block], "stop_reason": "end_turn"}
+
+    def _message(self, model: str) -> Json:
+        return {
+            "id": "msg_fake_1",
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 42, "output_tokens": 1},
+        }
+
+    def _start(self, model: str) -> bytes:
+        return self._event("message_start", {"message": self._message(model)})
+
+    def _block(self, block: Json) -> bytes:
+        return self._event("content_block_start", {"index": 0, "content_block": block})
+
+    def _delta(self, delta: Json) -> bytes:
+        return self._event("content_block_delta", {"index": 0, "delta": delta})
+
+    def _event(self, kind: str, value: Json) -> bytes:
+        body = json.dumps({"type": kind, **value})
+        return f"event: {kind}\ndata: {body}\n\n".encode()
+
+
+_OPENAI_USAGE = {"prompt_tokens": 42, "completion_tokens": 9, "total_tokens": 51}
+ENCODERS: dict[Dialect, _OpenAI | _Anthropic] = {
+    Dialect.OPENAI: _OpenAI(),
+    Dialect.ANTHROPIC: _Anthropic(),
+}
+
+
+def _tool_input() -> Json:
+    return {"command": TOOL_COMMAND, "description": "Print a line"}
+
+
+def shell_tool(body: Json) -> str | None:
+    """The caller's own name for its shell, or None when it offers no shell."""
+    for tool in body.get("tools") or []:
+        name = str(tool.get("name") or tool.get("function", {}).get("name"))
+        if name.lower() in ("bash", "shell"):
+            return name
+    return None
+
+
+def has_tool_result(body: Json) -> bool:
+    """Whether a request brings a tool's result back."""
+    for message in body.get("messages") or []:
+        if message.get("role") == "tool":
+            return True
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else []
+        if any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks):
+            return True
+    return False
+
+
+def model_card() -> Json:
+    """The one model, in a shape that serves both dialects."""
+    return {
+        "id": MODEL,
+        "object": "model",
+        "type": "model",
+        "created": 1790000000,
+        "created_at": "2026-09-21T00:00:00Z",
+        "display_name": MODEL,
+        "owned_by": "fake",
+    }
+
+
+def model_list() -> Json:
+    """The answer to a request for the models."""
+    return {"object": "list", "data": [model_card()], "has_more": False}

@@ -1,0 +1,147 @@
+"""The matrix of the main proof: every real agent, every failure, both official SDKs.
+
+Owns: which failures there are and what they must be called, and playing one cell of the matrix with
+`lastword run` in between. Does not own: the assertions (`test_real_agents`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import uuid
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import real_agents
+from provider import Provider, Scenario
+from runs import CLIENTS, Client, Event, Run, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+STALL_OPTIONS = (
+    *("--first-update-timeout", "3"),
+    *("--idle-timeout", "3"),
+    *("--cancel-grace", "2"),
+)
+AGENT_ERROR = ("--agent-error",)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way to fail.
+
+    Attributes:
+        scenario: What the provider does.
+        type: The error type that a client must be told.
+        retryable: Whether the vocabulary calls that type worth a retry.
+        negotiating: Which client advertises `agent_error`; the other does not.
+        options: What `lastword run` is given.
+        kill: Whether the agent is killed in mid-turn.
+        timeout_seconds: The client's fuse.
+    """
+
+    scenario: Scenario
+    type: str
+    retryable: bool
+    negotiating: str
+    options: tuple[str, ...] = ()
+    kill: bool = False
+    timeout_seconds: float = 60.0
+
+
+CASES: dict[str, Case] = {
+    # opencode retries a cut connection for over a minute, so this one comes first.
+    "cut": Case(Scenario.CUT, "network", True, "py", timeout_seconds=150),
+    "unauthorized": Case(Scenario.UNAUTHORIZED, "auth", False, "ts"),
+    "rate_limited": Case(Scenario.RATE_LIMITED, "rate_limit", True, "py"),
+    "bad_gateway": Case(Scenario.BAD_GATEWAY, "provider_unavailable", True, "ts"),
+    "context_overflow": Case(Scenario.CONTEXT_OVERFLOW, "context_overflow", False, "py"),
+    "hang": Case(Scenario.HANG, "agent_stalled", True, "ts", options=STALL_OPTIONS),
+    "killed": Case(Scenario.HANG_AFTER_TEXT, "agent_crash", True, "py", kill=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One agent under one failure."""
+
+    agent: str
+    case: str
+
+    def __str__(self) -> str:
+        return f"{self.agent}-{self.case}"
+
+
+CELLS = [Cell(agent, case) for case in CASES for agent in real_agents.AGENTS]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A cell as both clients lived it.
+
+    Attributes:
+        runs: By client.
+        state: The folder under which lastword kept its records.
+    """
+
+    runs: dict[str, Run]
+    state: Path
+
+
+def sidecar(argv: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+    """The command that puts lastword in front of an agent."""
+    return [sys.executable, "-m", "lastword", "run", *options, "--", *argv]
+
+
+def play(cell: Cell, folder: Path) -> Played:
+    """Run both clients at once against one provider, each with an agent and a home of its own."""
+    case = CASES[cell.case]
+    state = folder / "state"
+    with Provider(case.scenario) as provider, ThreadPoolExecutor(len(CLIENTS)) as pool:
+        jobs: dict[str, Future[Run]] = {}
+        for kind in CLIENTS:
+            options = AGENT_ERROR if kind == case.negotiating else ()
+            client = Client(kind, options, timeout_seconds=case.timeout_seconds)
+            jobs[kind] = pool.submit(_play_one, cell, client, provider, folder / kind, state)
+        return Played({kind: job.result() for kind, job in jobs.items()}, state)
+
+
+def _play_one(cell: Cell, client: Client, provider: Provider, folder: Path, state: Path) -> Run:
+    case = CASES[cell.case]
+    agent = real_agents.prepare(cell.agent, provider, folder, uuid.uuid4().hex)
+    command, on_event = list(agent.argv), None
+    if case.kill:
+        command, on_event = killed_at_first_text(command, folder / "pid")
+    env = {**agent.env, "LASTWORD_STATE_DIR": str(state / client.kind)}
+    return run(client, sidecar(command, case.options), env, agent.cwd, on_event=on_event)
+
+
+def killed_at_first_text(
+    command: list[str], pid_file: Path, then: Callable[[], None] | None = None
+) -> tuple[list[str], Callable[[Event], None]]:
+    """Return a command that tells its pid, and a listener that kills it once it has said something.
+
+    Args:
+        command: The agent's own.
+        pid_file: Where the shell that becomes the agent writes its pid.
+        then: Called before the kill, the one time it happens.
+    """
+    wrapped = ["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"', str(pid_file), *command]
+    killed = False
+
+    def on_event(event: Event) -> None:
+        nonlocal killed
+        if killed or event["event"] != "update" or event["kind"] != "agent_message_chunk":
+            return
+        killed = True
+        if then is not None:
+            then()
+        with suppress(ProcessLookupError):
+            os.kill(int(pid_file.read_text()), signal.SIGKILL)
+
+    return wrapped, on_event

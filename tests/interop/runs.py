@@ -1,0 +1,194 @@
+"""Running one client against one command, and looking at what is left.
+
+Owns: starting `client_py.py` or `client_ts.mjs` with a fuse, reading its lines as they come, and
+finding a run's processes by their environment. Does not own: what the lines should say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import real_agents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+HERE = Path(__file__).resolve().parent
+CLIENTS = ("py", "ts")
+FUSE_MARGIN_SECONDS = 30.0
+LEFTOVER_GRACE_SECONDS = 3.0
+POLL_SECONDS = 0.05
+
+Event = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Run:
+    """Everything that one client reported.
+
+    Attributes:
+        events: The client's lines, in order.
+        stderr: What the client, and everything under it, wrote to stderr.
+        exit_code: The client's own; 3 is its fuse.
+        seconds: From its start to its end.
+        leftovers: Command lines of processes that outlived the client.
+    """
+
+    events: list[Event] = field(default_factory=list)
+    stderr: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    leftovers: list[str] = field(default_factory=list)
+
+    def named(self, event: str) -> list[Event]:
+        """The lines of one kind."""
+        return [line for line in self.events if line["event"] == event]
+
+    def one(self, event: str) -> Event:
+        """The only line of its kind."""
+        (line,) = self.named(event)
+        return line
+
+    def delivered(self, kind: str) -> list[Event]:
+        """Updates of a kind that the SDK handed to user code."""
+        return [line["update"] for line in self.named("update") if line["kind"] == kind]
+
+    def received(self) -> list[Event]:
+        """Every frame that came over the pipe, whatever the SDK made of it."""
+        return [
+            line["message"]
+            for line in self.named("wire")
+            if line["direction"] == "in" and "message" in line
+        ]
+
+    def updates_on_the_wire(self, kind: str) -> list[Event]:
+        """Updates of a kind that came over the pipe."""
+        updates = [
+            frame["params"]["update"]
+            for frame in self.received()
+            if frame.get("method") == "session/update"
+        ]
+        return [update for update in updates if update.get("sessionUpdate") == kind]
+
+    def answers_on_the_wire(self) -> list[Event]:
+        """Every response that carries the id of a prompt."""
+        sent = [line["message"] for line in self.named("wire") if line["direction"] == "out"]
+        ids = [frame["id"] for frame in sent if frame.get("method") == "session/prompt"]
+        return [
+            frame for frame in self.received() if "method" not in frame and frame.get("id") in ids
+        ]
+
+    def outcomes(self) -> list[Event]:
+        """How the turns ended, as the SDK told user code."""
+        return [line for line in self.events if line["event"] in ("answer", "error", "exception")]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Which client, and what it says about itself.
+
+    Attributes:
+        kind: `py` or `ts`.
+        options: Further options of the client program.
+        prompts: The turns' texts.
+        timeout_seconds: Its fuse, for all turns together.
+    """
+
+    kind: str
+    options: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ("What is the answer?",)
+    timeout_seconds: float = 60.0
+
+    def argv(self, cwd: Path) -> list[str]:
+        """The client's command line up to and including `--`."""
+        program = {
+            "py": [sys.executable, str(HERE / "client_py.py")],
+            "ts": [shutil.which("node") or "node", str(HERE / "client_ts.mjs")],
+        }[self.kind]
+        prompts = [part for text in self.prompts for part in ("--prompt", text)]
+        fuse = ["--timeout", str(self.timeout_seconds)]
+        return [*program, *self.options, "--cwd", str(cwd), *fuse, *prompts, "--"]
+
+
+def run(
+    client: Client,
+    command: Sequence[str],
+    env: Mapping[str, str],
+    folder: Path,
+    *,
+    on_event: Callable[[Event], None] | None = None,
+) -> Run:
+    """Run one client to its end and return what it reported.
+
+    Args:
+        client: Which client.
+        command: What it shall spawn: an agent, or lastword around one.
+        env: The whole environment; `real_agents.MARK` in it names the run.
+        folder: The session's working directory.
+        on_event: Called with each line as it arrives, from the calling thread.
+    """
+    result = Run()
+    started = time.monotonic()
+    log = folder.parent / f"{client.kind}.stderr"
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen(
+            [*client.argv(folder), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env=dict(env),
+            cwd=folder,
+        ) as process,
+    ):
+        fuse = threading.Timer(client.timeout_seconds + FUSE_MARGIN_SECONDS, process.kill)
+        fuse.start()
+        assert process.stdout is not None
+        for line in process.stdout:
+            result.events.append(json.loads(line))
+            if on_event is not None:
+                on_event(result.events[-1])
+        result.exit_code = process.wait()
+        fuse.cancel()
+    result.seconds = time.monotonic() - started
+    result.stderr = log.read_text("utf-8", "replace")
+    result.leftovers = clear_leftovers(env[real_agents.MARK])
+    return result
+
+
+def processes(mark: str) -> Iterator[tuple[int, str]]:
+    """Pid and command line of every live process whose environment carries the mark."""
+    wanted = f"{real_agents.MARK}={mark}".encode()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            environ = (entry / "environ").read_bytes().split(b"\0")
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
+        except OSError:
+            continue
+        if wanted in environ:
+            yield int(entry.name), command.decode("utf-8", "replace").strip()
+
+
+def clear_leftovers(mark: str) -> list[str]:
+    """Wait a moment for a run's processes to go; kill and return those that do not."""
+    deadline = time.monotonic() + LEFTOVER_GRACE_SECONDS
+    while (alive := dict(processes(mark))) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+    for pid in alive:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    return list(alive.values())

@@ -1,0 +1,75 @@
+"""What comes after a failing turn: the session goes on, and no secret came along."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+import real_agents
+from matrix import killed_at_first_text, sidecar
+from provider import Provider, Scenario
+from runs import Client, Event, Run, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TWO_TURNS = Client("py", ("--pause", "1"), prompts=("First question.", "Second question."))
+
+
+def texts(run: Run) -> str:
+    chunks = run.delivered("agent_message_chunk")
+    return "".join(chunk["content"].get("text", "") for chunk in chunks)
+
+
+def test_a_session_goes_on_once_its_provider_has_recovered(agent_name: str, tmp_path: Path) -> None:
+    with Provider(Scenario.UNAUTHORIZED) as provider:
+        agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
+
+        def recover(event: Event) -> None:
+            if event["event"] == "error":
+                provider.scenario = Scenario.HEALTHY
+
+        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
+        result = run(TWO_TURNS, sidecar(agent.argv), env, agent.cwd, on_event=recover)
+    first, second = result.outcomes()
+    assert first["event"] == "error"
+    assert second["event"] == "answer", second
+    assert second["stop_reason"] == "end_turn"
+    assert "model is 42" in texts(result)
+
+
+def test_after_a_crash_the_next_prompt_is_answered_at_once_and_typed(
+    agent_name: str, tmp_path: Path
+) -> None:
+    with Provider(Scenario.HANG_AFTER_TEXT) as provider:
+        agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
+
+        def recover() -> None:
+            provider.scenario = Scenario.HEALTHY
+
+        command, on_event = killed_at_first_text(list(agent.argv), tmp_path / "pid", recover)
+        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
+        result = run(TWO_TURNS, sidecar(command), env, agent.cwd, on_event=on_event)
+    first, second = result.outcomes()
+    assert first["data"]["agent_error"]["type"] == "agent_crash"
+    assert first["data"]["agent_error"]["exit_signal"] == "SIGKILL"
+    assert second["event"] == "error"
+    assert second["data"]["agent_error"]["type"] == "agent_crash"
+    assert second["data"]["agent_error"]["phase"] == "before_request"
+    assert result.leftovers == []
+
+
+@pytest.mark.parametrize("agent_name", ["opencode"], indirect=True)
+def test_a_key_that_the_provider_repeats_is_in_no_frame_of_ours(
+    agent_name: str, tmp_path: Path
+) -> None:
+    with Provider(Scenario.UNAUTHORIZED, echo_key=True) as provider:
+        agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
+        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
+        result = run(Client("py", ("--agent-error",)), sidecar(agent.argv), env, agent.cwd)
+    (answer,) = result.answers_on_the_wire()
+    assert answer["error"]["data"]["agent_error"]["type"] == "auth"
+    assert real_agents.API_KEY not in json.dumps(answer)
+    assert real_agents.API_KEY not in json.dumps(result.updates_on_the_wire("agent_error"))

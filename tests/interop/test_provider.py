@@ -1,0 +1,95 @@
+"""The fake provider keeps its own promises, and the locks name no registry."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from dialects import TEXT, Dialect
+from provider import Provider, Scenario
+
+HERE = Path(__file__).resolve().parent
+PATHS = {Dialect.OPENAI: "/v1/chat/completions", Dialect.ANTHROPIC: "/v1/messages?beta=true"}
+STATUS = {"unauthorized": 401, "rate_limited": 429, "bad_gateway": 502, "context_overflow": 400}
+KEY = "sk-provider-test-0123456789"
+
+
+def call(provider: Provider, dialect: Dialect, *, stream: bool) -> tuple[int, bytes, str | None]:
+    connection = http.client.HTTPConnection(provider.url.removeprefix("http://"), timeout=5)
+    try:
+        body = json.dumps({"model": "m", "stream": stream, "messages": []})
+        connection.request("POST", PATHS[dialect], body, {"x-api-key": KEY})
+        response = connection.getresponse()
+        return response.status, response.read(), response.headers["Retry-After"]
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("dialect", Dialect)
+def test_a_healthy_answer_holds_the_text(dialect: Dialect, stream: bool) -> None:
+    with Provider() as provider:
+        status, body, _ = call(provider, dialect, stream=stream)
+        assert [made.stream for made in provider.calls] == [stream]
+    assert status == 200
+    assert TEXT[-1].encode() in body
+
+
+@pytest.mark.parametrize("scenario", STATUS)
+@pytest.mark.parametrize("dialect", Dialect)
+def test_a_refusal_has_the_status_and_shape_of_its_provider(
+    dialect: Dialect, scenario: str
+) -> None:
+    with Provider(scenario, retry_after_seconds=2) as provider:
+        status, body, retry_after = call(provider, dialect, stream=True)
+    assert status == STATUS[scenario]
+    assert retry_after == ("2" if status in {429, 502} else None)
+    if status == 502:
+        assert body.startswith(b"<html>")
+        return
+    error = json.loads(body)["error"]
+    assert error["message"]
+    assert ("code" in error) is (dialect is Dialect.OPENAI)
+    assert KEY.encode() not in body
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("dialect", Dialect)
+def test_a_cut_answer_ends_in_a_reset(dialect: Dialect, stream: bool) -> None:
+    with Provider(Scenario.CUT) as provider, pytest.raises(ConnectionResetError):
+        call(provider, dialect, stream=stream)
+
+
+def test_it_is_gone_at_once_while_calls_hang() -> None:
+    with Provider(Scenario.HANG) as provider:
+        hanging = [threading.Thread(target=_ignore_failure, args=(provider,)) for _ in range(3)]
+        for thread in hanging:
+            thread.start()
+        deadline = time.monotonic() + 5
+        while len(provider.calls) < len(hanging) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        started = time.monotonic()
+    assert time.monotonic() - started < 1
+    for thread in hanging:
+        thread.join(timeout=5)
+        assert not thread.is_alive()
+
+
+def _ignore_failure(provider: Provider) -> None:
+    try:
+        call(provider, Dialect.OPENAI, stream=True)
+    except (OSError, http.client.HTTPException):
+        return
+
+
+@pytest.mark.parametrize("name", ["package-lock.json", "kimi-requirements.txt"])
+def test_a_lock_names_every_hash_and_no_place_to_get_it(name: str) -> None:
+    text = (HERE / name).read_text()
+    assert "resolved" not in text
+    assert not re.search(r"(?m)^ *-[if]\b|^--|https?://\S*(\.tgz|\.whl|/simple)", text)
+    assert text.count("sha512-" if name.endswith("json") else "--hash=sha256:") > 50

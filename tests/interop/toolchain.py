@@ -1,0 +1,211 @@
+"""Software that is not ours, installed on demand and once.
+
+Owns: `node_modules` (from the lock file, by npm) and `.kimi` (a virtual environment from hashed
+requirements), each with a stamp that holds the hash of what it was made from, so that a changed
+lock installs anew. Two test runs at once wait for each other. What a machine cannot provide is
+`MissingError`: a skip on a developer's machine, a failure where `CI` is set. Does not own: how the
+agents are configured (`agents`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HERE = Path(__file__).resolve().parent
+NODE_MODULES = HERE / "node_modules"
+KIMI = HERE / ".kimi"
+OPENCODE = "opencode-linux-x64-baseline"
+NODE_MINIMUM = 20
+KIMI_PYTHON_MINIMUM = (3, 12)
+INSTALL_TIMEOUT_SECONDS = 600.0
+LOCK_POLL_SECONDS = 0.2
+SAID_LIMIT = 2000
+STAMP = ".lastword-stamp"
+PYTHON_NAMES = ("python3.13", "python3.12", "python3.14", "python3", "python")
+
+
+class MissingError(Exception):
+    """The machine lacks something, in a sentence."""
+
+
+def require_node() -> Path:
+    """Return `node_modules`, installing it first where needed, or skip (fail in CI)."""
+    return _or_skip(lambda: _installed(NODE_MODULES, _node_fingerprint, _install_node))
+
+
+def require_opencode() -> Path:
+    """Return opencode's binary: the one that its launcher package would link to.
+
+    The platform package is locked directly, because a lock of the launcher is only whole where a
+    registry serves all eleven platforms.
+    """
+    binary = require_node() / OPENCODE / "bin" / "opencode"
+    if not binary.exists():
+        _give_up("opencode is locked for Linux on x86-64 only, and this is another platform.")
+    return binary
+
+
+def require_kimi() -> Path:
+    """Return kimi's virtual environment, made first where needed, or skip (fail in CI)."""
+    return _or_skip(lambda: _installed(KIMI, _kimi_fingerprint, _install_kimi))
+
+
+def _or_skip(prepare: Callable[[], Path]) -> Path:
+    try:
+        return prepare()
+    except MissingError as missing:
+        _give_up(str(missing))
+
+
+def _give_up(sentence: str) -> NoReturn:
+    if os.environ.get("CI"):
+        pytest.fail(sentence, pytrace=False)
+    pytest.skip(sentence)
+
+
+def _installed(folder: Path, fingerprint: Callable[[], str], install: Callable[[], None]) -> Path:
+    wanted = fingerprint()
+    stamp = folder / STAMP
+    if _read(stamp) == wanted:
+        return folder
+    with _locked(HERE / f".{folder.name.strip('.')}.lock"):
+        if _read(stamp) != wanted:
+            install()
+            stamp.write_text(wanted)
+    return folder
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text() if path.exists() else None
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the file lock; wait at most as long as somebody else's install may take."""
+    deadline = time.monotonic() + INSTALL_TIMEOUT_SECONDS
+    with path.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    msg = f"Another test run has held {path.name} for too long."
+                    raise MissingError(msg) from None
+                time.sleep(LOCK_POLL_SECONDS)
+        yield
+
+
+def _hash(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(hashlib.sha256(part).digest())
+    return digest.hexdigest()
+
+
+def _run(command: list[str], what: str) -> None:
+    try:
+        done = subprocess.run(
+            command,
+            cwd=HERE,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        msg = f"{what} failed: {error}."
+        raise MissingError(msg) from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        msg = f"{what} failed with exit status {done.returncode}: {said[:SAID_LIMIT]}"
+        raise MissingError(msg)
+
+
+# --- node ----------------------------------------------------------------------------------------
+
+
+def _node_fingerprint() -> str:
+    lock = (HERE / "package-lock.json").read_bytes()
+    return _hash(lock, f"{platform.system()} {platform.machine()}".encode())
+
+
+def _install_node() -> None:
+    npm = shutil.which("npm")
+    if shutil.which("node") is None or npm is None:
+        raise MissingError("node and npm are not on PATH, and the real agents need them.")
+    if _node_major() < NODE_MINIMUM:
+        msg = f"The real agents need node {NODE_MINIMUM} or newer."
+        raise MissingError(msg)
+    _run([npm, "ci", "--no-audit", "--no-fund", "--include=optional", "--ignore-scripts"], "npm ci")
+
+
+def _node_major() -> int:
+    done = subprocess.run(
+        ["node", "--version"], capture_output=True, text=True, timeout=30, check=False
+    )
+    major = done.stdout.strip().removeprefix("v").partition(".")[0]
+    return int(major) if major.isdigit() else 0
+
+
+# --- kimi ----------------------------------------------------------------------------------------
+
+
+def _kimi_fingerprint() -> str:
+    return _hash((HERE / "kimi-requirements.txt").read_bytes())
+
+
+def _install_kimi() -> None:
+    python = _kimi_python()
+    shutil.rmtree(KIMI, ignore_errors=True)
+    _run([python, "-m", "venv", str(KIMI)], "Making kimi's virtual environment")
+    pip = [str(KIMI / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+    pip += ["--disable-pip-version-check", "--require-hashes"]
+    _run([*pip, "-r", str(HERE / "kimi-requirements.txt")], "Installing kimi-cli")
+
+
+def _kimi_python() -> str:
+    """The first interpreter new enough for kimi-cli; the one that runs us where it is."""
+    for candidate in _python_candidates():
+        if _python_version(candidate) >= KIMI_PYTHON_MINIMUM:
+            return candidate
+    wanted = ".".join(map(str, KIMI_PYTHON_MINIMUM))
+    msg = f"kimi-cli needs Python {wanted} or newer, and none was found beside this one."
+    raise MissingError(msg)
+
+
+def _python_candidates() -> Iterator[str]:
+    yield sys.executable
+    yield from filter(None, map(shutil.which, PYTHON_NAMES))
+    # Version managers keep one folder a version: look at the neighbours of the one that runs us.
+    own = Path(sys.base_prefix)
+    neighbours = sorted(own.parent.glob("*/bin/python3"), reverse=True)
+    yield from (str(path) for path in neighbours if own not in path.parents)
+
+
+def _python_version(python: str) -> tuple[int, ...]:
+    """The interpreter's version, or () where it does not run (a version manager's shim)."""
+    code = "import sys; print(*sys.version_info[:2])"
+    try:
+        done = subprocess.run(
+            [python, "-c", code], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    return tuple(int(part) for part in done.stdout.split()) if done.returncode == 0 else ()
