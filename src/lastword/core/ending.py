@@ -14,7 +14,7 @@ import msgspec
 from lastword.core import acp, fallback, jsonrpc
 from lastword.core.effects import Answer, Effect, Record, Send, Side
 from lastword.core.session import Turn
-from lastword.core.taxonomy import ErrorType, Phase, RetrySafety
+from lastword.core.taxonomy import ErrorType, Origin, Phase, RetrySafety
 from lastword.core.timeline import Entry, Kind
 from lastword.core.turn import Event, Move
 
@@ -184,6 +184,11 @@ def compose(link: Link, verdict: Verdict, *, phase: Phase, retry_safety: RetrySa
     """The failure as a value, in words, redacted."""
     from lastword.core import sentences  # noqa: PLC0415  (as in `own_failure`)
 
+    if verdict.type is ErrorType.CANCELLED:
+        # Nobody on this side cancelled: what the agent calls cancelled is its own failure.
+        verdict = msgspec.structs.replace(
+            verdict, type=ErrorType.UNKNOWN, reason="agent_cancelled", origin=Origin.AGENT
+        )
     if not verdict.retryable:
         retry_safety = RetrySafety.NEVER
     return sentences.compose(

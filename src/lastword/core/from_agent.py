@@ -38,7 +38,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
             effects.append(_dropped(link, "error_without_id"))
         return effects + updates.receive(link, frame)
     session = updates.progress_of(link, message.session_id)
-    if message.method == retrying.VIBE_RETRYING:
+    if message.method == retrying.RETRYING_METHOD:
         return [FORWARD, *retrying.told(link, session, frame)]
     return [FORWARD]
 

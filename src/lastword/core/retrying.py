@@ -1,14 +1,13 @@
 """Agents that say they are retrying: told to clients that can show it.
 
-Owns the four signals that real agents send (a notification of Mistral's vibe, JetBrains AIR's
-warning, codex's and opencode's members of `_meta`). The signal itself always passes as it came;
-reading one costs something only where a client asked for `agent_retry` or shows notices.
+Owns what such a signal becomes; which signals there are is `core.classify.agents`'s. The signal
+itself always passes as it came, and reading one costs something only where a client asked for
+`agent_retry` or shows notices.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lastword.core import ending, fallback, jsonrpc
 from lastword.core.effects import Effect, Send, Side
@@ -16,10 +15,11 @@ from lastword.core.taxonomy import RetrySafety
 from lastword.core.timeline import Kind
 
 if TYPE_CHECKING:
+    from lastword.core.classify.agents import Sign
     from lastword.core.jsonrpc import Frame
     from lastword.core.session import Link, Session
 
-VIBE_RETRYING = "_session/retrying"
+RETRYING_METHOD = "_session/retrying"
 
 
 def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
@@ -27,20 +27,19 @@ def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     wanted = link.client.retry or _shows_notices(link)
     if session is None or not session.turns or not wanted:
         return []
-    signal = _signal(frame)
-    if signal is None:
+    sign = _sign(link, frame)
+    if sign is None or not sign.will_retry:
         return []
-    turn = session.turns[-1]
-    turn.retries += 1
     # Loaded at the first retry that is told of: no part of a healthy turn.
-    from lastword.core import classify, sentences  # noqa: PLC0415
+    from lastword.core import sentences  # noqa: PLC0415
 
-    verdict = classify.classify_rpc_error(signal, agent=link.agent.name)
+    turn, verdict = session.turns[-1], sign.verdict
+    turn.retries += 1
     entry = ending.record(link, Kind.WARNING, session, retry=turn.retries, type=verdict.type.value)
     if not link.client.retry:
         title = f"{sentences.WHAT[verdict.type]} The agent is trying again."
-        frame_ = fallback.notice(session.session_id, severity="warning", title=title)
-        return [Send(Side.CLIENT, frame_), entry]
+        notice = fallback.notice(session.session_id, severity="warning", title=title)
+        return [Send(Side.CLIENT, notice), entry]
     error = ending.compose(
         link,
         verdict,
@@ -49,9 +48,9 @@ def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     )
     update = {
         "sessionUpdate": link.dialect.retry_kind,
-        "attempt": _whole(signal.get("attempt")) or turn.retries + 1,
-        "max_attempts": _whole(signal.get("max_attempts")),
-        "wait_seconds": _whole(signal.get("wait_seconds")) or verdict.retry_after_seconds,
+        "attempt": sign.attempt or turn.retries + 1,
+        "max_attempts": sign.max_attempts,
+        "wait_seconds": sign.wait_seconds or verdict.retry_after_seconds,
         "error": error.payload(),
     }
     known = {key: value for key, value in update.items() if value is not None}
@@ -62,29 +61,12 @@ def _shows_notices(link: Link) -> bool:
     return link.client.notices or not link.dialect.notice_needs_capability
 
 
-def _signal(frame: Frame) -> dict[str, Any] | None:
-    """The failure that a retry signal tells of, in the shape of a JSON-RPC error."""
-    params = _object(_object(jsonrpc.loads(frame.line)).get("params"))
-    if frame.message.method == VIBE_RETRYING:
-        return {"message": params.get("detail"), "data": params}
-    meta = _object(_object(params.get("update")).get("_meta"))
-    air = _object(_object(_object(meta.get("jetbrains")).get("air")).get("sessionFailure"))
-    if air.get("severity") == "warning":
-        return {"message": air.get("title"), "data": air}
-    codex = _object(_object(meta.get("codex")).get("error"))
-    if codex.get("willRetry") is True:
-        return {"message": codex.get("message"), "data": codex}
-    opencode = _object(meta.get("opencode/retry"))
-    if opencode:
-        return opencode | {"data": opencode}
-    return None
+def _sign(link: Link, frame: Frame) -> Sign | None:
+    from lastword.core.classify import agents  # noqa: PLC0415  (as in `told`)
 
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _whole(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return math.ceil(value) if value >= 0 else None
+    value = jsonrpc.loads(frame.line)
+    params = value.get("params") if isinstance(value, dict) else None
+    if frame.message.method == RETRYING_METHOD:
+        return agents.read_notification(RETRYING_METHOD, params)
+    update = params.get("update") if isinstance(params, dict) else None
+    return agents.read_update(update, agent=link.agent.name)

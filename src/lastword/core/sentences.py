@@ -125,6 +125,7 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
     },
     ErrorType.UNKNOWN: {
         "silent_success": "The agent ended the turn without an answer and without an error.",
+        "agent_cancelled": "The agent cancelled the turn by itself.",
     },
 }
 """What happened, where the reason says more than the type."""
@@ -140,7 +141,7 @@ ADVICE: dict[Action, str] = {
     Action.SHORTEN: "Compact or shorten the conversation, or choose a model with more room.",
     Action.REPHRASE: "Rephrase the request.",
     Action.FIX_CONFIGURATION: "Check the agent's configuration.",
-    Action.RESTART: "Try again; the agent will be started anew.",
+    Action.RESTART: "Start the agent again, then try again.",
     Action.REPORT: "Check the details, and report it if it happens again.",
 }
 """What to do, as the last sentence."""
@@ -175,6 +176,9 @@ _ACTION_BY_REASON: dict[str, Action] = {
     "blocked": Action.FIX_CONFIGURATION,
     "runaway": Action.REPHRASE,
 }
+_NEEDS_RESTART = (ErrorType.AGENT_CRASH,)
+"""What only a new process can answer: neither a retry nor a continuation reaches the dead one."""
+
 _QUOTED_TYPES = (
     ErrorType.UNKNOWN,
     ErrorType.INTERNAL,
@@ -233,7 +237,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
 
 def choose_action(verdict: Verdict, retry_safety: RetrySafety | None) -> Action:
     """What the person can do: the type's own action, unless a retry needs a thought first."""
-    if verdict.retryable:
+    if verdict.retryable and verdict.type not in _NEEDS_RESTART:
         if retry_safety is RetrySafety.ASK:
             return Action.CONFIRM_RETRY
         if retry_safety is RetrySafety.OFFER_CONTINUE:

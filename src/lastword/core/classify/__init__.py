@@ -7,15 +7,21 @@ redact (`core.redact`) and does not write sentences (`core.sentences`).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from lastword.core.classify import gather
 from lastword.core.classify.decide import conclude, decide
 from lastword.core.classify.evidence import Evidence, Finding, ProcessEvidence, Verdict
 from lastword.core.classify.text import clip, telling_lines
-from lastword.core.taxonomy import DEFAULTS, ErrorType
+from lastword.core.taxonomy import DEFAULTS, ErrorType, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
+    "FAILED_RULE",
     "Evidence",
     "ProcessEvidence",
     "Verdict",
@@ -26,6 +32,9 @@ __all__ = [
     "classify_text",
     "own_failure",
 ]
+
+FAILED_RULE = "classifier_failed"
+"""The rule's name where our own code broke on the evidence."""
 
 _HOPELESS_REASONS = frozenset({"crash_loop", "context_lost", "spawn_failed", "runaway"})
 _UNDECIDED = (ErrorType.UNKNOWN, ErrorType.INTERNAL)
@@ -38,7 +47,7 @@ def classify(error: object, *, agent: str | None = None) -> Verdict:
         error: What failed, before anything turned it into a string.
         agent: The agent's name for itself, where one is known.
     """
-    return decide(gather.from_any(error, agent))
+    return _verdict_on(gather.from_any, error, agent)
 
 
 def classify_rpc_error(
@@ -51,13 +60,25 @@ def classify_rpc_error(
         agent: The agent's name for itself (`agentInfo.name`).
         stderr_tail: The agent's last words, asked only where the error itself says nothing.
     """
-    verdict = decide(gather.from_rpc_error(error, agent))
+    verdict = _verdict_on(gather.from_rpc_error, error, agent)
     return _or_stderr(verdict, stderr_tail)
 
 
 def classify_text(text: str, *, stderr_tail: str = "") -> Verdict:
     """Classify prose, such as the only message of a turn that claims success."""
-    return _or_stderr(decide(gather.from_text(text)), stderr_tail)
+    return _or_stderr(_verdict_on(gather.from_any, text), stderr_tail)
+
+
+def _verdict_on(
+    gather_from: Callable[[object, str | None], Evidence], error: object, agent: str | None = None
+) -> Verdict:
+    """Gather and decide; a bug of ours costs the classification, never the turn's end."""
+    try:
+        return decide(gather_from(error, agent))
+    except Exception:  # noqa: BLE001 - the last net; a test holds that nothing falls into it
+        return Verdict(
+            type=ErrorType.UNKNOWN, rule=FAILED_RULE, retryable=False, origin=Origin.LASTWORD
+        )
 
 
 def _or_stderr(verdict: Verdict, stderr_tail: str) -> Verdict:
@@ -66,7 +87,7 @@ def _or_stderr(verdict: Verdict, stderr_tail: str) -> Verdict:
     lines = telling_lines(stderr_tail)
     if not lines:
         return verdict
-    told = decide(gather.from_text(lines))
+    told = _verdict_on(gather.from_any, lines)
     if told.type in _UNDECIDED or told.rule.startswith("text:"):
         return verdict
     return msgspec.structs.replace(told, rule=f"stderr:{told.rule}")

@@ -7,12 +7,15 @@ machine-readable word, a message, a status, headers or a wait; does not know wha
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
 
 from lastword.core.classify.evidence import Evidence, ProcessEvidence
+from lastword.core.classify.prose import identifiers, pairs, status_in, traceback_class
 from lastword.core.classify.text import MAX_TOKEN_CHARS, as_int, as_text, clip, fold, normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAX_VALUES = 600
 MAX_DEPTH = 12
@@ -51,19 +54,6 @@ STATUS_KEYS = _keys("""
 
 HEADER_KEYS = frozenset({"headers", "responseheaders", "httpheaders"})
 
-_STATUS_IN_TEXT = re.compile(
-    r"(?:status(?:[ _]?code)?|error[ _]?code|code|http(?:/\d(?:\.\d)?)?|api error|error|response"
-    r"|returned|failed|lasterror)\W{1,4}(?:\w{2,8}\W{1,2})??([45]\d\d)(?![\d.,]\d|\d|\w)"
-    r"|^\W{0,3}([45]\d\d)(?= ?[-:<{(\"'|]| [A-Za-z]{2,}|\W*$)"
-    r"|[\[(]([45]\d\d)[\])]"
-    r"|\b([45]\d\d) (?:status|too many requests|bad request|unauthorized|forbidden|not found"
-    r"|internal server|bad gateway|service unavailable|gateway time)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_PAIR = re.compile(
-    r"\b([A-Za-z_][\w-]{1,40})[\"'\\]{0,6}\s{0,3}[:=]\s{0,8}[\"'\\]{0,6}([A-Za-z0-9_.+-]{1,80})"
-)
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,79}")
 _decoder = json.JSONDecoder()
 
 
@@ -115,11 +105,11 @@ class Collector:
 
     def add_headers(self, headers: object) -> None:
         """Add response headers from any mapping; the first of a name counts."""
-        if not isinstance(headers, Mapping):
+        try:
+            items = list(islice(cast("Mapping[Any, Any]", headers).items(), MAX_HEADERS))
+        except Exception:  # noqa: BLE001 - not a mapping, or a hostile one
             return
-        for seen, (name, value) in enumerate(list(headers.items())):
-            if seen >= MAX_HEADERS:
-                return
+        for name, value in items:
             text = value.decode("latin-1") if isinstance(value, bytes) else as_text(value)
             key = name.decode("latin-1") if isinstance(name, bytes) else as_text(name)
             self.headers.setdefault(key[:MAX_TOKEN_CHARS].lower(), text[:512].strip())
@@ -135,8 +125,8 @@ class Collector:
         start = text.find("{") if len(text) <= MAX_JSON_CHARS else -1
         if start >= 0 and nested < MAX_NESTED_JSON and self._add_json(text, start, depth, nested):
             return
-        if "{" in clipped or ":" in clipped or "=" in clipped:
-            self._add_pairs(clipped)
+        self.add_class(traceback_class(clipped))
+        self._add_pairs(clipped)
 
     def _add_json(self, text: str, start: int, depth: int, nested: int) -> bool:
         try:
@@ -147,7 +137,7 @@ class Collector:
         return isinstance(value, dict) and bool(value)
 
     def _add_pairs(self, text: str) -> None:
-        for name, value in _PAIR.findall(text):
+        for name, value in pairs(text):
             self._add_scalar(plain_key(name), value, in_prose=True)
 
     def walk(self, value: Any, *, depth: int = 0, nested: int = 0, key: str = "") -> None:
@@ -193,10 +183,10 @@ class Collector:
         elif key in TOKEN_KEYS:
             self.add_token(value)
         if key not in self.fields and len(self.fields) < MAX_HEADERS:
-            if isinstance(value, (int, float)) and as_text(value):
-                self.fields[key] = float(value)
-            elif isinstance(value, bool):
+            if isinstance(value, bool):
                 self.fields[key] = str(value).lower()
+            elif isinstance(value, (int, float)) and as_text(value):
+                self.fields[key] = float(value)
             elif isinstance(value, str):
                 self.fields[key] = value[:256]
 
@@ -224,7 +214,7 @@ class Collector:
         )
 
     def _telling_code(self) -> str | None:
-        generic = {"error", "none", "unknown", "invalidrequest", "api", "result"}
+        generic = {"error", "none", "unknown", "invalidrequest", "apierror", "result"}
         for code in self.codes:
             if normalise(code) not in generic and " " not in code:
                 return code
@@ -234,20 +224,3 @@ class Collector:
 def clip_bytes(value: bytes) -> str:
     """Bytes as text, clipped before they are decoded; what is no UTF-8 is marked."""
     return clip(value[:MAX_JSON_CHARS].decode("utf-8", "replace"))
-
-
-def status_in(text: str) -> int | None:
-    """The first HTTP error status that prose names, in one of the ways SDKs write it."""
-    found = _STATUS_IN_TEXT.search(text)
-    return int(next(group for group in found.groups() if group)) if found else None
-
-
-def identifiers(text: str) -> tuple[str, ...]:
-    """Identifiers inside prose: snake_case, CamelCase and CAPITALS words, normalised."""
-    words: dict[str, None] = {}
-    for name in _IDENTIFIER.findall(text):
-        if (name[1:].lower() != name[1:] or "_" in name or "-" in name) and not name.endswith("-"):
-            words.setdefault(normalise(name))
-            if len(words) >= MAX_TOKENS:
-                break
-    return tuple(words)

@@ -6,12 +6,9 @@ see nothing else. `Verdict` is what the rules concluded; `core.sentences` turns 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
-if TYPE_CHECKING:
-    from lastword.core.taxonomy import ErrorType, Origin
+from lastword.core.taxonomy import ErrorType, Origin  # noqa: TC001 - a struct's types, at runtime
 
 
 class Ending(msgspec.Struct, frozen=True):

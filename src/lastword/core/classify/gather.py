@@ -65,7 +65,7 @@ def _add_dict(collector: Collector, error: dict[Any, Any]) -> None:
         _add_record(collector, error)
     elif "jsonrpc" in error and "error" in error:
         _add_rpc(collector, error["error"])
-    elif isinstance(as_int(error.get("code")), int) and (as_int(error["code"]) or 0) < 0:
+    elif (as_int(error.get("code")) or 0) < 0:  # a bare JSON-RPC error object
         _add_rpc(collector, error)
     else:
         collector.walk(error)

@@ -22,6 +22,7 @@ from lastword.core.classify.text import normalise, phrase_in
 from lastword.core.classify.waits import read_seconds
 from lastword.core.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType
 
+_TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
 _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
 
 
@@ -63,9 +64,8 @@ def cancelled(evidence: Evidence) -> Finding | None:
 
 def proposal_header(evidence: Evidence) -> Finding | None:
     """A gateway that already speaks the `agent_error` proposal."""
-    stated = evidence.headers.get("x-llm-error-type", "").lower()
-    known = stated in ErrorType._value2member_map_
-    return Finding(ErrorType(stated), "header:x-llm-error-type") if known else None
+    kind = _TYPES_BY_NAME.get(evidence.headers.get("x-llm-error-type", "").lower())
+    return Finding(kind, "header:x-llm-error-type") if kind else None
 
 
 def certificate(evidence: Evidence) -> Finding | None:
@@ -180,10 +180,9 @@ def transport_failure(evidence: Evidence) -> Finding | None:
         part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
         if part is not None:
             return Finding(row.type, f"transport:{part}", row.reason, row.retryable)
-    reason = transport.EXACT_MESSAGES.get(evidence.folded)
-    if reason is None:
-        return None
-    return Finding(ErrorType.NETWORK, f"transport:{evidence.folded}", reason)
+    told = evidence.folded.removeprefix("typeerror: ")
+    reason = transport.EXACT_MESSAGES.get(told)
+    return Finding(ErrorType.NETWORK, f"transport:{told}", reason) if reason else None
 
 
 def weak_words(evidence: Evidence) -> Finding | None:

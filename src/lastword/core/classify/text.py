@@ -17,6 +17,7 @@ _MAX_INT = 1 << 63
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _CLASS_SUFFIXES = ("exception", "error", "err", "fault")
+_TOO_WIDE_ALONE = frozenset({"api", "auth", "client", "internal", "key", "server", "type", "value"})
 _TELLING_SIGNS = (
     "error",
     "exception",
@@ -72,13 +73,13 @@ def _is_telling(line: str) -> bool:
 def normalise(name: str) -> str:
     """The spelling-blind form: `RateLimitError`, `rate_limit_error`, `RATE-LIMIT` -> `ratelimit`.
 
-    Only the last component of a dotted class name counts when it looks like one (`a.b.CError`);
-    a dotted code (`Throttling.RateQuota`) keeps all of it.
+    The ending stays where the rest alone is an everyday word: `server_error` is not `server`.
     """
     bare = _NOT_ALPHANUMERIC.sub("", name[:MAX_TOKEN_CHARS].removeprefix("AI_").lower())
     for suffix in _CLASS_SUFFIXES:
-        if bare.endswith(suffix) and len(bare) > len(suffix):
-            return bare[: -len(suffix)]
+        stem = bare.removesuffix(suffix)
+        if stem and stem != bare:
+            return bare if stem in _TOO_WIDE_ALONE else stem
     return bare
 
 

@@ -148,7 +148,7 @@ WEAK = _table({
         previous_response_not_found ModelInvalidRequestError""",
     ErrorType.PROVIDER_UNAVAILABLE: """
         api_error INTERNAL internal_error InternalServerError InternalError SystemError
-        unknown_provider_error APIError.server DATA_LOSS ABORTED""",
+        unknown_provider_error DATA_LOSS ABORTED""",
 })  # fmt: skip
 
 GENERIC_CLASSES = names("""
@@ -160,7 +160,7 @@ GENERIC_CLASSES = names("""
     InvalidRequestError InternalError ServerError InvalidPromptError""")
 """Exception classes that an SDK derives from the status alone: looked at after everything else."""
 
-VAGUE = frozenset({"server", "internalserver"})
+VAGUE = names("server_error internal_server_error")
 """Words for "something broke": a transport failure told beside them says more (claude does so)."""
 
 WINDOW_WORDS = {

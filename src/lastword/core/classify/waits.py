@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.classify.durations import parse_moment, parse_wait
+from lastword.core.classify.durations import UNIT, parse_moment, parse_wait
 
 if TYPE_CHECKING:
     from lastword.core.classify.evidence import Evidence
@@ -41,16 +41,21 @@ _PER_CENT = 100
 _PIPED_MOMENT = re.compile(r"limit reached\|(\d{10})\b")
 _ANTHROPIC_RESET = re.compile(r"anthropic-(?:priority-)?ratelimit-([a-z-]{1,32})-reset")
 
-_UNIT = (
-    r"(?:milliseconds?|msecs?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|[smhdw])"
-)
+_ASKED = r"""
+    \b(?:try(?:ing)?\ again | retry(?:ing)?(?:\ again)? | resets? | wait(?:ing)?
+       | available\ again | cooldown) (?:\ your\ request)?
+"""
 _TEXT_WAIT = re.compile(
-    r"\b(?:try(?:ing)? again|retry(?:ing)?|resets?|reset|wait(?:ing)?|available again|cooldown)"
-    r"(?: your request| again)?(?: in| after| for| at least)?(?: about| approximately| at least)?"
-    r"[ :~]{1,3}"
-    rf"((?:\d{{1,9}}(?:\.\d{{1,12}})? ?{_UNIT}(?:,? and |, | )?){{1,5}}(?![a-z0-9])"
-    r"|\d{1,9}(?:\.\d{1,12})?(?![\d.:/a-z-]|\.\d| ?[a-z]?m\b| more| times?\b| [a-z]{3,9} \d))"
+    rf"""
+    {_ASKED} (?:\ (?:in|after|for))? (?:\ (?:about|approximately|at\ least))? [ :~]{{1,2}}
+    ((?:\d{{1,9}}(?:\.\d{{1,12}})?\ ?{UNIT}(?:,?\ and\ |,\ |\ )?){{1,5}}) (?![a-z0-9])
+    |
+    {_ASKED} \ (?:in|after)\ (\d{{1,9}}(?:\.\d{{1,12}})?)
+    (?![\w:/-] | \.\d | \ (?:am|pm|times?|more|attempts?|retries)\b)
+    """,
+    re.VERBOSE | re.ASCII,
 )
+"""A wait in prose: an amount with units after a word that asks for it, or bare seconds."""
 
 
 class Waits(msgspec.Struct, frozen=True):
@@ -139,7 +144,8 @@ def _empty_bucket_wait(headers: dict[str, str]) -> float | None:
 def wait_in_text(folded: str) -> float | None:
     """The wait that prose (lower case, single spaces) asks for, if it names one."""
     for found in _TEXT_WAIT.finditer(folded):
-        seconds = parse_wait(found.group(1).replace(",", "").replace(" and ", " ").strip())
+        amount = found.group(1) or found.group(2)
+        seconds = parse_wait(amount.replace(",", "").replace(" and ", " ").strip())
         if seconds is not None:
             return seconds
     return None

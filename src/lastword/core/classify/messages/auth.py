@@ -146,5 +146,4 @@ AUTH = rows("""
     requires authentication
     ip .. not allowed
     blocked by cloudflare
-    \u4ee4\u724c
 """)

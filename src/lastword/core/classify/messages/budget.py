@@ -115,6 +115,13 @@ BUDGET = rows("""
     free usage limit
     free usage has
     free limit
+    free tier limit
+    free messages
+    used all of your
+    run out of .. requests
+    ran out of .. requests
+    usage-based pricing
+    out of .. credits
     free trial
     trial has ended
     trial expired

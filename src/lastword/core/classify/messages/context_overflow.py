@@ -55,6 +55,7 @@ CONTEXT_OVERFLOW = rows("""
     exceed .. model token limit
     exceed .. maximum input
     exceeds the available context
+    configured context size
     greater than the context length
     larger than .. context
     longer than .. context

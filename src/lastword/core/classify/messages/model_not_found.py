@@ -29,6 +29,7 @@ MODEL_NOT_FOUND = rows("""
     no model named
     unknown model
     unsupported model
+    model not supported
     unrecognized model
     invalid model
     not a valid model

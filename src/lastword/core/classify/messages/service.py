@@ -54,6 +54,9 @@ PROVIDER_UNAVAILABLE = rows("""
     system is busy
     server is currently busy
     under maintenance
+    temporarily down
+    currently down
+    is down for
     scheduled maintenance
     trouble connecting to the model provider
     llama runner process
@@ -153,6 +156,5 @@ TIMEOUT = rows("""
 NETWORK = rows("""
     without sending complete message body
     incomplete chunked read
-    error sending request for url
 """)
 """Said under a status of a gateway, and still a cut stream."""

@@ -24,6 +24,10 @@ WEAK = {
         cancelled by the user
         request cancelled
         request canceled
+        request was cancelled
+        request was canceled
+        was cancelled by
+        was canceled by
         interrupted by user
         turn interrupted
         context canceled
@@ -49,6 +53,9 @@ WEAK = {
         failed to spawn
         failed to start agent
         spawn enoent
+        spawn .. enoent
+        bin/sh:
+        bin/bash:
         command not found
         executable file not found
     """),
@@ -135,6 +142,9 @@ WEAK = {
         not supported
         malformed
         validation error
+        input should be
+        should match
+        provider not provided
     """),
     ErrorType.RATE_LIMIT: rows("""
         slow down

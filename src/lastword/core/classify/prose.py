@@ -1,0 +1,67 @@
+"""What can be read out of prose without understanding it: a status, names, `key: value` pairs.
+
+Every pattern is linear, and runs on clipped text only.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lastword.core.classify.text import normalise
+
+MAX_WORDS = 96
+_TRACEBACK = "Traceback (most recent call last)"
+
+_STATUS = re.compile(
+    r"""
+    (?:status(?:[ _]?code)?|error[ _]?code|code|http(?:/\d(?:\.\d)?)?|api[ ]error|error|response
+       |returned|failed) \W{1,4} (?:\w{2,8}\W{1,2})?? ([45]\d\d) (?!\w|[.,]\d)
+    | ^\W{0,3} ([45]\d\d) (?=[ ]?[-:<{("'|] | [ ][A-Za-z]{2} | \W*$)
+    | [\[(] ([45]\d\d) [\])]
+    | \b ([45]\d\d) [ ](?:status|too[ ]many[ ]requests|bad[ ]request|unauthorized|forbidden
+        |not[ ]found|internal[ ]server|bad[ ]gateway|service[ ]unavailable|gateway[ ]time)
+    """,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE | re.ASCII,
+)
+_PAIR = re.compile(
+    r"\b([A-Za-z_][\w-]{1,40})[\"'\\]{0,6}\s{0,3}[:=]\s{0,8}[\"'\\]{0,6}([A-Za-z0-9_.+-]{1,80})",
+    re.ASCII,
+)
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,79}")
+_LAST_LINE = re.compile(
+    r"^([A-Za-z_][\w.]{2,120}(?:Error|Exception|Exit|Interrupt|Timeout))(?::|$)"
+)
+
+
+def status_in(text: str) -> int | None:
+    """The first HTTP error status that prose names, in one of the ways SDKs write it."""
+    found = _STATUS.search(text)
+    return int(next(group for group in found.groups() if group)) if found else None
+
+
+def identifiers(text: str) -> tuple[str, ...]:
+    """Identifiers inside prose: snake_case, CamelCase and CAPITALS words, normalised."""
+    words: dict[str, None] = {}
+    for name in _IDENTIFIER.findall(text):
+        if name[1:].lower() != name[1:] or "_" in name or "-" in name.rstrip("-"):
+            words.setdefault(normalise(name))
+            if len(words) >= MAX_WORDS:
+                break
+    return tuple(words)
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    """`key: value`, `"key": "value"`, `key=value`: what broken JSON and Python reprs still tell."""
+    return _PAIR.findall(text) if ":" in text or "=" in text else []
+
+
+def traceback_class(text: str) -> str:
+    """The exception's class at the end of a Python traceback, or an empty string."""
+    if _TRACEBACK not in text:
+        return ""
+    for line in reversed(text.splitlines()[-40:]):
+        found = _LAST_LINE.match(line)
+        if found:
+            name = found.group(1)
+            return name if "." in name else f"builtins.{name}"
+    return ""
