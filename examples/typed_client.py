@@ -1,0 +1,53 @@
+"""A client that asks for typed errors, in front of an agent that crashes.
+
+Run it: `python examples/typed_client.py`. It needs no key and no network. Put your own agent's
+command after `--` to see what it does with your failures.
+"""
+
+import json
+import subprocess
+import sys
+
+AGENT = [sys.executable, "-m", "lastword.demo.agent", "crash"]
+COMMAND = [sys.executable, "-m", "lastword", "run", "--", *(sys.argv[2:] or AGENT)]
+
+# Advertising the extension is all that a client has to do to get failures typed.
+CAPABILITIES = {"_meta": {"agent_error": {"version": 1}}}
+
+
+def main() -> None:
+    """Take one turn and show how it ended."""
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        def call(request_id: int, method: str, **params: object) -> dict:
+            request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+            agent.stdin.write(json.dumps(request).encode() + b"\n")
+            agent.stdin.flush()
+            for line in agent.stdout:
+                message = json.loads(line)
+                update = message.get("params", {}).get("update", {})
+                if update.get("sessionUpdate") == "agent_error":
+                    show(update["error"])
+                if message.get("id") == request_id and "method" not in message:
+                    return message
+            raise SystemExit("the connection ended without an answer")
+
+        call(0, "initialize", protocolVersion=1, clientCapabilities=CAPABILITIES)
+        session = call(1, "session/new", cwd="/", mcpServers=[])["result"]["sessionId"]
+        text = [{"type": "text", "text": "Why does the parser fail?"}]
+        answer = call(2, "session/prompt", sessionId=session, prompt=text)
+        print("the turn ended:", answer.get("result") or answer["error"]["message"])
+        agent.stdin.close()
+
+
+def show(error: dict) -> None:
+    """What a client can tell its user, and decide by itself."""
+    print(f"{error['type']}: {error['message']}")
+    wait = error.get("retry_after_seconds", 0)
+    if error["retryable"] and error.get("retry_safety") == "auto":
+        print(f"a retry is safe, in {wait} s")
+    else:
+        print("ask before trying again")
+
+
+if __name__ == "__main__":
+    main()
