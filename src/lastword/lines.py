@@ -7,6 +7,7 @@ that say they are ready. A slow reader slows its writer; nothing is buffered wit
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 
 READ_BYTES = 64 * 1024
@@ -21,12 +22,15 @@ PIPE_BUF_BYTES = 4096
 
 
 class LineReader:
-    """Bytes in, blocks of whole lines out. One line never takes more memory than its limit."""
+    """Bytes in, blocks of whole lines out. One line never takes more memory than its limit.
+
+    A limit of 0 is none.
+    """
 
     __slots__ = ("_head", "_limit", "_pieces", "_size", "_skipping")
 
     def __init__(self, limit_bytes: int) -> None:
-        self._limit = limit_bytes
+        self._limit = limit_bytes or sys.maxsize
         self._pieces: list[bytes] = []
         self._size = 0
         self._head = b""

@@ -6,8 +6,11 @@ when the session between the two processes is over is `sidecar`'s.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
+import sys
+import termios
 import time
 from typing import TYPE_CHECKING
 
@@ -20,9 +23,6 @@ if TYPE_CHECKING:
 
     from lastword.core.timeline import Entry
     from lastword.fuse import FusedConnection
-
-STOOD_STILL_SECONDS = 5.0
-"""Waking up so much later than asked for means that we were stopped, and the agent with us."""
 
 BLOCKED_SECONDS = 1.0
 """A client that takes no bytes for so long stops the clocks."""
@@ -69,13 +69,15 @@ class Pump:
         self.noise = bytearray()
         """What a program that is no agent printed before the client spoke."""
         self._blocked_since: float | None = None
+        self.waited_seconds = 0.0
+        self._busy = False
 
     def watch(self, fd: int) -> None:
         """Wake up when this descriptor is readable; its owner reads it."""
         self._poll.register(fd, select.POLLIN)
 
-    def turn(self, wake_at: float | None) -> None:
-        """Wait for something to happen, until `wake_at` at the latest, and deal with it."""
+    def wait(self, wake_at: float | None) -> None:
+        """Wait until something happens, `wake_at` at the latest, and move what is there."""
         self._update_interest()
         before = time.monotonic()
         due = self._connection.next_timeout()
@@ -84,15 +86,25 @@ class Pump:
         timeout = max(0.0, min(wakes) - before) if wakes else None
         ready = self._poll.poll(None if timeout is None else timeout * 1000 + 0.5)
         now = time.monotonic()
-        if timeout is not None and now - before > timeout + STOOD_STILL_SECONDS:
-            self._connection.stand_still(now - before)
+        self.waited_seconds = now - before
+        self._busy = bool(ready)
         for fd, events in ready:
             self._dispatch(fd, events, now)
         self._note_blocking(now)
-        # What is ready has been read before a clock is looked at: an agent that spoke in time must
-        # not look stalled because we were late.
+
+    def stood_still(self) -> None:
+        """The last wait was no wait of the agent's: we were stopped, and it with us."""
+        self._connection.stand_still(self.waited_seconds)
+
+    def look_at_clocks(self, now: float) -> None:
+        """Do what is due.
+
+        What is ready has been read before: an agent that spoke in time must not look stalled
+        because we were late. While the client takes nothing, no clock runs.
+        """
         due = self._connection.next_timeout()
-        if due is not None and not blocked and due + (LATE_SECONDS if ready else 0) <= now:
+        late = LATE_SECONDS if self._busy else 0.0
+        if due is not None and due + late <= now and not self.to_client.pending_bytes:
             self.apply(self._connection.handle_timeout(now))
 
     def _update_interest(self) -> None:
@@ -148,23 +160,23 @@ class Pump:
         elif self._blocked_since is None:
             self._blocked_since = now
 
-    def read_agent(self, now: float) -> bool:
-        """Read once from the agent; gives whether there was anything."""
+    def read_agent(self, now: float) -> int:
+        """Read once from the agent; gives how many bytes there were."""
         try:
             data = os.read(self._agent_fd, READ_BYTES)
         except BlockingIOError:
-            return False
+            return 0
         except OSError:
             data = b""
         if not data:
             self.agent_open = False
-            return False
+            return 0
         oversized, block = self.agent.feed(data)
         if oversized is not None:
             self.apply(self._connection.receive_oversized(Side.AGENT, oversized, now))
         if block:
             self._agent_lines(block, now)
-        return True
+        return len(data)
 
     def _agent_lines(self, block: bytes, now: float) -> None:
         is_run = block.find(b"\n") < len(block) - 1
@@ -195,6 +207,15 @@ class Pump:
                 out += (effect.frame, b"\n")
             else:
                 self._apply_one(effect)
+
+    def unread_bytes(self) -> int:
+        """How much of the agent's output waits in its pipe."""
+        count = bytearray(4)
+        try:
+            fcntl.ioctl(self._agent_fd, termios.FIONREAD, count)
+        except OSError:
+            return 0
+        return int.from_bytes(count, sys.byteorder)
 
     def last_line(self, now: float) -> None:
         """The agent is gone: its last line counts even without a line end, if it is whole."""

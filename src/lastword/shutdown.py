@@ -30,13 +30,14 @@ _CHECK_SECONDS = 0.05
 class Shutdown:
     """The stop sequence of one agent and its group: which signal is due when."""
 
-    __slots__ = ("_agent", "_group_left", "_kill_due", "_term_due", "begun", "told")
+    __slots__ = ("_agent", "_group_left", "_kill_due", "_killed", "_term_due", "begun", "told")
 
     def __init__(self, agent: Agent | None) -> None:
         self._agent = agent
         self._term_due: float | None = None
         self._kill_due: float | None = None
         self._group_left = False
+        self._killed = False
         self.begun = False
         """Is, or was, the agent on its way out by our doing?"""
         self.told = False
@@ -80,8 +81,10 @@ class Shutdown:
             self._kill_due = now + TERM_GRACE_SECONDS
             self._signal(signal.SIGTERM)
         if self._kill_due is not None and self._kill_due <= now:
-            self._kill_due = now + TOLD_GRACE_SECONDS
+            self._kill_due = None
             self._signal(signal.SIGKILL)
+            self._killed = True
+            self._group_left = False
 
     def agent_ended(self, now: float, *, leave_group: bool) -> None:
         """The agent is dead: reap it, and end what it left in its group unless that is its own."""
@@ -89,7 +92,8 @@ class Shutdown:
         if agent is None:
             return
         agent.reap()
-        self._group_left = not leave_group and agent.group_alive()
+        # After SIGKILL to the group what is seen of it are zombies that wait for init.
+        self._group_left = not leave_group and not self._killed and agent.group_alive()
         if self._group_left:
             agent.end_group(signal.SIGTERM)
             self._term_due = None

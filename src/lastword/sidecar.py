@@ -34,6 +34,9 @@ FIRST_WORD_SECONDS = 2.0
 FLUSH_SECONDS = 5.0
 """How long a client that takes no bytes may hold up our end."""
 
+STDERR_FLUSH_SECONDS = 0.5
+"""How long a reader of our stderr that takes nothing may hold up our end."""
+
 _ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 _PASSED = frozenset({signal.SIGUSR1, signal.SIGUSR2})
 
@@ -67,10 +70,11 @@ class Sidecar:
             recorder=self._record,
         )
         # A child's end is seen by SIGCHLD: its pipes may be held open by a grandchild.
-        self._inbox = SignalInbox((*_ENDING, *_PASSED, signal.SIGCHLD))
+        self._inbox = SignalInbox((*_ENDING, *_PASSED, signal.SIGCHLD, signal.SIGCONT))
         self._pump.watch(self._inbox.fd)
         self._client_lost = False
         self._exit_seen_at: float | None = None
+        self._last_bytes = 0
         self._agent_over_at: float | None = None
         self._finish_by: float | None = None
         self._ended_idle = False
@@ -90,9 +94,10 @@ class Sidecar:
     def run(self) -> Exit | None:
         """Relay until the session is over; gives how the agent ended."""
         while not self._finished(time.monotonic()):
-            self._pump.turn(self._wake_at(time.monotonic()))
+            self._pump.wait(self._wake_at(time.monotonic()))
             now = time.monotonic()
             self._handle_signals(now)
+            self._pump.look_at_clocks(now)
             self._look_at_client(now)
             self._look_at_agent(now)
             self._shutdown.run(now)
@@ -106,6 +111,8 @@ class Sidecar:
         for number in self._inbox.take():
             if number in _PASSED and self._agent is not None and self._agent.exit is None:
                 self._agent.signal_group(number)
+            elif number == signal.SIGCONT:
+                self._pump.stood_still()
             elif number in _ENDING:
                 self._lose_client(now)
                 self._shutdown.told_to_stop(number, now)
@@ -140,13 +147,19 @@ class Sidecar:
             return
         if self._exit_seen_at is None:
             self._exit_seen_at = now
+            self._last_bytes = pump.unread_bytes()
+        # What was in its pipe when it died is its own; what comes later is somebody else's, who
+        # holds the pipe open, and gets a moment only if somebody waits for an answer.
+        while pump.agent_open and self._last_bytes > 0 and not pump.to_client.full:
+            self._last_bytes -= pump.read_agent(now) or self._last_bytes
+        if self._last_bytes > 0 and pump.agent_open and not self._client_lost:
+            return
         while pump.agent_open and not pump.to_client.full and pump.read_agent(now):
-            pass
-        if pump.agent_open and not self._client_lost:
-            drained = now - self._exit_seen_at >= DRAIN_SECONDS or self._connection.idle
-            if pump.to_client.full or not drained:
-                return
-        self._agent_ended(exit_, now)
+            if time.monotonic() > self._exit_seen_at + DRAIN_SECONDS:
+                break
+        over = now - self._exit_seen_at >= DRAIN_SECONDS or self._connection.idle
+        if not pump.agent_open or over or self._client_lost:
+            self._agent_ended(exit_, now)
 
     def _agent_ended(self, exit_: Exit, now: float) -> None:
         pump = self._pump
@@ -174,15 +187,17 @@ class Sidecar:
         if needed or not (self._client_lost or self._ended_idle):
             pump.apply(self._connection.receive_eof(Side.AGENT, cause, now))
         if not self._client_lost and not self._ended_idle:
-            say(f"the agent ended: {describe(exit_)}")
+            self._say(f"the agent ended: {describe(exit_)}")
 
     def _wake_at(self, now: float) -> float | None:
+        over, seen = self._agent_over_at, self._exit_seen_at
         wakes = [self._shutdown.due(now), self._finish_by]
-        if self._exit_seen_at is not None and self._agent_over_at is None:
-            wakes.append(self._exit_seen_at + DRAIN_SECONDS)
-        if self._agent_over_at is not None and not self._pump.client_spoke:
-            wakes.append(self._agent_over_at + FIRST_WORD_SECONDS)
-        return min((wake for wake in wakes if wake is not None), default=None)
+        if over is not None:
+            wakes += [over + STDERR_FLUSH_SECONDS, over + FIRST_WORD_SECONDS]
+        elif seen is not None:
+            wakes.append(seen + DRAIN_SECONDS)
+        # A moment that has passed has been looked at: what is left of it waits for a descriptor.
+        return min((wake for wake in wakes if wake is not None and wake > now), default=None)
 
     def _finished(self, now: float) -> bool:
         if self._agent_over_at is None:
@@ -199,28 +214,25 @@ class Sidecar:
             if unheard:
                 # No session was ever begun: this was a command such as `agent --version`.
                 pump.to_client.write(bytes(pump.noise))
-        flushed = not pump.to_client.pending_bytes and not pump.stderr.pending
+        told = not pump.stderr.pending or now >= self._agent_over_at + STDERR_FLUSH_SECONDS
+        flushed = not pump.to_client.pending_bytes and told
         return now >= self._finish_by or (flushed and not self._shutdown.group_left)
 
     def _blown(self, error: Exception) -> None:
-        say(
+        self._say(
             f"a bug in lastword ({type(error).__name__}: {error}); from here on frames only pass "
             "through. Please report it."
         )
 
     def _record(self, entry: Entry) -> None:
         if self._settings.verbose:
-            facts = " ".join(f"{key}={value}" for key, value in entry.facts.items())
-            session = f" session={entry.session_id}" if entry.session_id else ""
-            say(f"{entry.kind.value}{session} {facts}".rstrip())
+            known = {"session": entry.session_id} | entry.facts
+            facts = [f"{key}={value}" for key, value in known.items() if value is not None]
+            self._say(" ".join([entry.kind.value, *facts]))
 
-
-def say(sentence: str) -> None:
-    """A sentence of ours on stderr."""
-    try:
-        os.write(2, f"lastword: {sentence}\n".encode(errors="replace"))
-    except OSError:
-        return
+    def _say(self, sentence: str) -> None:
+        """A sentence of ours, in line with the agent's own stderr, and never blocking."""
+        self._pump.stderr.write(f"lastword: {sentence}\n".encode(errors="replace"))
 
 
 def describe(exit_: Exit) -> str:

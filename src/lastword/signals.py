@@ -27,7 +27,9 @@ class SignalInbox:
         self._numbers: list[int] = []
         signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
         for number in numbers:
-            signal.signal(number, self._note)
+            # What we were started to ignore (`nohup`) stays ignored, by us and by the agent.
+            if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGCHLD:
+                signal.signal(number, self._note)
 
     def _note(self, number: int, _frame: object) -> None:
         self._numbers.append(number)

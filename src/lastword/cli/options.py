@@ -102,8 +102,13 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
 
 def _wants_passthrough(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
     option = _BY_FLAG["--passthrough"]
-    own = list(arguments[: arguments.index("--")]) if "--" in arguments else []
-    return "--passthrough" in own or _flag(environment.get(option.variable, "")) == 1
+    own = arguments[: arguments.index("--")] if "--" in arguments else ()
+    wanted = _flag(environment.get(option.variable, ""))
+    for word in own:
+        flag, has_value, text = word.partition("=")
+        if flag == "--passthrough":
+            wanted = _flag(text) if has_value else 1
+    return wanted == 1
 
 
 def _command(arguments: Sequence[str]) -> list[str]:

@@ -140,7 +140,7 @@ def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
     params = frame.message.params
     if params is UNSET or params.request_id is UNSET:
         return []
-    request_id = bytes(params.request_id)
+    request_id = jsonrpc.same_id(bytes(params.request_id))
     request = link.from_client.get(request_id)
     if request is not None and request.turn is not None:
         return _cancel_turn(link, request.turn)

@@ -52,8 +52,8 @@ class Envelope(msgspec.Struct, gc=False):
 
     @property
     def request_id(self) -> bytes | None:
-        """The id as the JSON text that came (`b"1"` and `b'"1"'` differ), `None` without one."""
-        return None if self.id is UNSET else bytes(self.id)
+        """The id as JSON text (`b"1"` and `b'"1"'` differ), `None` without one."""
+        return None if self.id is UNSET else same_id(bytes(self.id))
 
     @property
     def session_id(self) -> str | None:
@@ -85,6 +85,18 @@ MALFORMED_OBJECT = "not_an_object"
 MALFORMED_MESSAGE = "not_json_rpc"
 
 NULL_ID = b"null"
+
+
+def same_id(raw: bytes) -> bytes:
+    r"""An id's JSON text in the one form that stands for all its spellings.
+
+    A peer may write the id that it answers in other bytes: `"\u00e9"` for `"é"`, `1e2` for 100.
+    """
+    if raw.isdigit() or (raw.isascii() and raw[:1] == b'"' and b"\\" not in raw):
+        return raw
+    value = loads(raw)
+    return dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
+
 
 _decoder = msgspec.json.Decoder(Envelope)
 
