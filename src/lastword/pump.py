@@ -188,12 +188,17 @@ class Pump:
         out: list[bytes] = []
         for line in block.split(b"\n"):
             if line and not line.isspace():
-                self._agent_line(line, out, now)
+                message = jsonrpc.decode(line)
+                glued = isinstance(message, jsonrpc.Malformed) and jsonrpc.unglue(line)
+                for part in map(jsonrpc.decode, glued) if glued else (message,):
+                    self._agent_message(part, out, now)
         self._flush_run(self.to_client, out)
 
-    def _agent_line(self, line: bytes, out: list[bytes], now: float) -> None:
-        message = jsonrpc.decode(line)
+    def _agent_message(
+        self, message: jsonrpc.Frame | jsonrpc.Malformed, out: list[bytes], now: float
+    ) -> None:
         if isinstance(message, jsonrpc.Malformed):
+            line = message.line
             if not self.client_spoke:
                 self.noise += line[: MAX_NOISE_BYTES - len(self.noise)] + b"\n"
         elif self._connection.observe([message.message], now):

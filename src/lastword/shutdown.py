@@ -30,7 +30,16 @@ _CHECK_SECONDS = 0.05
 class Shutdown:
     """The stop sequence of one agent and its group: which signal is due when."""
 
-    __slots__ = ("_agent", "_group_left", "_kill_due", "_killed", "_term_due", "begun", "told")
+    __slots__ = (
+        "_agent",
+        "_group_left",
+        "_kill_due",
+        "_killed",
+        "_term_due",
+        "acted",
+        "begun",
+        "told",
+    )
 
     def __init__(self, agent: Agent | None) -> None:
         self._agent = agent
@@ -40,6 +49,8 @@ class Shutdown:
         self._killed = False
         self.begun = False
         """Is, or was, the agent on its way out by our doing?"""
+        self.acted = False
+        """Did we send the agent a signal that ends it?"""
         self.told = False
         """Were we told to stop by a signal?"""
 
@@ -107,6 +118,7 @@ class Shutdown:
 
     def _signal(self, number: int) -> None:
         agent = self._agent
+        self.acted = True
         if agent is None:
             return
         if agent.exit is None:

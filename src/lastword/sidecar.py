@@ -181,7 +181,7 @@ class Sidecar:
                 in_turn=needed,
             )
 
-        own_terms = exit_.clean and not self._shutdown.begun
+        own_terms = exit_.clean and not (self._client_lost or self._shutdown.acted)
         self._ended_idle = own_terms and not needed and self._connection.greeted
         self._shutdown.agent_ended(now, leave_group=own_terms)
         if needed or not (self._client_lost or self._ended_idle):

@@ -86,6 +86,8 @@ MALFORMED_MESSAGE = "not_json_rpc"
 
 NULL_ID = b"null"
 
+_BYTE_ORDER_MARK = "\ufeff".encode()
+
 
 def same_id(raw: bytes) -> bytes:
     r"""An id's JSON text in the one form that stands for all its spellings.
@@ -105,13 +107,14 @@ def decode_block(block: bytes) -> list[Envelope] | None:
     """Decode a block of lines in one call; `None` where each must be looked at by itself.
 
     One call for many lines costs half of a call for each. msgspec reads values, not lines: two
-    values on a line, or one over two lines, pass for messages here, so this serves only where the
-    block as a whole either passes untouched or is decoded again line by line.
+    values on a line, or one over two, show in their number. It serves only where the block as a
+    whole passes untouched, or is decoded again line by line.
     """
     try:
-        return _decoder.decode_lines(block)
+        messages = _decoder.decode_lines(block)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+    return messages if len(messages) == block.count(b"\n") else None
 
 
 def decode(line: bytes) -> Frame | Malformed:
@@ -120,7 +123,7 @@ def decode(line: bytes) -> Frame | Malformed:
     Bytes that are no UTF-8 become U+FFFD in the frame's line: text with one broken character is
     worth more than a lost frame, and strict peers drop the connection over it.
     """
-    line = as_text(line)
+    line = as_text(line).removeprefix(_BYTE_ORDER_MARK)
     try:
         message = _decoder.decode(line)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -128,6 +131,27 @@ def decode(line: bytes) -> Frame | Malformed:
     if message.method is None and message.id is UNSET:
         return Malformed(line, MALFORMED_MESSAGE)
     return Frame(line, message)
+
+
+def unglue(line: bytes) -> list[bytes]:
+    """The frames of a line that holds several, as two threads without a lock write them.
+
+    Empty where the line is anything else than JSON objects, one behind the other.
+    """
+    text = as_text(line).decode().strip()
+    decoder = json.JSONDecoder()
+    frames: list[bytes] = []
+    at = 0
+    while at < len(text):
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(value, dict):
+            return []
+        frames.append(text[at:end].encode())
+        at = end + len(text[end:]) - len(text[end:].lstrip())
+    return frames
 
 
 def is_text(block: bytes) -> bool:
@@ -147,12 +171,17 @@ def as_text(line: bytes) -> bytes:
 
 
 def _decode_lenient(line: bytes) -> Frame | Malformed:
+    not_json: list[str] = []
     try:
-        value = json.loads(line)
+        # As text: given bytes, json would take UTF-16 too, which no peer does.
+        value = json.loads(line.decode(), parse_constant=not_json.append)
     except (ValueError, RecursionError):
         return Malformed(line, MALFORMED_JSON)
     if not isinstance(value, dict):
         return Malformed(line, MALFORMED_OBJECT)
+    if not_json:
+        # NaN and Infinity, which Python writes and JSON does not know, have become null.
+        line = json.dumps(value).encode()
     method = value.get("method")
     if not isinstance(method, str) and "id" not in value:
         return Malformed(line, MALFORMED_MESSAGE)

@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from lastword.core.clipping import from_word_start, to_word_end
+
 REDACTED = "(redacted)"
 CUT = "(cut)"
 MAX_TEXT_CHARS = 8192
@@ -20,8 +22,6 @@ MIN_SECRET_CHARS = 8
 MAX_DEPTH = 16
 MAX_VALUES = 2000
 _MAX_KEY_CHARS = 96
-_MAX_WORD_CHARS = 256
-_WORD_MARKS = " \t\r\n\"',;<>()[]{}"
 
 
 def _names(block: str) -> frozenset[str]:
@@ -207,19 +207,7 @@ class Redactor(msgspec.Struct, frozen=True):
         head, tail = text[: half + reach], text[-half - reach :]
         for value in self.values:
             head, tail = head.replace(value, REDACTED), tail.replace(value, REDACTED)
-        return f"{_to_word_end(head[:half])} {CUT} {_from_word_start(tail[-half:])}"
-
-
-def _to_word_end(head: str) -> str:
-    """Without the last word, which may be the first half of a key."""
-    last = max(head.rfind(mark, len(head) - _MAX_WORD_CHARS) for mark in _WORD_MARKS)
-    return head[: last + 1] if last >= 0 else head[:-_MAX_WORD_CHARS]
-
-
-def _from_word_start(tail: str) -> str:
-    """Without the first word, which may be the second half of a key."""
-    found = [at for mark in _WORD_MARKS if (at := tail.find(mark, 0, _MAX_WORD_CHARS)) >= 0]
-    return tail[min(found) :] if found else tail[_MAX_WORD_CHARS:]
+        return f"{to_word_end(head[:half])} {CUT} {from_word_start(tail[-half:])}"
 
 
 class _JsonCopy:

@@ -6,6 +6,8 @@ bytes on, is the shell's part.
 
 from __future__ import annotations
 
+from lastword.core.clipping import from_word_start
+
 HEAD_BYTES = 8 * 1024
 TAIL_BYTES = 64 * 1024
 
@@ -48,7 +50,8 @@ class StderrRecord:
         """The last of what came after the first `since` bytes, at most 64 KiB, as text."""
         tail = self._compact()
         wanted = max(0, self.total - since)
-        return tail[max(0, len(tail) - wanted) :].decode(errors="replace")
+        text = tail[max(0, len(tail) - wanted) :].decode(errors="replace")
+        return from_word_start(text) if wanted > len(tail) else text
 
     def summary(self) -> str:
         """Head and tail as text, saying how many bytes between them were cut."""

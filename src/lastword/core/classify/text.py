@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from lastword.core.clipping import from_word_start, to_word_end
+
 CLIP_HEAD_CHARS = 4096
 CLIP_TAIL_CHARS = 4096
 MAX_TOKEN_CHARS = 96
@@ -48,7 +50,7 @@ def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) ->
     """The text, or its head and tail with a mark between them where it is longer than both."""
     if len(text) <= head + tail:
         return text
-    return f"{text[:head]}\n...\n{text[-tail:]}"
+    return f"{to_word_end(text[:head])}\n...\n{from_word_start(text[-tail:])}"
 
 
 def fold(text: str) -> str:
