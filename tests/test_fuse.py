@@ -42,7 +42,7 @@ def test_a_frame_that_the_core_chokes_on_passes_as_it_came(reports: list[Excepti
 @pytest.mark.parametrize(
     ("call", "otherwise"),
     [
-        (lambda fused: fused.observe([], 0.0), True),
+        (lambda fused: fused.observe([None], 0, 0.0), 1),
         (lambda fused: fused.receive_oversized(Side.AGENT, b"", 0.0), []),
         (lambda fused: fused.receive_stderr(b"", 0.0), []),
         (lambda fused: fused.receive_eof(Side.AGENT, None, 0.0), []),

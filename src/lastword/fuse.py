@@ -42,18 +42,25 @@ class FusedConnection:
 
     def receive(self, side: Side, message: Frame | Malformed, now: float) -> list[Effect]:
         """As `Connection.receive`."""
-        return self._try(lambda: self._connection.receive(side, message, now), [FORWARD])
-
-    def observe(self, messages: list[Envelope], now: float) -> bool:
-        """As `Connection.observe`."""
         if self.blown:
-            return True
+            return [FORWARD]
         try:
-            return self._connection.observe(messages, now)
+            return self._connection.receive(side, message, now)
         except Exception as error:  # noqa: BLE001  (as above; written out for its speed)
             self.blown = True
             self._report(error)
-            return True
+            return [FORWARD]
+
+    def observe(self, messages: list[Envelope], start: int, now: float) -> int:
+        """As `Connection.observe`."""
+        if self.blown:
+            return len(messages) - start
+        try:
+            return self._connection.observe(messages, start, now)
+        except Exception as error:  # noqa: BLE001  (as above; written out for its speed)
+            self.blown = True
+            self._report(error)
+            return len(messages) - start
 
     def receive_oversized(self, side: Side, head: bytes, now: float) -> list[Effect]:
         """As `Connection.receive_oversized`."""

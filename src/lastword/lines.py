@@ -64,6 +64,11 @@ class LineReader:
             self._keep(data[end:])
         return oversized, block
 
+    @property
+    def holds_part(self) -> bool:
+        """Is there a line that has begun and not ended?"""
+        return bool(self._pieces) or self._skipping
+
     def rest(self) -> bytes:
         """What came after the last line end; afterwards there is nothing."""
         rest = b"".join(self._pieces)

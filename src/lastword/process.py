@@ -107,13 +107,11 @@ def spawn(command: Sequence[str]) -> Agent:
     Raises:
         OSError: it could not be started; `errno` says why (not found, not executable).
     """
-    for fd in (0, 1, 2):
-        _ensure_open(fd)
     stdin_read, stdin_write = os.pipe()
     stdout_read, stdout_write = os.pipe()
     stderr_read, stderr_write = os.pipe()
     for fd in (stdin_write, stdout_read, stderr_read):
-        _widen(fd)
+        widen(fd)
     try:
         pid = os.posix_spawnp(
             command[0],
@@ -140,15 +138,16 @@ def spawn(command: Sequence[str]) -> Agent:
     return Agent(pid, stdin_write, stdout_read, stderr_read)
 
 
-def _ensure_open(fd: int) -> None:
-    """A pipe must not be given the number of a standard stream that we were started without."""
-    try:
-        os.fstat(fd)
-    except OSError:
-        os.open(os.devnull, os.O_RDWR)
+def ensure_standard_streams() -> None:
+    """No pipe of ours may be given the number of a standard stream that we were started without."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
-def _widen(fd: int) -> None:
+def widen(fd: int) -> None:
     """Let a pipe hold 1 MiB: fewer wake-ups, and a crash's last words fit."""
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415  (does not exist everywhere)
@@ -157,6 +156,20 @@ def _widen(fd: int) -> None:
             fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         except OSError:
             return  # an unprivileged user's pipe quota: the default size works too
+
+
+def unread_bytes(fd: int) -> int:
+    """How much waits in a pipe."""
+    # Only asked for when an agent has died; not everywhere there.
+    import fcntl  # noqa: PLC0415
+    import termios  # noqa: PLC0415
+
+    count = bytearray(4)
+    try:
+        fcntl.ioctl(fd, termios.FIONREAD, count)
+    except OSError:
+        return 0
+    return int.from_bytes(count, sys.byteorder)
 
 
 def _signal_group(pgid: int, number: int) -> None:
@@ -202,9 +215,10 @@ class Guardian:
 def _guard(read_end: int, pgid: int) -> None:
     """The guardian's whole life; never returns."""
     try:
+        signal.set_wakeup_fd(-1)
         # Out of our group and session: what is sent to us must not reach it.
         os.setsid()
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_IGN)
         os.dup2(read_end, 0)
         os.closerange(1, 4096)

@@ -15,15 +15,17 @@ import msgspec
 
 from lastword.core.effects import Side
 from lastword.fuse import FusedConnection
+from lastword.process import unread_bytes, widen
 from lastword.pump import Pump
 from lastword.shutdown import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Shutdown
-from lastword.signals import SignalInbox
+from lastword.signals import ENDING, PASSED
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.session import Options
     from lastword.core.timeline import Entry
     from lastword.process import Agent, Exit, Guardian
+    from lastword.signals import SignalInbox
 
 DRAIN_SECONDS = 0.25
 """After the agent's exit, how long its stdout is still read where another process holds it open."""
@@ -34,11 +36,14 @@ FIRST_WORD_SECONDS = 2.0
 FLUSH_SECONDS = 5.0
 """How long a client that takes no bytes may hold up our end."""
 
+TOLD_FLUSH_SECONDS = 0.5
+"""The same when we were told to stop: whoever tells us kills us soon after."""
+
 STDERR_FLUSH_SECONDS = 0.5
 """How long a reader of our stderr that takes nothing may hold up our end."""
 
-_ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
-_PASSED = frozenset({signal.SIGUSR1, signal.SIGUSR2})
+_LAST_STDERR_READS = 16
+"""A pipe's worth: what a dead agent left there. Another process may write on for ever."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -53,7 +58,13 @@ class Sidecar:
     """One run: an agent, its client, and the end of both."""
 
     def __init__(
-        self, settings: Settings, options: Options, agent: Agent | None, guardian: Guardian | None
+        self,
+        settings: Settings,
+        options: Options,
+        *,
+        agent: Agent | None,
+        guardian: Guardian | None,
+        inbox: SignalInbox,
     ) -> None:
         self._settings = settings
         self._agent = agent
@@ -62,6 +73,7 @@ class Sidecar:
         self._shutdown = Shutdown(agent)
         self._stdout_blocked = os.get_blocking(1)
         os.set_blocking(1, False)
+        widen(1)
         self._pump = Pump(
             self._connection,
             client=(0, 1),
@@ -69,8 +81,7 @@ class Sidecar:
             line_limit_bytes=settings.line_limit_bytes,
             recorder=self._record,
         )
-        # A child's end is seen by SIGCHLD: its pipes may be held open by a grandchild.
-        self._inbox = SignalInbox((*_ENDING, *_PASSED, signal.SIGCHLD, signal.SIGCONT))
+        self._inbox = inbox
         self._pump.watch(self._inbox.fd)
         self._client_lost = False
         self._exit_seen_at: float | None = None
@@ -89,17 +100,19 @@ class Sidecar:
             return classify_spawn_failure(error.errno or 0, self._settings.command[0])
 
         self._agent_over_at = time.monotonic()
-        self._pump.apply(self._connection.receive_eof(Side.AGENT, cause, self._agent_over_at))
+        self._pump.relay.apply(self._connection.receive_eof(Side.AGENT, cause, self._agent_over_at))
 
     def run(self) -> Exit | None:
         """Relay until the session is over; gives how the agent ended."""
         while not self._finished(time.monotonic()):
             self._pump.wait(self._wake_at(time.monotonic()))
             now = time.monotonic()
-            self._handle_signals(now)
+            told = self._handle_signals(now)
             self._pump.look_at_clocks(now)
             self._look_at_client(now)
-            self._look_at_agent(now)
+            # A look costs a system call: where no signal came, the pipes tell that it is due.
+            if told or self._exit_seen_at is not None or not self._pump.talking:
+                self._look_at_agent(now)
             self._shutdown.run(now)
         self._shutdown.finish()
         if self._guardian is not None:
@@ -107,15 +120,17 @@ class Sidecar:
         os.set_blocking(1, self._stdout_blocked)
         return self._agent.exit if self._agent else None
 
-    def _handle_signals(self, now: float) -> None:
-        for number in self._inbox.take():
-            if number in _PASSED and self._agent is not None and self._agent.exit is None:
+    def _handle_signals(self, now: float) -> bool:
+        numbers = self._inbox.take()
+        for number in numbers:
+            if number in PASSED and self._agent is not None and self._agent.exit is None:
                 self._agent.signal_group(number)
             elif number == signal.SIGCONT:
                 self._pump.stood_still()
-            elif number in _ENDING:
+            elif number in ENDING:
                 self._lose_client(now)
                 self._shutdown.told_to_stop(number, now)
+        return bool(numbers)
 
     def _look_at_client(self, now: float) -> None:
         pump = self._pump
@@ -132,7 +147,7 @@ class Sidecar:
     def _lose_client(self, now: float) -> None:
         if not self._client_lost:
             self._client_lost = True
-            self._pump.apply(self._connection.receive_eof(Side.CLIENT, None, now))
+            self._pump.relay.apply(self._connection.receive_eof(Side.CLIENT, None, now))
 
     def _look_at_agent(self, now: float) -> None:
         agent, pump = self._agent, self._pump
@@ -147,7 +162,7 @@ class Sidecar:
             return
         if self._exit_seen_at is None:
             self._exit_seen_at = now
-            self._last_bytes = pump.unread_bytes()
+            self._last_bytes = unread_bytes(agent.stdout)
         # What was in its pipe when it died is its own; what comes later is somebody else's, who
         # holds the pipe open, and gets a moment only if somebody waits for an answer.
         while pump.agent_open and self._last_bytes > 0 and not pump.to_client.full:
@@ -157,14 +172,19 @@ class Sidecar:
         while pump.agent_open and not pump.to_client.full and pump.read_agent(now):
             if time.monotonic() > self._exit_seen_at + DRAIN_SECONDS:
                 break
-        over = now - self._exit_seen_at >= DRAIN_SECONDS or self._connection.idle
+        # What the agent itself wrote has been read: only a cut line, or a launcher that left on
+        # good terms, lets something more be hoped for.
+        hopeful = exit_.clean or pump.holds_part
+        late = now - self._exit_seen_at >= DRAIN_SECONDS
+        over = not hopeful or late or self._connection.idle
         if not pump.agent_open or over or self._client_lost:
             self._agent_ended(exit_, now)
 
     def _agent_ended(self, exit_: Exit, now: float) -> None:
         pump = self._pump
-        while pump.stderr_open and pump.read_stderr(now):
-            pass
+        for _ in range(_LAST_STDERR_READS):
+            if not pump.stderr_open or not pump.read_stderr(now):
+                break
         pump.last_line(now)
         pump.agent_open = pump.stderr_open = False
         self._agent_over_at = now
@@ -185,7 +205,7 @@ class Sidecar:
         self._ended_idle = own_terms and not needed and self._connection.greeted
         self._shutdown.agent_ended(now, leave_group=own_terms)
         if needed or not (self._client_lost or self._ended_idle):
-            pump.apply(self._connection.receive_eof(Side.AGENT, cause, now))
+            pump.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
         if not self._client_lost and not self._ended_idle:
             self._say(f"the agent ended: {describe(exit_)}")
 
@@ -203,17 +223,17 @@ class Sidecar:
         if self._agent_over_at is None:
             return False
         pump = self._pump
-        unheard = not pump.client_spoke and (
+        unheard = not pump.relay.client_spoke and (
             self._client_lost or now >= self._agent_over_at + FIRST_WORD_SECONDS
         )
         over = self._client_lost or self._ended_idle or self._connection.blown
         if not (unheard or over):
             return False
         if self._finish_by is None:
-            self._finish_by = now + FLUSH_SECONDS
+            self._finish_by = now + (TOLD_FLUSH_SECONDS if self._shutdown.told else FLUSH_SECONDS)
             if unheard:
                 # No session was ever begun: this was a command such as `agent --version`.
-                pump.to_client.write(bytes(pump.noise))
+                pump.to_client.write(bytes(pump.relay.noise))
         told = not pump.stderr.pending or now >= self._agent_over_at + STDERR_FLUSH_SECONDS
         flushed = not pump.to_client.pending_bytes and told
         return now >= self._finish_by or (flushed and not self._shutdown.group_left)

@@ -1,17 +1,22 @@
 """Signals as something that a poll loop can read.
 
 Owns the handlers and the descriptor that wakes the loop. What a signal means is its reader's part.
+Set up before the agent is spawned, so that no signal is lost; so it imports as little as it can.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+"""Signals that end us, and the agent with us."""
+
+PASSED = frozenset({signal.SIGUSR1, signal.SIGUSR2})
+"""Signals that are the agent's alone."""
+
+_NEEDED = frozenset({signal.SIGCHLD, signal.SIGCONT})
+"""A child's end is seen by SIGCHLD: its pipes may be held open by a grandchild."""
 
 
 class SignalInbox:
@@ -19,16 +24,16 @@ class SignalInbox:
 
     __slots__ = ("_numbers", "fd")
 
-    def __init__(self, numbers: Iterable[int]) -> None:
+    def __init__(self) -> None:
         read_end, write_end = os.pipe()
         for fd in (read_end, write_end):
             os.set_blocking(fd, False)
         self.fd = read_end
         self._numbers: list[int] = []
         signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-        for number in numbers:
+        for number in (*ENDING, *PASSED, *_NEEDED):
             # What we were started to ignore (`nohup`) stays ignored, by us and by the agent.
-            if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGCHLD:
+            if number in _NEEDED or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._note)
 
     def _note(self, number: int, _frame: object) -> None:
@@ -36,7 +41,13 @@ class SignalInbox:
 
     def take(self) -> list[int]:
         """The signals since the last call, in order."""
-        with contextlib.suppress(BlockingIOError):
-            os.read(self.fd, 512)
+        # The handler has run before anything else runs here: no number means nothing to read. A
+        # read that finds nothing costs 3 µs a turn of the loop.
+        if not self._numbers:
+            return []
         numbers, self._numbers = self._numbers, []
+        try:
+            os.read(self.fd, 512)
+        except BlockingIOError:
+            return numbers
         return numbers

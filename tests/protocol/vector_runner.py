@@ -106,7 +106,7 @@ class Run:
     def _line(self, side: Side, line: bytes, where: str) -> None:
         if side is Side.AGENT and self.observed:
             messages = jsonrpc.decode_block(line + b"\n")
-            if messages and self.connection.observe(messages, self.now):
+            if messages and self.connection.observe(messages, 0, self.now):
                 self.out[Side.CLIENT].append(line)
                 return
         message = jsonrpc.decode(line)

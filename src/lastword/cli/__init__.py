@@ -12,6 +12,7 @@ No ACP turn ends in silence: typed errors between coding agents and their editor
 commands:
   run       put lastword in front of an agent:  lastword run -- opencode acp
   demo      the same failing turn without and with lastword, side by side
+  explain   what an error means, whether to retry, and why:  lastword explain error.log
 
 lastword COMMAND --help tells more of each; lastword --version names this version.
 """
@@ -35,6 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
         from lastword.cli.demo import main as demo  # noqa: PLC0415
 
         return demo(rest)
+    if command == "explain":
+        from lastword.cli.explain import main as explain  # noqa: PLC0415
+
+        return explain(rest)
     if command in {"-h", "--help", "help"}:
         sys.stdout.write(USAGE)
         return 0

@@ -13,13 +13,16 @@ from lastword.sidecar import Settings, Sidecar
 if TYPE_CHECKING:
     from lastword.cli.options import RunOptions
     from lastword.process import Agent, Guardian
+    from lastword.signals import SignalInbox
 
 SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
 MIN_SECRET_CHARS = 8
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
-def sidecar_for(options: RunOptions, agent: Agent | None, guardian: Guardian | None) -> Sidecar:
+def sidecar_for(
+    options: RunOptions, agent: Agent | None, guardian: Guardian | None, inbox: SignalInbox
+) -> Sidecar:
     """The sidecar that the command line asked for."""
     values = options.values
     core = Options(
@@ -41,7 +44,7 @@ def sidecar_for(options: RunOptions, agent: Agent | None, guardian: Guardian | N
         line_limit_bytes=int(values["line_limit"]),
         verbose=bool(values["verbose"]),
     )
-    return Sidecar(settings, core, agent, guardian)
+    return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox)
 
 
 def secrets_of(environment: dict[str, str]) -> tuple[str, ...]:

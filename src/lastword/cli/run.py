@@ -6,10 +6,12 @@ Owns the order of the start. Only what is needed to spawn is imported at the top
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
-from lastword.cli.options import RunOptions, UsageError, help_text, parse
-from lastword.process import Agent, Guardian, spawn
+from lastword.cli.options import UsageError, help_text, parse
+from lastword.process import Agent, Guardian, ensure_standard_streams, spawn
+from lastword.signals import SignalInbox
 
 NOT_FOUND_STATUS = 127
 NOT_EXECUTABLE_STATUS = 126
@@ -31,6 +33,8 @@ def main(arguments: list[str]) -> int:
         return 2
     if options.values["passthrough"] or os.isatty(0) or os.isatty(1):
         return _become(options.command)
+    ensure_standard_streams()
+    inbox = SignalInbox()
     agent: Agent | None = None
     guardian: Guardian | None = None
     failure: OSError | None = None
@@ -39,30 +43,10 @@ def main(arguments: list[str]) -> int:
         guardian = Guardian(agent.pid)
     except OSError as error:
         failure = error
-    return _relay(options, agent, guardian, failure)
-
-
-def _become(command: list[str]) -> int:
-    """A terminal login, or the user's wish: the agent takes our place."""
-    import signal  # noqa: PLC0415  (2 ms that only this path needs)
-
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    try:
-        os.execvp(command[0], command)  # noqa: S606  (no shell is the point)
-    except OSError as error:
-        return _not_started(command[0], error)
-
-
-def _relay(
-    options: RunOptions,
-    agent: Agent | None,
-    guardian: Guardian | None,
-    failure: OSError | None,
-) -> int:
     # Loaded while the agent starts: what an editor waits for is the slower of the two.
     from lastword.cli.relay import sidecar_for  # noqa: PLC0415
 
-    sidecar = sidecar_for(options, agent, guardian)
+    sidecar = sidecar_for(options, agent, guardian, inbox)
     if failure is not None:
         status = _not_started(options.command[0], failure)
         sidecar.refuse(failure)
@@ -70,6 +54,17 @@ def _relay(
         return status
     exit_ = sidecar.run()
     return exit_.status if exit_ else 1
+
+
+def _become(command: list[str]) -> int:
+    """A terminal login, or the user's wish: the agent takes our place."""
+    # Python ignores these two; the agent must find them as any process does.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)  # noqa: S606  (no shell is the point)
+    except OSError as error:
+        return _not_started(command[0], error)
 
 
 def _not_started(program: str, error: OSError) -> int:

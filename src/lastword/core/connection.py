@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core import ending, from_agent, from_client, jsonrpc, timers, updates
-from lastword.core.effects import Effect, Side
+from lastword.core.effects import FORWARD, Effect, Side
 from lastword.core.session import Link, Options
 from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
@@ -28,10 +28,11 @@ class Connection:
     bytes it came in wherever an effect says `Forward`.
     """
 
-    __slots__ = ("_due", "_due_known", "_link")
+    __slots__ = ("_due", "_due_known", "_horizon", "_link")
 
     def __init__(self, options: Options | None = None) -> None:
         self._link = Link(options or Options())
+        self._horizon = timers.horizon_seconds(self._link.options)
         self._due: float | None = None
         self._due_known = False
 
@@ -39,21 +40,38 @@ class Connection:
         self, side: Side, message: jsonrpc.Frame | jsonrpc.Malformed, now: float
     ) -> list[Effect]:
         """Take in one line that came from `side`, decoded."""
-        link = self._at(now)
+        link = self._link
+        link.now = now
         if isinstance(message, jsonrpc.Malformed):
+            self._due_known = False
             malformed = from_client.malformed if side is Side.CLIENT else from_agent.malformed
             return malformed(link, message)
         receive = from_client.receive if side is Side.CLIENT else from_agent.receive
-        return receive(link, message)
+        effects = receive(link, message)
+        if len(effects) == 1 and effects[0] is FORWARD:
+            self._look_again(now)
+        else:
+            self._due_known = False
+        return effects
 
-    def observe(self, messages: list[jsonrpc.Envelope], now: float) -> bool:
-        """Take in a run of the agent's messages if every one of them passes untouched.
+    def observe(self, messages: list[jsonrpc.Envelope], start: int, now: float) -> int:
+        """Take in a run of the agent's messages, from `start` on, that pass untouched.
 
-        The relay's usual case at a third of the cost: gives False, with nothing taken in, where
-        they must go through `receive` one by one.
+        The relay's usual case at a fifth of the cost: gives how many were taken in; the one after
+        them must go through `receive`.
         """
         self._link.now = now
-        return updates.observe(self._link, messages)
+        self._look_again(now)
+        return updates.observe(self._link, messages, start)
+
+    def _look_again(self, now: float) -> None:
+        """What just passed untouched can only have set deadlines that are at least so far away.
+
+        Asking for all of them costs 3 µs, a fifth of what a request and its answer cost.
+        """
+        soon = now + self._horizon
+        if self._due is None or soon < self._due:
+            self._due = soon
 
     def receive_oversized(self, side: Side, head: bytes, now: float) -> list[Effect]:
         """Take in that a line over the limit was skipped; `head` is how it began.

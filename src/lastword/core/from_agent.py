@@ -67,6 +67,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
             turn.facts.note_request(method)
         if method in acp.ASKS_USER:
             session.asked(request_id, link.now)
+            return [ending.record(link, Kind.ASKED, session, method=method), FORWARD]
     if method == acp.TERMINAL_RELEASE and message.params is not UNSET:
         link.terminals.pop(message.params.terminal_id or "", None)
     return [FORWARD]

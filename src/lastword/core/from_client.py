@@ -159,8 +159,9 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     request = link.from_agent.pop(request_id, None)
     if request is not None:
         session = link.sessions.get(request.session_id or "")
-        if session is not None:
+        if session is not None and request.method in acp.ASKS_USER:
             session.answered(request_id, link.now)
+            return [ending.record(link, Kind.USER_ANSWERED, session), FORWARD]
         if request.method == acp.TERMINAL_CREATE:
             terminal_id = _terminal_id(frame)
             if terminal_id is not None:

@@ -85,6 +85,7 @@ MALFORMED_OBJECT = "not_an_object"
 MALFORMED_MESSAGE = "not_json_rpc"
 
 NULL_ID = b"null"
+_PIECE_BYTES = 8 * 1024
 
 _BYTE_ORDER_MARK = "\ufeff".encode()
 
@@ -117,6 +118,23 @@ def decode_block(block: bytes) -> list[Envelope] | None:
     return messages if len(messages) == block.count(b"\n") else None
 
 
+def split_block(block: bytes, messages: list[Envelope]) -> list[bytes] | None:
+    """The lines of a decoded block, `None` where they are not one message each, in order.
+
+    A line that begins with ``{`` after one that ends with ``}`` begins a value of its own, since no
+    value can hold ``}``, a newline and ``{`` in a row; so equal counts leave each line just one.
+    """
+    lines = block.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    if len(lines) != len(messages):
+        return None
+    for line in lines:
+        if line[:1] != b"{" or line[-1:] != b"}":
+            return None
+    return lines
+
+
 def decode(line: bytes) -> Frame | Malformed:
     """Decode one line, never raising.
 
@@ -128,6 +146,11 @@ def decode(line: bytes) -> Frame | Malformed:
         message = _decoder.decode(line)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _decode_lenient(line)
+    return frame(line, message)
+
+
+def frame(line: bytes, message: Envelope) -> Frame | Malformed:
+    """A line with what was decoded of it: a message only where it has a method or an id."""
     if message.method is None and message.id is UNSET:
         return Malformed(line, MALFORMED_MESSAGE)
     return Frame(line, message)
@@ -158,8 +181,15 @@ def is_text(block: bytes) -> bool:
     """Is this valid UTF-8? msgspec does not check the strings it skips."""
     if block.isascii():
         return True
+    start, size = 0, len(block)
     try:
-        block.decode()
+        # In pieces: a text of megabytes would be fresh memory each time, at three times the cost.
+        while start < size:
+            end = start + _PIECE_BYTES
+            while end < size and block[end] & 0xC0 == 0x80:  # noqa: PLR2004  (inside a character)
+                end += 1
+            block[start:end].decode()
+            start = end
     except UnicodeDecodeError:
         return False
     return True

@@ -3,17 +3,21 @@
 In order: header and key names that always carry a secret, the exact values of secrets that the
 caller knows (the core reads no environment), then patterns for the shapes of keys, credentials
 and names of people. Text is cut to 8 KiB before any pattern runs, and each pattern is linear in
-its length. Does not decide which fields are shown at all: that is an allow-list at each door.
+its length. A hook of the user's own may go over what is left. Does not decide which fields are
+shown at all: that is an allow-list at each door.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lastword.core.clipping import from_word_start, to_word_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 REDACTED = "(redacted)"
 CUT = "(cut)"
@@ -45,17 +49,22 @@ _DENIED_ENDINGS = tuple(
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """The shape of a secret. `hints` are lower-case parts without one of which it cannot occur."""
+    """The shape of a secret, under the name that counts go by.
 
+    `hints` are lower-case parts without one of which it cannot occur.
+    """
+
+    name: str
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
     replacement: str
 
 
-def _shape(hints: str, pattern: str, replacement: str = REDACTED, *, fold: bool = False) -> Shape:
-    return Shape(
-        tuple(hints.split()), re.compile(pattern, re.IGNORECASE if fold else 0), replacement
-    )
+def _shape(
+    name: str, hints: str, pattern: str, replacement: str = REDACTED, *, fold: bool = False
+) -> Shape:
+    compiled = re.compile(pattern, re.IGNORECASE if fold else 0)
+    return Shape(name, tuple(hints.split()), compiled, replacement)
 
 
 _QUOTE = r"[\"'\\]{0,4}"
@@ -71,16 +80,18 @@ _TELLTALE_NAME = (
 SHAPES = (
     # A PEM block, also where its end was cut off.
     _shape(
+        "private_key",
         "private",
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,.-]*?"
         r"(?:-----END [A-Z0-9 ]{0,40}-----|$)",
     ),
     # A JSON Web Token.
-    _shape("eyj", r"\beyJ[\w-]{8,}(?:\.[\w-]*){1,4}"),
+    _shape("jwt", "eyj", r"\beyJ[\w-]{8,}(?:\.[\w-]*){1,4}"),
     # scheme://user:password@host, and a token in the user's place
-    _shape("://", r"(?<=://)[^\s/@\"'<>]{1,256}@", f"{REDACTED}@"),
+    _shape("url_credentials", "://", r"(?<=://)[^\s/@\"'<>]{1,256}@", f"{REDACTED}@"),
     # Authorization: SCHEME VALUE
     _shape(
+        "authorization",
         "authorization",
         rf"\b(authorization{_QUOTE}\s{{0,2}}[:=,]\s{{0,2}}{_QUOTE})"
         r"(?:(?:bearer|basic|digest|token|negotiate|apikey|aws4-hmac-sha256)\s{1,3})?"
@@ -90,6 +101,7 @@ SHAPES = (
     ),
     # a scheme on its own; "basic authentication" is no credential
     _shape(
+        "authorization",
         "bearer basic",
         r"\b(bearer|basic)(\s{1,3}|%20)(?=[\w.~+/-]{0,40}[0-9=+/._~]|[A-Za-z]{24})[\w.~+/=-]{8,}",
         rf"\1\2{REDACTED}",
@@ -97,12 +109,14 @@ SHAPES = (
     ),
     _shape(
         "cookie",
+        "cookie",
         rf"\b(cookie{_QUOTE}\s{{0,2}}:\s{{0,2}}{_QUOTE})(?=[^\s\"']{{0,80}}=)[^\r\n\"']{{4,}}",
         rf"\1{REDACTED}",
         fold=True,
     ),
     # --api-key VALUE
     _shape(
+        "option",
         "-key -token -password -secret -auth",
         r"(?<![\w-])(--?(?:[a-z]{1,16}-){0,3}(?:api-?key|key|token|password|secret|auth)"
         r"[\"']?[= ,]{1,2}[\"']?)(?![-(])[^\s\"',]{6,}",
@@ -111,6 +125,7 @@ SHAPES = (
     ),
     # name=value, "name": "value", where the name says secret
     _shape(
+        "named_secret",
         "key token secret password passwd passphrase string",
         rf"\b({_TELLTALE_NAME}{_SEPARATOR})(?!\()[^\s\"'\\,;&}}<>()]{{6,}}",
         rf"\1{REDACTED}",
@@ -118,6 +133,7 @@ SHAPES = (
     ),
     # ?key=value in a URL
     _shape(
+        "url_parameter",
         "=",
         r"([?&;](?:key|token|sig|signature|auth|code|pwd|pass|session|sid|jwt|x-[a-z]{2,5}-"
         r"(?:signature|credential|security-token))=)(?!\()[^&\s\"'#<>\\]{3,}",
@@ -125,6 +141,7 @@ SHAPES = (
         fold=True,
     ),
     _shape(
+        "url_parameter",
         "key= token= sig=",
         r"\b((?:key|token|sig)=)(?=[\w.~+/%-]{0,48}\d)[\w.~+/%=-]{12,}",
         rf"\1{REDACTED}",
@@ -132,30 +149,45 @@ SHAPES = (
     ),
     # Keys by their prefix.
     _shape(
+        "api_key",
         "sk- pk- rk- ek- sk_ pk_ rk_",
         rf"\bc?[sprek]k[-_](?!\.){_DIGIT_SOON}[\w-]{{8,}}|\bsk-[\w-]{{20,}}",
     ),
-    _shape("aiza ya29 gocspx 1//0", r"\b(?:AIza|ya29\.|GOCSPX-|1//0)[\w-]{16,}"),
-    _shape("akia asia aroa aida abia acca", r"\b(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{12,}\b"),
-    _shape("gh github_pat_", r"\bgh[opsur]_[A-Za-z0-9]{12,}|\bgithub_pat_\w{12,}"),
-    _shape("gl", r"\bgl(?:pat|dt|rt|cbt|ptt|oas|soat|ft)-[\w-]{12,}"),
-    _shape("xox xapp", r"\b(?:xox[a-z](?:\.xox[a-z])?|xapp)-[\w-]{8,}"),
+    _shape("api_key", "aiza ya29 gocspx 1//0", r"\b(?:AIza|ya29\.|GOCSPX-|1//0)[\w-]{16,}"),
     _shape(
+        "api_key",
+        "akia asia aroa aida abia acca",
+        r"\b(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{12,}\b",
+    ),
+    _shape("token", "gh github_pat_", r"\bgh[opsur]_[A-Za-z0-9]{12,}|\bgithub_pat_\w{12,}"),
+    _shape("token", "gl", r"\bgl(?:pat|dt|rt|cbt|ptt|oas|soat|ft)-[\w-]{12,}"),
+    _shape("token", "xox xapp", r"\b(?:xox[a-z](?:\.xox[a-z])?|xapp)-[\w-]{8,}"),
+    _shape(
+        "api_key",
         "hf_ gsk_ r8_ npm_ xai- nvapi pplx fw_ tgp_ dop_ shpat sntrys lin_api dapi ntn_ whsec pypi"
         " fal jina tvly voyage absk bedrock-api key-",
         r"\b(?:hf|gsk|r8|npm|xai|nvapi|pplx|fw|tgp_v1|dop_v1|shpat|sntrys|lin_api|dapi|ntn|whsec"
         rf"|pypi|fal|jina|tvly|voyage|ABSK|bedrock-api-key|key)[-_]?{_DIGIT_SOON}[\w-]{{20,}}",
     ),
-    _shape("sg. :aa", r"\bSG\.[\w-]{16,}\.[\w-]{16,}|\b\d{8,10}:AA[\w-]{30,}"),
+    _shape("token", "sg. :aa", r"\bSG\.[\w-]{16,}\.[\w-]{16,}|\b\d{8,10}:AA[\w-]{30,}"),
     # Accounts, people, and where they live.
     _shape(
+        "account",
         "org- org_ proj acct user- user_ team- team_ workspace",
         rf"\b(?:org|proj|acct|user|team|workspace)[-_]{_DIGIT_SOON}[A-Za-z0-9]{{10,}}",
     ),
-    _shape("@", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b"),
-    _shape("/home/ /users/", r"(?<![\w./])/(?:home|Users)/[^/\s\"'`:;,)\]}>]{1,64}", "~"),
-    _shape("/root/", r"(?<![\w./])/root(?=/)", "~"),
     _shape(
+        "email", "@", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b"
+    ),
+    _shape(
+        "home_directory",
+        "/home/ /users/",
+        r"(?<![\w./])/(?:home|Users)/[^/\s\"'`:;,)\]}>]{1,64}",
+        "~",
+    ),
+    _shape("home_directory", "/root/", r"(?<![\w./])/root(?=/)", "~"),
+    _shape(
+        "home_directory",
         "users",
         r"\b[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/)[^\\/\s\"':;,)]{1,64}",
         "~",
@@ -170,9 +202,15 @@ class Redactor(msgspec.Struct, frozen=True):
     Attributes:
         values: Exact secrets that are known, of any order. Those under 8 characters are not
             looked for: they would hit ordinary words.
+        hook: Called on what is left after our own rules, such as a library for personal data. A
+            text on which it raises, or gives back no text, is dropped whole.
+        counts: How often each rule found something is added up here, where a dict is given. It
+            belongs to whoever gave it: one for each record, never shared between threads.
     """
 
     values: tuple[str, ...] = ()
+    hook: Callable[[str], str] | None = None
+    counts: dict[str, int] | None = None
 
     def __post_init__(self) -> None:
         """Longest first, so that a secret inside a longer one does not break it."""
@@ -185,12 +223,32 @@ class Redactor(msgspec.Struct, frozen=True):
         scrubbed = self._clip(text)
         for value in self.values:
             if value in scrubbed:
+                self.count("known_value", scrubbed.count(value))
                 scrubbed = scrubbed.replace(value, REDACTED)
         lower = scrubbed.lower()
         for shape in SHAPES:
             if any(hint in lower for hint in shape.hints):
-                scrubbed = shape.pattern.sub(shape.replacement, scrubbed)
-        return scrubbed
+                scrubbed, found = shape.pattern.subn(shape.replacement, scrubbed)
+                if found:
+                    self.count(shape.name, found)
+        return scrubbed if self.hook is None else self._hooked(scrubbed, self.hook)
+
+    def count(self, rule: str, found: int = 1) -> None:
+        """Note that a rule found something."""
+        if self.counts is not None:
+            self.counts[rule] = self.counts.get(rule, 0) + found
+
+    def _hooked(self, text: str, hook: Callable[[str], str]) -> str:
+        hooked: object = None
+        try:
+            hooked = hook(text)
+        except Exception:  # noqa: BLE001 - foreign code: its failure may not become a leak
+            self.count("hook_failed")
+        if not isinstance(hooked, str):
+            return REDACTED
+        if hooked != text:
+            self.count("hook")
+        return hooked[:MAX_TEXT_CHARS]
 
     def json(
         self, value: object, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES
@@ -252,6 +310,7 @@ class _JsonCopy:
             key = self._redactor(name) if isinstance(name, str) else CUT
             if is_denied_name(name) and child is not None and not isinstance(child, bool):
                 copied[key] = REDACTED
+                self._redactor.count("secret_name")
             else:
                 copied[key] = self.of(child, depth + 1)
         return copied
@@ -263,6 +322,16 @@ def is_denied_name(name: object) -> bool:
         return False
     bare = "".join(filter(str.isalnum, name)).lower()
     return bare in _DENIED_NAMES or bare.endswith(_DENIED_ENDINGS)
+
+
+def redactions_in_words(counts: Mapping[str, int]) -> str:
+    """What was taken out, for a record: `3 redactions: 2 api_key, 1 email`."""
+    total = sum(counts.values())
+    if not total:
+        return "no redactions"
+    by_number = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    told = ", ".join(f"{number} {rule}" for rule, number in by_number)
+    return f"{total} redaction{'' if total == 1 else 's'}: {told}"
 
 
 _PLAIN = Redactor()

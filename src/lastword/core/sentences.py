@@ -7,8 +7,9 @@ because a client in the field reads a meaning into them (`FORBIDDEN`).
 
 from __future__ import annotations
 
+import math
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lastword.core.redact import redact_text
@@ -31,6 +32,8 @@ MAX_QUOTE_CHARS = 200
 MAX_DETAIL_BYTES = 4096
 _MAX_ID_CHARS = 128
 _CUT_MARK = " (cut)"
+_A_CLOCK_IS_CLEARER = 600
+"""Seconds from which a reset is told by the clock rather than as a wait."""
 
 FORBIDDEN = {
     "session not found": "no such session",
@@ -199,6 +202,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     attempts: int | None = None,
     incident_id: str | None = None,
     redact: Callable[[str], str] = redact_text,
+    now: datetime | None = None,
 ) -> AgentError:
     """The error value for a verdict, ready for the wire.
 
@@ -209,12 +213,14 @@ def compose(  # noqa: PLR0913 - six options is our own limit
         attempts: How often the model call was tried, where it is known.
         incident_id: The name of the record in the timeline.
         redact: Takes secrets out of a text; every text of the evidence goes through it.
+        now: The time of day where the reader sits, with its zone. Without it a reset is given as
+            a date in UTC, since the core knows neither clock nor zone.
     """
     text = without_forbidden(redact(verdict.detail)) if verdict.detail else ""
     action = choose_action(verdict, retry_safety)
     return AgentError(
         type=verdict.type,
-        message=_message(verdict, action, attempts, text),
+        message=_message(verdict, _advice(verdict, action, now), attempts, text),
         detail={"text": _cut_bytes(text, MAX_DETAIL_BYTES - 64)} if text.strip() else None,
         retryable=verdict.retryable,
         retry_after_seconds=verdict.retry_after_seconds,
@@ -246,7 +252,7 @@ def choose_action(verdict: Verdict, retry_safety: RetrySafety | None) -> Action:
     return action or DEFAULTS[verdict.type].action
 
 
-def _message(verdict: Verdict, action: Action, attempts: int | None, text: str) -> str:
+def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> str:
     told = WHAT_BY_REASON.get(verdict.type, {}).get(verdict.reason or "")
     parts = [told or WHAT[verdict.type]]
     quote = quotable(text) if verdict.type in _QUOTED_TYPES else ""
@@ -254,12 +260,12 @@ def _message(verdict: Verdict, action: Action, attempts: int | None, text: str) 
         parts.append(f'It said: "{quote}".')
     if attempts is not None and attempts > 1:
         parts.append(f"It was tried {min(attempts, 9999)} times.")
-    parts.append(_advice(verdict, action))
+    parts.append(advice)
     return " ".join(parts)[:MAX_MESSAGE_CHARS]
 
 
-def _advice(verdict: Verdict, action: Action) -> str:
-    when = _when(verdict)
+def _advice(verdict: Verdict, action: Action, now: datetime | None) -> str:
+    when = _when(verdict, now)
     if action is Action.WAIT:
         return f"Try again {when}." if when else ADVICE[action]
     if action is Action.TOP_UP and when:
@@ -269,16 +275,40 @@ def _advice(verdict: Verdict, action: Action) -> str:
     return ADVICE_BY_REASON.get(verdict.reason or "") or ADVICE[action]
 
 
-def _when(verdict: Verdict) -> str:
+def _when(verdict: Verdict, now: datetime | None) -> str:
     if verdict.retry_after_seconds:
         return f"in {plain_duration(verdict.retry_after_seconds)}"
     if verdict.reset_at_epoch_ms:
-        try:
-            moment = datetime.fromtimestamp(verdict.reset_at_epoch_ms / 1000, tz=UTC)
-        except (ValueError, OverflowError, OSError):
-            return ""
-        return f"after {moment:%Y-%m-%d %H:%M} UTC"
+        return plain_moment(verdict.reset_at_epoch_ms, now)
     return ""
+
+
+def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
+    """A moment as a person says it, never too early: `at 14:05`, `tomorrow at 09:00`, `in 6 days`.
+
+    Args:
+        epoch_ms: The moment, in milliseconds since 1970 UTC.
+        now: The reader's time of day, with its zone; a date in UTC is given without it.
+
+    Returns:
+        Words that go on a sentence; empty for a moment that is past or no moment.
+    """
+    try:
+        moment = datetime.fromtimestamp(-(-epoch_ms // 1000), tz=now.tzinfo if now else UTC)
+        if now is None:
+            return f"after {moment:%Y-%m-%d %H:%M} UTC"
+        left = math.ceil((moment - now).total_seconds())
+        if left <= 0:
+            return ""
+        if left < _A_CLOCK_IS_CLEARER:
+            return f"in {plain_duration(left)}"
+        full = moment + timedelta(seconds=-moment.second % 60)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    days = (full.date() - now.date()).days
+    if days > 1:
+        return f"in {plain_duration(left)}"
+    return f"{'tomorrow ' if days else ''}at {full:%H:%M}"
 
 
 def plain_duration(seconds: int) -> str:
@@ -336,6 +366,7 @@ __all__ = [
     "choose_action",
     "compose",
     "plain_duration",
+    "plain_moment",
     "quotable",
     "without_forbidden",
 ]

@@ -20,6 +20,8 @@ class Kind(StrEnum):
     AGENT_EXITED = "agent_exited"
     PROMPT = "prompt"
     FIRST_UPDATE = "first_update"
+    ASKED = "asked"
+    USER_ANSWERED = "user_answered"
     CANCEL = "cancel"
     STOP = "stop"
     WARNING = "warning"

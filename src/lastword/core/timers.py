@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core import ending, fallback, from_agent, turns
+from lastword.core import acp, ending, fallback, from_agent, turns
 from lastword.core.effects import Effect, Send, Side
 from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
@@ -17,9 +17,23 @@ from lastword.core.turn import Event, Move, State
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.core.session import Link, Session, Turn
+    from lastword.core.session import Link, Options, Session, Turn
 
 _WATCHED = frozenset({State.SENT, State.RUNNING})
+
+
+def horizon_seconds(options: Options) -> float:
+    """No frame that passes untouched sets a deadline nearer than this: the shortest limit."""
+    limits = (
+        options.first_update_timeout_seconds,
+        options.idle_timeout_seconds,
+        options.tool_timeout_seconds,
+        options.turn_timeout_seconds,
+        options.warn_after_seconds,
+        acp.INITIALIZE_LIMIT_SECONDS,
+        acp.SESSION_REQUEST_LIMIT_SECONDS,
+    )
+    return min(limit for limit in limits if limit > 0)
 
 
 def next_timeout(link: Link) -> float | None:

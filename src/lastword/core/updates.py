@@ -5,6 +5,7 @@ Owns the meaning of updates, and the sign of an agent that repeats itself for ev
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -65,48 +66,65 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     return effects
 
 
-def observe(link: Link, messages: list[Envelope]) -> bool:
-    """The relay's usual case, in one loop: chunks of text in a turn that is well under way.
+def observe(link: Link, messages: list[Envelope], start: int) -> int:
+    """The relay's usual case, in one loop: text and tool calls in a turn that is well under way.
 
-    Takes them in and gives True; gives False, having changed nothing, where one of them needs a
-    closer look. All must belong to one session.
+    Takes in what it can from `start` on, all of one session, and gives how many messages that
+    were; the one after them needs a closer look.
     """
-    first = messages[0].params
-    if first is UNSET or first.session_id is None or link.held_error is not None:
-        return False
-    session = link.sessions.get(first.session_id)
-    if session is None or session.unresolved or not session.turns:
-        return False
-    text = thought = True
-    for turn in session.turns:
-        if turn.held is not None or turn.state is State.SENT:
-            return False
-        text = text and turn.facts.text
-        thought = thought and turn.facts.thought
-    session_id = first.session_id
+    session = _plain_session(link, messages[start])
+    if session is None:
+        return 0
+    session_id = session.session_id
+    # What a chunk would say of its turn is said already; until then it goes the long way.
+    text = all(turn.facts.text for turn in session.turns)
+    thought = all(turn.facts.thought for turn in session.turns)
     last_content, repeats = session.last_content, session.repeats
-    for message in messages:
+    taken = 0
+    for message in islice(messages, start, None):
         params = message.params
         if message.method != "session/update" or message.id is not UNSET or params is UNSET:
-            return False
+            break
         update = params.update
         if update is UNSET or params.session_id != session_id:
-            return False
+            break
         kind = update.session_update
-        if not (kind == "agent_message_chunk" and text) and not (
-            kind == "agent_thought_chunk" and thought
-        ):
-            return False
-        content = update.content
-        if content == last_content:
-            repeats += 1
-            if repeats >= RUNAWAY_REPEATS - 1:
-                return False
-        else:
-            last_content, repeats = content, 0
-    session.last_content, session.repeats = last_content, repeats
-    session.progress(link.now)
-    link.stderr.since_frame = 0
+        if (kind == "agent_message_chunk" and text) or (kind == "agent_thought_chunk" and thought):
+            content = update.content
+            if content != last_content:
+                last_content, repeats = content, 0
+            elif repeats < RUNAWAY_REPEATS - 2:
+                repeats += 1
+            else:
+                break
+        elif kind not in acp.TOOL_KINDS or not _observe_tool(session, update):
+            break
+        taken += 1
+    if taken:
+        session.last_content, session.repeats = last_content, repeats
+        session.progress(link.now)
+        link.stderr.since_frame = 0
+    return taken
+
+
+def _plain_session(link: Link, message: Envelope) -> Session | None:
+    """The message's session, if it has turns under way and nothing special about it."""
+    session = link.sessions.get(message.session_id or "")
+    if session is None or session.unresolved or not session.turns or link.held_error is not None:
+        return None
+    for turn in session.turns:
+        if turn.held is not None or turn.state is State.SENT:
+            return None
+    return session
+
+
+def _observe_tool(session: Session, update: Update) -> bool:
+    if session.tool_repeats >= RUNAWAY_REPEATS - 2:
+        return False
+    tool_kind = session.tools.note(update)
+    for turn in session.turns:
+        turn.facts.note(update, tool_kind)
+    _same_tool(session, update)
     return True
 
 

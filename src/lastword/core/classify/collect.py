@@ -37,6 +37,9 @@ TOKEN_KEYS = _keys("""
     limitsource ratelimittype terminalreason errno syscall providererrorcode""")
 """Keys, lower-case alphanumerics, whose value is a word made for machines."""
 
+CODE_KEYS = frozenset({"code", "errorcode"})
+"""Of these, the keys whose word names the failure best."""
+
 TEXT_KEYS = _keys("""
     message msg error errors detail details description errordescription errormessage title text
     result raw statusmsg statusmessage reasonphrase explanation cause data body responsebody
@@ -71,6 +74,7 @@ class Collector:
         self.modules: list[str] = []
         self.tokens: dict[str, None] = {}
         self.codes: list[str] = []
+        self.named_codes: list[str] = []
         self.statuses: list[int] = []
         self.headers: dict[str, str] = {}
         self.fields: dict[str, str | float] = {}
@@ -106,7 +110,10 @@ class Collector:
     def add_headers(self, headers: object) -> None:
         """Add response headers from any mapping; the first of a name counts."""
         try:
-            items = list(islice(cast("Mapping[Any, Any]", headers).items(), MAX_HEADERS))
+            if isinstance(headers, (list, tuple)):
+                items = [pair for entry in headers[:MAX_HEADERS] if (pair := _header_pair(entry))]
+            else:
+                items = list(islice(cast("Mapping[Any, Any]", headers).items(), MAX_HEADERS))
         except Exception:  # noqa: BLE001 - not a mapping, or a hostile one
             return
         for name, value in items:
@@ -182,6 +189,8 @@ class Collector:
             self.add_class(as_text(value))
         elif key in TOKEN_KEYS:
             self.add_token(value)
+            if key in CODE_KEYS:
+                self.named_codes.append(as_text(value).strip()[:MAX_TOKEN_CHARS])
         if key not in self.fields and len(self.fields) < MAX_HEADERS:
             if isinstance(value, bool):
                 self.fields[key] = str(value).lower()
@@ -215,10 +224,20 @@ class Collector:
 
     def _telling_code(self) -> str | None:
         generic = {"error", "none", "unknown", "invalidrequest", "apierror", "result"}
-        for code in self.codes:
-            if normalise(code) not in generic and " " not in code:
+        for code in (*self.named_codes, *self.codes):
+            is_word = code and " " not in code and not code.lstrip("+-").isdigit()
+            if is_word and normalise(code) not in generic:
                 return code
         return None
+
+
+def _header_pair(entry: object) -> tuple[Any, Any] | None:
+    """One header of a list: `["name", "value"]`, or `{"name": ..., "value": ...}` as in a HAR."""
+    if isinstance(entry, dict):
+        return entry.get("name"), entry.get("value")
+    if isinstance(entry, (list, tuple)) and len(entry) == 2:  # noqa: PLR2004
+        return entry[0], entry[1]
+    return None
 
 
 def clip_bytes(value: bytes) -> str:

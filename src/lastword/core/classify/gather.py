@@ -52,6 +52,13 @@ def from_text(text: str) -> Evidence:
     return collector.freeze()
 
 
+def from_record(record: dict[Any, Any]) -> Evidence:
+    """Evidence out of a failure described as JSON, every field of it optional."""
+    collector = Collector()
+    _add_record(collector, record)
+    return collector.freeze()
+
+
 def attribute(value: object, name: str) -> Any:
     """An attribute, or None where it is missing or its property raises."""
     try:
@@ -103,6 +110,7 @@ def _add_record(collector: Collector, record: dict[Any, Any]) -> None:
     attributes = record.get("attrs")
     if isinstance(attributes, dict):
         collector.wait_seconds = parse_wait(attributes.get("retry_after"))
+        collector.walk(attributes)
     process = record.get("process")
     if isinstance(process, dict):
         collector.process = _process_of(process)

@@ -59,41 +59,62 @@ _TEXT_WAIT = re.compile(
 
 
 class Waits(msgspec.Struct, frozen=True):
-    """Seconds to wait at least (rounded up), and the moment a window opens again (epoch ms)."""
+    """Seconds to wait at least (rounded up), and the moment a window opens again (epoch ms).
+
+    `wait_from` and `reset_from` name the carrier that said so: `header retry-after`, `text`.
+    """
 
     retry_after_seconds: int | None = None
     reset_at_epoch_ms: int | None = None
+    wait_from: str | None = None
+    reset_from: str | None = None
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Seconds, and the carrier that stated them."""
+
+    seconds: float
+    carrier: str
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """Epoch milliseconds, and the carrier that stated them."""
+
+    epoch_ms: int
+    carrier: str
 
 
 def read_waits(evidence: Evidence) -> Waits:
     """The wait and the reset moment that the evidence states."""
-    seconds = read_seconds(evidence)
+    wait, moment = _stated_wait(evidence), _stated_moment(evidence)
     return Waits(
-        math.ceil(round(seconds, 6)) if seconds is not None else None, _reset_moment(evidence)
+        math.ceil(round(wait.seconds, 6)) if wait else None,
+        moment.epoch_ms if moment else None,
+        wait.carrier if wait else None,
+        moment.carrier if moment else None,
     )
 
 
 def read_seconds(evidence: Evidence) -> float | None:
     """The wait in seconds that the evidence states, not rounded."""
+    wait = _stated_wait(evidence)
+    return wait.seconds if wait else None
+
+
+def _stated_wait(evidence: Evidence) -> Wait | None:
     headers = evidence.headers
     milliseconds = parse_wait(headers.get("retry-after-ms"))
     if milliseconds is not None:
-        return milliseconds / 1000
+        return Wait(milliseconds / 1000, "header retry-after-ms")
     from_header = _retry_after_header(headers)
     if from_header is not None:
-        return from_header
+        return Wait(from_header, "header retry-after")
     from_body = _body_wait(evidence)
     if from_body is not None:
         return from_body
     if evidence.wait_seconds is not None:
-        return evidence.wait_seconds
-    from_codex = _codex_wait(headers)
-    if from_codex is not None:
-        return from_codex
-    from_buckets = _empty_bucket_wait(headers)
-    if from_buckets is not None:
-        return from_buckets
-    return wait_in_text(evidence.folded)
+        return Wait(evidence.wait_seconds, "exception's retry_after")
+    return _codex_wait(headers) or _empty_bucket_wait(headers) or _text_wait(evidence.folded)
 
 
 def _retry_after_header(headers: dict[str, str]) -> float | None:
@@ -104,21 +125,29 @@ def _retry_after_header(headers: dict[str, str]) -> float | None:
     return (moment - now) / 1000 if moment is not None and now is not None else None
 
 
-def _body_wait(evidence: Evidence) -> float | None:
+def _body_wait(evidence: Evidence) -> Wait | None:
     for key in _BODY_WAIT_KEYS:
         seconds = parse_wait(evidence.fields.get(key))
         if seconds is not None:
-            return seconds / 1000 if key.endswith("ms") else seconds
+            return Wait(seconds / 1000 if key.endswith("ms") else seconds, f"field {key}")
     return None
 
 
-def _codex_wait(headers: dict[str, str]) -> float | None:
+def _codex_wait(headers: dict[str, str]) -> Wait | None:
     """Of the windows that are used up, the one that opens last."""
-    waits = [
-        parse_wait(headers.get(f"x-codex-{window}-reset-after-seconds"))
-        for window in _used_up_windows(headers)
-    ]
-    return max((seconds for seconds in waits if seconds), default=None)
+    waits = {
+        name: parse_wait(headers.get(name)) or None
+        for name in (f"x-codex-{w}-reset-after-seconds" for w in _used_up_windows(headers))
+    }
+    return _longest(waits)
+
+
+def _longest(waits: dict[str, float | None]) -> Wait | None:
+    stated = {name: seconds for name, seconds in waits.items() if seconds is not None}
+    if not stated:
+        return None
+    name = max(stated, key=stated.__getitem__)
+    return Wait(stated[name], f"header {name}")
 
 
 def _used_up_windows(headers: dict[str, str]) -> list[str]:
@@ -129,16 +158,19 @@ def _used_up_windows(headers: dict[str, str]) -> list[str]:
     ]
 
 
-def _empty_bucket_wait(headers: dict[str, str]) -> float | None:
-    waits = []
+def _empty_bucket_wait(headers: dict[str, str]) -> Wait | None:
+    waits = {}
     for name, value in headers.items():
         if name.startswith("x-ratelimit-reset-"):
             bucket = name.removeprefix("x-ratelimit-reset-")
             if parse_wait(headers.get(f"x-ratelimit-remaining-{bucket}")) == 0:
-                seconds = parse_wait(value)
-                if seconds is not None:
-                    waits.append(seconds)
-    return max(waits, default=None)
+                waits[name] = parse_wait(value)
+    return _longest(waits)
+
+
+def _text_wait(folded: str) -> Wait | None:
+    seconds = wait_in_text(folded)
+    return None if seconds is None else Wait(seconds, "text")
 
 
 def wait_in_text(folded: str) -> float | None:
@@ -151,23 +183,27 @@ def wait_in_text(folded: str) -> float | None:
     return None
 
 
-def _reset_moment(evidence: Evidence) -> int | None:
+def _stated_moment(evidence: Evidence) -> Moment | None:
     headers = evidence.headers
     for key in _BODY_MOMENT_KEYS:
         moment = parse_moment(evidence.fields.get(key))
         if moment is not None:
-            return moment
+            return Moment(moment, f"field {key}")
     names = ["x-llm-error-reset-at", "anthropic-ratelimit-unified-reset"]
     names += [f"x-codex-{window}-reset-at" for window in reversed(_used_up_windows(headers))]
     for name in names:
         moment = parse_moment(headers.get(name))
         if moment is not None:
-            return moment
-    for moment in (_retry_after_date(headers), _empty_bucket_moment(headers)):
+            return Moment(moment, f"header {name}")
+    for moment, carrier in (
+        (_retry_after_date(headers), "header retry-after"),
+        (_empty_bucket_moment(headers), "header ratelimit-reset"),
+    ):
         if moment is not None:
-            return moment
+            return Moment(moment, carrier)
     piped = _PIPED_MOMENT.search(evidence.folded)
-    return parse_moment(piped.group(1)) if piped else None
+    moment = parse_moment(piped.group(1)) if piped else None
+    return None if moment is None else Moment(moment, "text")
 
 
 def _retry_after_date(headers: dict[str, str]) -> int | None:
