@@ -107,6 +107,7 @@ def spawn(command: Sequence[str]) -> Agent:
     Raises:
         OSError: it could not be started; `errno` says why (not found, not executable).
     """
+    ensure_standard_streams()
     stdin_read, stdin_write = os.pipe()
     stdout_read, stdout_write = os.pipe()
     stderr_read, stderr_write = os.pipe()
