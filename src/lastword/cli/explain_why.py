@@ -33,6 +33,7 @@ RULES = {
     "token": "a machine-readable word, which goes before sentences and the status",
     "message": "a sentence, which goes before the status",
     "word": "a machine-readable word inside the text",
+    "part": "a part of a machine-readable word, which goes before the status",
     "weak": "a machine-readable word that says little, for want of a better one",
     "class": "the exception's class",
     "status": "the HTTP status, as nothing more telling came with it",
@@ -98,7 +99,7 @@ def _deciding(case: Case) -> tuple[str, str] | None:
     return (
         _first(case.value, lambda part: normalise(as_text(part).rpartition(".")[2]) == bare)
         or _in_text(case, row)
-        or _in_text(case, bare, squeeze=True)
+        or _in_text(case, bare, squeeze=True)  # a word or a part of one, in another spelling
     )
 
 

@@ -44,8 +44,16 @@ TEXT_KEYS = _keys("""
     message msg error errors detail details description errordescription errormessage title text
     result raw statusmsg statusmessage reasonphrase explanation cause data body responsebody
     externalmodelerror additionaldetails stderr remedyhint
-    summary info hint failure errormsg errmsg reasontext""")
+    summary info hint failure errormsg errmsg reasontext fault faultstring errortext errordetail
+    errordetails errorreason usermessage displaymessage localizedmessage developermessage
+    internalmessage exceptionmessage exception statustext failurereason failuremessage problem
+    remediation retmsg respmsg resultmsg innererror innermessage note warning alert notice""")
 """Keys whose string value is prose about the failure."""
+
+ECHO_KEYS = _keys("""
+    prompt input inputs content contents messages request requestbody flaggedinput instructions
+    system tools arguments completion output choices url uri path model""")
+"""Keys whose value is the request's own, or the model's: no evidence, whatever it says."""
 
 CLASS_KEYS = frozenset({"errorname", "name", "exceptionclass"})
 """Keys whose value is an exception's class name."""
@@ -83,6 +91,7 @@ class Collector:
         self.rpc_code: int | None = None
         self.process: ProcessEvidence | None = None
         self._texts: dict[str, None] = {}
+        self._other_texts: list[str] = []
         self._values_left = MAX_VALUES
 
     def add_class(self, name: str) -> None:
@@ -180,7 +189,11 @@ class Collector:
         if not is_prose or key in TOKEN_KEYS:
             self._add_scalar(key, value)
         if not key or key in TEXT_KEYS or value[:1] in {"{", "["}:
+            if key and not is_prose:
+                self.add_token(value)
             self.add_text(value, depth=depth, nested=nested)
+        elif is_prose and key not in ECHO_KEYS and len(self._other_texts) < MAX_TEXTS:
+            self._other_texts.append(value)
 
     def _add_scalar(self, key: str, value: object, *, in_prose: bool = False) -> None:
         if key in STATUS_KEYS and not in_prose:
@@ -201,6 +214,9 @@ class Collector:
 
     def freeze(self, agent: str | None = None) -> Evidence:
         """The pieces as one immutable value."""
+        if not self._texts:  # nothing under a name that we know: any prose is better than none
+            for other in self._other_texts:
+                self.add_text(other)
         text = clip("\n".join(self._texts))
         stated = self.statuses[0] if self.statuses else None
         return Evidence(

@@ -30,6 +30,7 @@ RULES: tuple[Callable[[Evidence], Finding | None], ...] = (
     rules.quota_window,
     rules.strong,
     rules.strong_words,
+    rules.word_parts,
     rules.rpc_code,
     rules.weak_tokens,
     rules.transport_failure,

@@ -30,6 +30,7 @@ UNIT = r"(?:milliseconds?|msecs?|ms|seconds?|secs?|minutes?|mins?|hours?|hrs?|da
 
 _WHOLE = re.compile(rf"(?:\d{{1,12}}(?:\.\d{{1,12}})?\s?{UNIT} ?){{1,6}}", re.ASCII)
 _PIECE = re.compile(rf"(\d{{1,12}}(?:\.\d{{1,12}})?)\s?({UNIT})", re.ASCII)
+_CLOCK = re.compile(r"(?:(\d{1,4})[.:])?(\d{1,3}):(\d\d):(\d\d)(?:\.\d{1,9})?", re.ASCII)
 _NUMBER = re.compile(r"\+?\d{1,15}(?:\.\d{1,15})?(?:e[+-]?\d{1,2})?", re.ASCII)
 
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
@@ -56,6 +57,10 @@ def parse_wait(value: object) -> float | None:
     text = value.strip().lower()
     if _NUMBER.fullmatch(text):
         return sane_wait(float(text))
+    clock = _CLOCK.fullmatch(text)  # .NET writes 1.02:03:04
+    if clock is not None:
+        days, hours, minutes, seconds = (int(part or 0) for part in clock.groups())
+        return sane_wait(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
     if not _WHOLE.fullmatch(text):
         return None
     total = math.fsum(float(n) * _UNIT_SECONDS[unit] for n, unit in _PIECE.findall(text))

@@ -12,15 +12,17 @@ from lastword.core.classify.evidence import Evidence, Finding
 from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.process import is_spawn_text, read_ending
 from lastword.core.classify.statuses import (
+    REQUEST_TIMEOUT,
     RPC_CANCELLED,
     RPC_INTERNAL,
     RPC_TYPES,
+    TOO_MANY_REQUESTS,
     VIBE_TYPES,
     type_of_status,
 )
 from lastword.core.classify.text import normalise, phrase_in
 from lastword.core.classify.waits import read_seconds
-from lastword.core.taxonomy import MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.core.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
 _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
@@ -142,6 +144,30 @@ def strong_words(evidence: Evidence) -> Finding | None:
         if hit:
             return Finding(kind, f"word:{min(hit)}")
     return None
+
+
+def word_parts(evidence: Evidence) -> Finding | None:
+    """Words that no list has, by a telling part of them."""
+    if transport_failure(evidence):
+        return None
+    spoken = [
+        *evidence.tokens,
+        *(name for name in map(normalise, evidence.classes) if name not in tokens.GENERIC_CLASSES),
+    ]
+    for kind, parts in tokens.PARTS.items():
+        if DEFAULTS[kind].retryable and _is_request_blamed(evidence.status):
+            continue  # `file_size_limit_exceeded` with a 400 is no rate limit
+        if kind is ErrorType.BUDGET and _is_short_window(evidence):
+            continue
+        hit = next((part for part in parts if any(part in word for word in spoken)), None)
+        if hit is not None:
+            return Finding(kind, f"part:{hit}")
+    return None
+
+
+def _is_request_blamed(status: int | None) -> bool:
+    """Whether a status blames the request itself, so that the same one fails again."""
+    return status is not None and status < TOO_MANY_REQUESTS and status != REQUEST_TIMEOUT
 
 
 def rpc_code(evidence: Evidence) -> Finding | None:

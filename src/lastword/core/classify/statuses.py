@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from lastword.core.taxonomy import ErrorType, Origin
 
+REQUEST_TIMEOUT = 408
+TOO_MANY_REQUESTS = 429
+
 STATUS_TYPES = {
     401: ErrorType.AUTH,
     402: ErrorType.BUDGET,

@@ -151,6 +151,42 @@ WEAK = _table({
         unknown_provider_error DATA_LOSS ABORTED""",
 })  # fmt: skip
 
+PARTS: dict[ErrorType, tuple[str, ...]] = {
+    ErrorType.CONTEXT_OVERFLOW: (
+        *("contextlength", "contextwindow", "contextsize", "contextlimit", "contextoverflow"),
+        *("toolong", "toomanytokens", "inputtokens", "prompttokens", "contenttoolarge"),
+    ),
+    ErrorType.CONTENT_FILTER: (
+        *("contentfilter", "contentpolicy", "contentmoderat", "sensitive", "censor", "moderation"),
+        *("safety", "guardrail", "inappropriate", "policyviolation", "usagepolicy"),
+    ),
+    ErrorType.BUDGET: (
+        *("insufficientbalance", "insufficientquota", "insufficientcredit", "insufficientfund"),
+        *("billing", "payment", "arrear", "overdue", "quotareached", "quotaexceed", "quotaexhaust"),
+        *("spendlimit", "spendinglimit", "budget", "usagelimit", "dailylimit", "monthlylimit"),
+        *("creditlimit", "outofcredit", "creditsexhaust", "balancenotenough", "lowbalance"),
+    ),
+    ErrorType.MODEL_NOT_FOUND: (
+        *("modelnotfound", "modelnotexist", "modelnotsupport", "unsupportedmodel", "invalidmodel"),
+        *("modelaccess", "modeldeprecat", "endpointnotfound", "deploymentnotfound", "unknownmodel"),
+        *("modelnotavailable", "modelunavailable", "modelretired"),
+    ),
+    ErrorType.AUTH: (
+        *("authfail", "authentication", "unauthorized", "unauthenticated", "apikey", "credential"),
+        *("accesstoken", "permission", "forbidden", "accessdenied", "signature", "tokenexpired"),
+        *("loginrequired", "notloggedin", "unauthoriz", "invalidkey", "wrongkey"),
+    ),
+    ErrorType.PROVIDER_UNAVAILABLE: (
+        *("overload", "unavailable", "capacity", "serverbusy", "maintenance", "modelloading"),
+    ),
+    ErrorType.RATE_LIMIT: (
+        *("ratelimit", "toomanyrequest", "throttl", "limitexceed", "concurren", "toofast"),
+        *("requestlimit", "qpslimit", "tpmlimit", "rpmlimit", "toofrequent"),
+    ),
+    ErrorType.TIMEOUT: ("timeout", "timedout", "deadline"),
+}
+"""Parts of words that no list has: `token_quota_reached`, `AuthFailure.SecretIdNotFound`."""
+
 GENERIC_CLASSES = names("""
     BadRequestError NotFoundError RateLimitError PermissionDeniedError PermissionError
     InternalServerError AuthenticationError APIStatusError ServiceUnavailableError

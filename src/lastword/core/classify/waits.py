@@ -43,12 +43,14 @@ _ANTHROPIC_RESET = re.compile(r"anthropic-(?:priority-)?ratelimit-([a-z-]{1,32})
 
 _ASKED = r"""
     \b(?:try(?:ing)?\ again | retry(?:ing)?(?:\ again)? | resets? | wait(?:ing)?
-       | available\ again | cooldown) (?:\ your\ request)?
+       | available\ again | replenished | renews? | refills? | cooldown) (?:\ your\ request)?
 """
 _TEXT_WAIT = re.compile(
     rf"""
     {_ASKED} (?:\ (?:in|after|for))? (?:\ (?:about|approximately|at\ least))? [ :~]{{1,2}}
     ((?:\d{{1,9}}(?:\.\d{{1,12}})?\ ?{UNIT}(?:,?\ and\ |,\ |\ )?){{1,5}}) (?![a-z0-9])
+    |
+    {_ASKED} \ (?:in|after)\ ((?:\d{{1,4}}\.)?\d{{1,3}}:\d\d:\d\d)
     |
     {_ASKED} \ (?:in|after)\ (\d{{1,9}}(?:\.\d{{1,12}})?)
     (?![\w:/-] | \.\d | \ (?:am|pm|times?|more|attempts?|retries)\b)
@@ -176,7 +178,7 @@ def _text_wait(folded: str) -> Wait | None:
 def wait_in_text(folded: str) -> float | None:
     """The wait that prose (lower case, single spaces) asks for, if it names one."""
     for found in _TEXT_WAIT.finditer(folded):
-        amount = found.group(1) or found.group(2)
+        amount = found.group(1) or found.group(2) or found.group(3)
         seconds = parse_wait(amount.replace(",", "").replace(" and ", " ").strip())
         if seconds is not None:
             return seconds

@@ -54,6 +54,9 @@ AUTH = rows("""
     invalid bearer token
     invalid credentials
     invalid token
+    access token invalid
+    no longer valid
+    invalid api token
     invalid oauth
     oauth token
     access token .. expired

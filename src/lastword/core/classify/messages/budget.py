@@ -57,7 +57,7 @@ BUDGET = rows("""
     usage threshold
     usage limit reached
     usage limit exceeded
-    usage limit has been reached
+    usage limit has
     reached your usage limit
     reached your .. usage limit
     reached the usage limit
@@ -91,7 +91,15 @@ BUDGET = rows("""
     per day
     per-day
     per_day
-    tokens per month
+    / day
+    calls/day
+    requests/day
+    tokens/day
+    / month
+    calls/month
+    requests/month
+    tokens/month
+    per month
     requests per month
     limit_rpd
     limit_tpd
@@ -168,6 +176,8 @@ QUOTA = rows("""
     volume quota
     quota will reset
     out of quota
+    quota .. reached
+    quota violation
 """)
 """Budget, unless a window under a day is named or a wait under the cap is asked for."""
 
@@ -191,9 +201,13 @@ PER_DAY = rows("""
     per-day
     (tpd)
     (rpd)
+    / day
+    /day
     per month
     per_month
     permonth
+    / month
+    /month
     daily
     monthly
     weekly

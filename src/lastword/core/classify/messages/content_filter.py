@@ -37,6 +37,11 @@ CONTENT_FILTER = rows("""
     blocked by our
     blocked .. guardrail
     guardrail intervened
+    guardrail checks
+    sensitive information
+    is censored
+    was censored
+    outputted is blocked
     prompt blocked
     prompt was blocked
     prompt has been blocked

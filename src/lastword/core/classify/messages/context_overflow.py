@@ -90,4 +90,8 @@ CONTEXT_OVERFLOW = rows("""
     pdf pages may be provided
     compaction failed
     too long for the model
+    \u8d85\u957f
+    \u8fc7\u957f
+    \u8d85\u51fa\u6700\u5927\u957f\u5ea6
+    \u8d85\u8fc7\u6700\u5927\u957f\u5ea6
 """)

@@ -10,6 +10,14 @@ PROVIDER_UNAVAILABLE = rows("""
     at capacity
     over capacity
     capacity exceeded
+    capacity .. exceeded
+    model has crashed
+    model crashed
+    model busy
+    is busy
+    too busy
+    queue size
+    queue is full
     insufficient capacity
     no capacity
     capacity constraints
@@ -140,6 +148,10 @@ RATE_LIMIT = rows("""
     request frequency
     \u5e76\u53d1\u6570\u8fc7\u9ad8
     \u9650\u6d41
+    \u9650\u9891
+    \u8bf7\u6c42\u8fc7\u591a
+    \u8fc7\u4e8e\u9891\u7e41
+    \u8bf7\u6c42\u9891\u7387
 """)
 
 TIMEOUT = rows("""
@@ -150,6 +162,10 @@ TIMEOUT = rows("""
     took too long to process
     took too long to respond
     model timeout
+    invocation timed out
+    request timed out
+    timed out while waiting
+    timed out waiting
     upstream request timeout
 """)
 
