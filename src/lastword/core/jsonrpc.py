@@ -86,6 +86,7 @@ MALFORMED_MESSAGE = "not_json_rpc"
 
 NULL_ID = b"null"
 _PIECE_BYTES = 8 * 1024
+_COUNTED_FRAMES = 64
 
 _BYTE_ORDER_MARK = "\ufeff".encode()
 
@@ -108,13 +109,17 @@ def decode_block(block: bytes) -> list[Envelope] | None:
     """Decode a block of lines in one call; `None` where each must be looked at by itself.
 
     One call for many lines costs half of a call for each. msgspec reads values, not lines: two
-    values on a line, or one over two, pass for messages here. So a block may be passed on whole on
-    the strength of this, as it came; to tell its lines apart takes `split_block`.
+    values on a line, or one over two, pass for messages. Their number tells, but costs 90 ns a
+    frame, a fifth of what a relayed frame costs in bulk; so only bursts are counted, and a flood
+    passes as it came. To tell the lines of a block apart takes `split_block`.
     """
     try:
-        return _decoder.decode_lines(block)
+        messages = _decoder.decode_lines(block)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+    if len(messages) <= _COUNTED_FRAMES and len(messages) != block.count(b"\n"):
+        return None
+    return messages
 
 
 def split_block(block: bytes, messages: list[Envelope]) -> list[bytes] | None:
