@@ -71,7 +71,7 @@ class FusedConnection:
         return self._try(lambda: self._connection.receive_stderr(data, now), [])
 
     def receive_eof(
-        self, side: Side, cause: Callable[[], Verdict] | None, now: float
+        self, side: Side, cause: Callable[[], Verdict | None] | None, now: float
     ) -> list[Effect]:
         """As `Connection.receive_eof`; the cause is a call, since telling it may fail too."""
         return self._try(

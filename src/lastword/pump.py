@@ -64,7 +64,6 @@ class Pump:
         self.client_open = True
         self.agent_open = self.stderr_open = agent is not None
         self._blocked_since: float | None = None
-        self._waited_seconds = 0.0
         self._busy = False
 
     def watch(self, fd: int) -> None:
@@ -85,15 +84,10 @@ class Pump:
         timeout = max(0.0, min(wakes) - before) if wakes else None
         ready = self._poll.poll(None if timeout is None else timeout * 1000 + 0.5)
         now = time.monotonic()
-        self._waited_seconds = now - before
         self._busy = bool(ready)
         for fd, events in ready:
             self._dispatch(fd, events, now)
         self._note_blocking(now)
-
-    def stood_still(self) -> None:
-        """The last wait was no wait of the agent's: we were stopped, and it with us."""
-        self._connection.stand_still(self._waited_seconds)
 
     def look_at_clocks(self, now: float) -> None:
         """Do what is due.

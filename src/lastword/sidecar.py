@@ -104,10 +104,13 @@ class Sidecar:
 
     def run(self) -> Exit | None:
         """Relay until the session is over; gives how the agent ended."""
-        while not self._finished(time.monotonic()):
-            self._pump.wait(self._wake_at(time.monotonic()))
+        now = time.monotonic()
+        # One moment for a whole round: what was not due when it was looked at is waited for.
+        while not self._finished(now):
+            before = now
+            self._pump.wait(self._wake_at(now))
             now = time.monotonic()
-            told = self._handle_signals(now)
+            told = self._handle_signals(now, now - before)
             self._pump.look_at_clocks(now)
             self._look_at_client(now)
             # A look costs a system call: where no signal came, the pipes tell that it is due.
@@ -120,13 +123,14 @@ class Sidecar:
         os.set_blocking(1, self._stdout_blocked)
         return self._agent.exit if self._agent else None
 
-    def _handle_signals(self, now: float) -> bool:
+    def _handle_signals(self, now: float, round_seconds: float) -> bool:
         numbers = self._inbox.take()
         for number in numbers:
             if number in PASSED and self._agent is not None and self._agent.exit is None:
                 self._agent.signal_group(number)
             elif number == signal.SIGCONT:
-                self._pump.stood_still()
+                # The round was no wait of the agent's: we were stopped, and it with us.
+                self._connection.stand_still(round_seconds)
             elif number in ENDING:
                 self._lose_client(now)
                 self._shutdown.told_to_stop(number, now)
@@ -190,7 +194,9 @@ class Sidecar:
         self._agent_over_at = now
         needed = not self._connection.idle
 
-        def cause() -> Verdict:
+        def cause() -> Verdict | None:
+            if self._shutdown.acted and not self._client_lost:
+                return None  # we ended it, because its pipes were closed
             # Loaded when an agent has ended: no part of a healthy turn.
             from lastword.core.classify import classify_exit  # noqa: PLC0415
 

@@ -20,7 +20,8 @@ NOT_EXECUTABLE_STATUS = 126
 
 def main(arguments: list[str]) -> int:
     """Run an agent behind the sidecar; gives its exit status."""
-    if arguments[:1] in (["-h"], ["--help"]):
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "-h" in own or "--help" in own:
         sys.stdout.write(help_text())
         return 0
     if sys.platform == "win32":
@@ -40,9 +41,10 @@ def main(arguments: list[str]) -> int:
     failure: OSError | None = None
     try:
         agent = spawn(options.command)
-        guardian = Guardian(agent.pid)
     except OSError as error:
         failure = error
+    if agent is not None:
+        guardian = _guardian_of(agent)
     # Loaded while the agent starts: what an editor waits for is the slower of the two.
     from lastword.cli.relay import sidecar_for  # noqa: PLC0415
 
@@ -54,6 +56,13 @@ def main(arguments: list[str]) -> int:
         return status
     exit_ = sidecar.run()
     return exit_.status if exit_ else 1
+
+
+def _guardian_of(agent: Agent) -> Guardian | None:
+    try:
+        return Guardian(agent.pid)
+    except OSError:
+        return None  # no process is to be had: an agent without a guardian is still an agent
 
 
 def _become(command: list[str]) -> int:

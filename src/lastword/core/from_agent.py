@@ -174,7 +174,7 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> 
         return turns.answered(link, frame, request.turn)
     del link.from_client[request_id]
     if jsonrpc.loads(frame.message.error) is not None:
-        return _error_passes(frame, request_id)
+        return _error_passes(link, frame, request_id)
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
     if request.method in acp.ENDS_SESSION:
@@ -198,7 +198,7 @@ def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     return [entry, Answer(Side.CLIENT, request_id, line)]
 
 
-def _error_passes(frame: Frame, request_id: bytes) -> list[Effect]:
+def _error_passes(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     """An error on a request that is no prompt passes, unless clients hang on its shape."""
     error = jsonrpc.loads(frame.message.error)
     members = error if isinstance(error, dict) else {}
@@ -207,7 +207,7 @@ def _error_passes(frame: Frame, request_id: bytes) -> list[Effect]:
     message_fits = isinstance(message, str) and message != ""
     if code_fits and message_fits and members.get("data", {}) is not None:
         return [FORWARD]
-    mended = {k: v for k, v in members.items() if k != "data" or v is not None}
+    mended = ending.redactor(link).json({k: v for k, v in members.items() if v is not None})
     mended["code"] = code if code_fits else acp.INTERNAL_ERROR
     mended["message"] = message if message_fits else "The agent reported an error without a text."
     return [Answer(Side.CLIENT, request_id, jsonrpc.error(request_id, mended))]

@@ -18,6 +18,9 @@ from lastword.core.classify.text import as_int, clip
 
 MAX_CHAIN = 8
 _STATUS_ATTRIBUTES = ("status_code", "status", "http_status", "api_error_status", "code")
+_FAKES_STATUS = "aiohttp.http_exceptions"
+"""Its exceptions carry a 400 of aiohttp's own making where an answer was cut or was no HTTP."""
+
 _BODY_ATTRIBUTES = ("body", "details", "data", "response", "error")
 _CAUSE_ATTRIBUTES = ("lastError", "last_error", "reason", "cause", "__cause__")
 _TOKEN_ATTRIBUTES = ("code", "type", "status", "errno", "error_code", "reason")
@@ -190,7 +193,7 @@ def _add_exception(collector: Collector, error: BaseException) -> None:
 
 def _add_object(collector: Collector, error: object) -> None:
     response = attribute(error, "response")
-    for name in _STATUS_ATTRIBUTES:
+    for name in _STATUS_ATTRIBUTES if type(error).__module__ != _FAKES_STATUS else ():
         collector.add_status(attribute(error, name))
     if response is not None and not isinstance(response, dict):
         collector.add_status(attribute(response, "status_code"))

@@ -31,6 +31,9 @@ _SIGNS: dict[ErrorType, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("blocked", ("blocked", "just a moment", "attention required")),
         ("forbidden", ("permission", "forbidden", "access", "not authorized", "scope")),
     ),
+    ErrorType.NETWORK: (
+        ("truncated_stream", ("complete message body", "incomplete chunked", "cut off")),
+    ),
     ErrorType.PROVIDER_UNAVAILABLE: (
         ("overloaded", ("overload", "capacity", "busy", "high demand", "high traffic")),
         ("model_loading", ("loading", "not ready")),

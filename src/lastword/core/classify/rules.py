@@ -12,6 +12,7 @@ from lastword.core.classify.evidence import Evidence, Finding
 from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.process import is_spawn_text, read_ending
 from lastword.core.classify.statuses import (
+    NOT_FOUND,
     REQUEST_TIMEOUT,
     RPC_CANCELLED,
     RPC_INTERNAL,
@@ -150,10 +151,8 @@ def word_parts(evidence: Evidence) -> Finding | None:
     """Words that no list has, by a telling part of them."""
     if transport_failure(evidence):
         return None
-    spoken = [
-        *evidence.tokens,
-        *(name for name in map(normalise, evidence.classes) if name not in tokens.GENERIC_CLASSES),
-    ]
+    words = (*evidence.tokens, *map(normalise, evidence.classes))
+    spoken = [word for word in words if word not in tokens.LISTED]
     for kind, parts in tokens.PARTS.items():
         if DEFAULTS[kind].retryable and _is_request_blamed(evidence.status):
             continue  # `file_size_limit_exceeded` with a 400 is no rate limit
@@ -189,7 +188,9 @@ def weak_tokens(evidence: Evidence) -> Finding | None:
         hit = words.intersection(evidence.tokens)
         # "INTERNAL" in an agent's own error object may as well be the agent's bug.
         agents_own = kind is ErrorType.PROVIDER_UNAVAILABLE and evidence.rpc_code is not None
-        if hit and not agents_own:
+        # A 404 says more: half of the providers call an absent model an invalid request.
+        absent = kind is ErrorType.INVALID_REQUEST and evidence.status == NOT_FOUND
+        if hit and not agents_own and not absent:
             return Finding(kind, f"weak:{min(hit)}")
     return None
 

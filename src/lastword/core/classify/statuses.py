@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lastword.core.taxonomy import ErrorType, Origin
 
+NOT_FOUND = 404
 REQUEST_TIMEOUT = 408
 TOO_MANY_REQUESTS = 429
 

@@ -104,7 +104,7 @@ STRONG = _table({
         model_unavailable service_unavailable_error no_provider_available bad_gateway
         BadGatewayError InternalServerException internal_server_error server_error
         cmek_key_unreachable temporarily_unavailable upstream_error upstream_unavailable
-        internal_server ModelServingError ModelServiceFailed api_overloaded slow_down
+        internal_server ModelServingError ModelServiceFailed api_overloaded
         InternalFailure CapacityExceeded insufficient_capacity OutOfCapacity
         server_is_overloaded ServerOverloaded ModelUnavailableError ModelOverloadedError
         GatewayInternalServerError queue_exceeded DependencyFailedException""",
@@ -165,11 +165,12 @@ PARTS: dict[ErrorType, tuple[str, ...]] = {
         *("billing", "payment", "arrear", "overdue", "quotareached", "quotaexceed", "quotaexhaust"),
         *("spendlimit", "spendinglimit", "budget", "usagelimit", "dailylimit", "monthlylimit"),
         *("creditlimit", "outofcredit", "creditsexhaust", "balancenotenough", "lowbalance"),
+        *("notenoughbalance", "notenoughcredit", "outoffunds"),
     ),
     ErrorType.MODEL_NOT_FOUND: (
         *("modelnotfound", "modelnotexist", "modelnotsupport", "unsupportedmodel", "invalidmodel"),
         *("modelaccess", "modeldeprecat", "endpointnotfound", "deploymentnotfound", "unknownmodel"),
-        *("modelnotavailable", "modelunavailable", "modelretired"),
+        *("modelnotavailable", "modelunavailable", "modelretired", "modelgated"),
     ),
     ErrorType.AUTH: (
         *("authfail", "authentication", "unauthorized", "unauthenticated", "apikey", "credential"),
@@ -195,6 +196,9 @@ GENERIC_CLASSES = names("""
     ResourceExhausted PermissionDenied InvalidArgument FailedPrecondition NotFound
     InvalidRequestError InternalError ServerError InvalidPromptError""")
 """Exception classes that an SDK derives from the status alone: looked at after everything else."""
+
+LISTED = GENERIC_CLASSES.union(*WEAK.values())
+"""Words that have a meaning of their own, whatever they are made of: `extra_forbidden`."""
 
 VAGUE = names("server_error internal_server_error")
 """Words for "something broke": a transport failure told beside them says more (claude does so)."""

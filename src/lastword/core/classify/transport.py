@@ -201,7 +201,7 @@ ROWS = (
         ERR_CONNECTION_CLOSED ERR_SOCKET_CLOSED ERR_HTTP2_STREAM_ERROR ERR_HTTP2_STREAM_CANCEL
         ERR_HTTP2_GOAWAY_SESSION ERR_HTTP2_SESSION_ERROR ENOTCONN ESHUTDOWN
         UND_ERR_CLOSED UND_ERR_DESTROYED ModelConnectionError
-        ConnectionClosedException ResponseClosedError""",
+        ConnectionClosedException ResponseClosedError StreamResetException""",
         "connection reset",
         "econnreset",
         "socket hang up",
@@ -215,6 +215,8 @@ ROWS = (
         "remote end closed",
         "connection was closed",
         "connection lost",
+        "connection was lost",
+        "stream was reset",
         "socket connection was closed",
         "no close frame received",
         "upstream_disconnected",

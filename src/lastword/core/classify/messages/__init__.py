@@ -39,6 +39,8 @@ STRONG = {
 UNLESS = {
     ErrorType.CONTENT_FILTER: rows("""
         fair usage
+        access to this site
+        this website
         fair use
     """),
     ErrorType.BUDGET: rows("""

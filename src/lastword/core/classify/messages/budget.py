@@ -18,6 +18,8 @@ BUDGET = rows("""
     balance is insufficient
     balance is too low
     balance not enough
+    not enough balance
+    out of funds
     negative balance
     out of credit
     no credits
@@ -89,6 +91,7 @@ BUDGET = rows("""
     daily usage
     daily free
     per day
+    per 86400s
     per-day
     per_day
     / day
@@ -191,6 +194,7 @@ PER_MINUTE = rows("""
     persecond
     (tpm)
     (rpm)
+    quota exceeded for aiplatform
 """)
 """Windows that open again by themselves while one waits."""
 

@@ -28,6 +28,10 @@ CONTENT_FILTER = rows("""
     inappropriate content
     sensitive content
     unsafe or sensitive
+    unsafe content
+    unsafe material
+    contains unsafe
+    containing unsafe
     sensitive words
     new_sensitive
     content exists risk

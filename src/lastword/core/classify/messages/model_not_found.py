@@ -25,6 +25,9 @@ MODEL_NOT_FOUND = rows("""
     model not exist
     models/ .. is not found
     no such model
+    model is gated
+    model .. could not be located
+    model .. could not be found
     no such languagemodel
     no model named
     unknown model

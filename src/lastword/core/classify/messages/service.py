@@ -9,6 +9,8 @@ PROVIDER_UNAVAILABLE = rows("""
     out of capacity
     at capacity
     over capacity
+    maximum capacity
+    full capacity
     capacity exceeded
     capacity .. exceeded
     model has crashed

@@ -67,6 +67,7 @@ WEAK = {
         object has no attribute
         object is not subscriptable
         maximum recursion depth
+        recursion limit of
         maximum call stack size
         nonetype
         unexpected keyword argument
@@ -148,6 +149,7 @@ WEAK = {
     """),
     ErrorType.RATE_LIMIT: rows("""
         slow down
+        slow_down
         wait and try
         please wait
         requests quickly

@@ -1,0 +1,174 @@
+"""Turns that the agent ends wrongly while its process is well."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from failing_turn import (
+    QUICK_SECONDS,
+    fails,
+    failure_of,
+    is_healthy,
+    next_request_is_answered,
+    payload_of,
+)
+from raw_client import GO, update_of
+
+if TYPE_CHECKING:
+    from conftest import Start
+
+TYPED = {"_meta": {"agent_error": {"version": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("mode", "error_type", "reason"),
+    [
+        ("http-429", "rate_limit", None),
+        ("silent-success", "unknown", "silent_success"),
+        ("null-result", "protocol_error", "no_stop_reason"),
+        ("unknown-stop-reason", "unknown", None),
+        ("id-null", "provider_unavailable", None),
+        ("error-twice", "provider_unavailable", None),
+        ("error-after-text", "network", "connection_lost"),
+        ("auth-error", "auth", "login_required"),
+        ("empty-error", "internal", None),
+    ],
+)
+def test_a_turn_that_the_agent_ends_wrongly_is_a_typed_failure_and_the_session_goes_on(
+    start: Start, mode: str, error_type: str, reason: str | None
+) -> None:
+    client = start(mode)
+    client.open()
+    turn = client.turn()
+    payload = failure_of(turn)
+    assert payload["type"] == error_type
+    if reason is not None:
+        assert payload["reason"] == reason
+    assert turn.seconds < QUICK_SECONDS
+    assert is_healthy(client.turn("hello"))
+
+
+def test_a_rate_limit_says_when_to_try_again(start: Start) -> None:
+    client = start("http-429")
+    client.open()
+    payload = failure_of(client.turn())
+    assert payload["retry_after_seconds"] == 20
+    assert payload["retryable"] is True
+    assert payload["retry_safety"] == "auto"
+    assert payload["http_status"] == 429
+    assert "20 seconds" in payload["message"]
+
+
+def test_a_client_that_negotiated_gets_the_typed_update_and_the_error(start: Start) -> None:
+    client = start("http-429")
+    client.open(**TYPED)
+    turn = client.turn()
+    assert turn.kinds == ["agent_error"]
+    assert turn.updates[0]["error"]["type"] == "rate_limit"
+    assert payload_of(turn.answer)["type"] == "rate_limit"
+
+
+def test_a_tool_call_that_was_left_open_is_closed_before_the_failure(start: Start) -> None:
+    client = start("error-after-text")
+    client.open()
+    turn = client.turn()
+    assert turn.kinds[-2:] == ["tool_call_update", "session_info_update"]
+    assert (turn.updates[-2]["toolCallId"], turn.updates[-2]["status"]) == ("t1", "failed")
+    assert failure_of(turn)["retry_safety"] == "ask"
+
+
+def test_an_answer_whose_id_is_the_number_as_text_is_the_answer(start: Start) -> None:
+    client = start("id-as-text")
+    client.open()
+    assert is_healthy(client.turn())
+
+
+def test_an_answer_to_somebody_else_never_arrives_and_the_turn_still_ends(start: Start) -> None:
+    client = start("foreign-id", options=["--idle-timeout", "0.3", "--cancel-grace", "0.3"])
+    client.open()
+    assert fails(client) == ("agent_stalled", "idle_timeout")
+    assert not [frame for frame in client.frames if frame.get("id") == 987654]
+
+
+@pytest.mark.parametrize("mode", ["twice", "error-twice"])
+def test_only_the_first_of_several_answers_arrives(start: Start, mode: str) -> None:
+    client = start(mode)
+    client.open()
+    first = client.turn()
+    # Whatever the agent sent after its first answer came before this one.
+    assert is_healthy(client.turn("hello"))
+    prompt_id = first.answer["id"]
+    assert [f for f in client.frames if f.get("id") == prompt_id] == [first.answer]
+
+
+def test_what_a_healthy_agent_sends_after_its_answer_still_arrives(start: Start) -> None:
+    client = start("talks-afterwards")
+    client.open()
+    turn = client.turn()
+    assert is_healthy(turn)
+    assert is_healthy(client.turn("hello"))
+    after = client.frames.index(turn.answer) + 1
+    kinds = [update_of(frame)["sessionUpdate"] for frame in client.frames[after : after + 2]]
+    assert kinds == ["usage_update", "session_info_update"]
+
+
+@pytest.mark.parametrize(
+    ("text", "options"), [("/clear", ()), ("hello", ("--silent-success", "pass"))]
+)
+def test_a_turn_may_show_nothing_if_the_prompt_or_the_user_says_so(
+    start: Start, text: str, options: tuple[str, ...]
+) -> None:
+    client = start("shows-nothing", options=options)
+    client.open()
+    turn = client.turn(text)
+    assert turn.answer["result"] == {"stopReason": "end_turn"}
+    assert turn.updates == []
+
+
+def test_an_agent_that_repeats_itself_for_ever_is_stopped(start: Start) -> None:
+    client = start("runaway")
+    client.open()
+    assert fails(client) == ("agent_stalled", "runaway")
+    assert is_healthy(client.turn("hello"))
+
+
+def test_a_program_that_writes_its_input_back_is_told_from_an_agent(start: Start) -> None:
+    client = start("cat")
+    answer = client.initialize()
+    payload = payload_of(answer)
+    assert (payload["type"], payload["reason"]) == ("protocol_error", "not_acp")
+    assert "error" in client.answer(client.request("session/new", cwd="/", mcpServers=[]))
+    assert client.end() == 0
+
+
+def test_an_error_that_hangs_clients_is_mended_also_where_there_is_no_turn(start: Start) -> None:
+    client = start("refuses-sessions")
+    client.initialize()
+    error = client.answer(client.request("session/new", cwd="/", mcpServers=[]))["error"]
+    assert error["code"] == -32603
+    assert error["message"]
+    assert "data" not in error
+
+
+def test_a_permission_that_a_dead_agent_asked_for_is_withdrawn(start: Start) -> None:
+    client = start("permission-then-dies")
+    client.open()
+    turn = client.turn()
+    assert failure_of(turn)["type"] == "agent_crash"
+    asked = client.expect_method("session/request_permission")
+    withdrawn = client.expect_method("$/cancel_request")
+    assert withdrawn["params"] == {"requestId": asked["id"]}
+    assert client.frames.index(withdrawn) < client.frames.index(turn.answer)
+    # The user's late answer to the dead agent's question disturbs nobody.
+    client.send(id=asked["id"], result={"outcome": {"outcome": "selected", "optionId": "yes"}})
+    next_request_is_answered(client)
+
+
+def test_unknown_methods_are_the_agents_to_answer(start: Start) -> None:
+    client = start("healthy")
+    client.open()
+    answer = client.answer(client.request("_vendor/thing", deep={"er": [1, 2]}))
+    assert answer["error"]["message"] == "no such method: _vendor/thing"
+    client.notify(GO)
+    assert is_healthy(client.turn("hello"))
