@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Test folders are no packages: modules that several tests share are found by name.
@@ -15,3 +17,12 @@ settings.register_profile(
     "lastword", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("lastword")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A test that did not run has not passed: where `CI` is set, a skip is an error."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    if os.environ.get("CI") and skipped and session.exitstatus == pytest.ExitCode.OK:
+        reporter.write_line(f"{len(skipped)} skipped: an error where CI is set", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
