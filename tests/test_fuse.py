@@ -49,7 +49,7 @@ def test_a_frame_that_the_core_chokes_on_passes_as_it_came(reports: list[Excepti
         (lambda fused: fused.handle_timeout(0.0), []),
         (lambda fused: fused.stand_still(1.0), None),
         (lambda fused: fused.idle, True),
-        (lambda fused: fused.greeted, True),
+        (lambda fused: fused.agent_name, ""),
     ],
 )
 def test_every_other_call_gives_what_a_plain_pipe_would(

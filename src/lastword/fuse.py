@@ -95,10 +95,15 @@ class FusedConnection:
         """As `Connection.idle`."""
         return self._try(lambda: self._connection.idle, otherwise=True)
 
+    def receive_log(self, data: bytes, now: float) -> None:
+        """As `Connection.receive_log`."""
+        self._try(lambda: self._connection.receive_log(data, now), None)
+
     @property
-    def greeted(self) -> bool:
-        """As `Connection.greeted`."""
-        return self._try(lambda: self._connection.greeted, otherwise=True)
+    def agent_name(self) -> str | None:
+        """As `Connection.agent_name`."""
+        unknown: str | None = ""
+        return self._try(lambda: self._connection.agent_name, unknown)
 
     def stderr_tail(self) -> str:
         """As `Connection.stderr_tail`."""

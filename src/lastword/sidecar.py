@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.agent_log import AgentLog, log_of
 from lastword.core.effects import Side
 from lastword.fuse import FusedConnection
 from lastword.process import unread_bytes, widen
@@ -86,6 +87,8 @@ class Sidecar:
         self._client_lost = False
         self._exit_seen_at: float | None = None
         self._last_bytes = 0
+        self._log: AgentLog | None = None
+        self._log_sought = False
         self._agent_over_at: float | None = None
         self._finish_by: float | None = None
         self._ended_idle = False
@@ -111,6 +114,7 @@ class Sidecar:
             self._pump.wait(self._wake_at(now))
             now = time.monotonic()
             told = self._handle_signals(now, now - before)
+            self._look_at_log(now)
             self._pump.look_at_clocks(now)
             self._look_at_client(now)
             # A look costs a system call: where no signal came, the pipes tell that it is due.
@@ -135,6 +139,16 @@ class Sidecar:
                 self._lose_client(now)
                 self._shutdown.told_to_stop(number, now)
         return bool(numbers)
+
+    def _look_at_log(self, now: float) -> None:
+        """An agent that ended in silence may have told its own log why."""
+        if not self._log_sought and self._connection.agent_name is not None:
+            self._log_sought = True
+            self._log = log_of(self._connection.agent_name)
+        if self._log is not None:
+            due = self._connection.next_timeout()
+            if due is not None and due <= now:
+                self._connection.receive_log(self._log.news(), now)
 
     def _look_at_client(self, now: float) -> None:
         pump = self._pump
@@ -208,7 +222,7 @@ class Sidecar:
             )
 
         own_terms = exit_.clean and not (self._client_lost or self._shutdown.acted)
-        self._ended_idle = own_terms and not needed and self._connection.greeted
+        self._ended_idle = own_terms and not needed and self._connection.agent_name is not None
         self._shutdown.agent_ended(now, leave_group=own_terms)
         if needed or not (self._client_lost or self._ended_idle):
             pump.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))

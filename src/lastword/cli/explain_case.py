@@ -51,7 +51,7 @@ def case_of_text(text: str) -> Case:
         again = gather.from_any(other)
         if other and decide(again).type is not ErrorType.UNKNOWN:
             value, evidence, verdict = other, again, decide(again)
-    facts = facts_of(value) if record else None
+    facts = facts_of(value) if record and isinstance(value, dict) else None
     return Case(form=reading.form, value=value, evidence=evidence, verdict=verdict, facts=facts)
 
 

@@ -100,6 +100,11 @@ class Connection:
         link.stderr.since_frame = 0
         return self._stop_all(ending.own_failure(ErrorType.STDERR_OVERFLOW, "stderr_limit"))
 
+    def receive_log(self, data: bytes, now: float) -> None:
+        """Take in what the agent told its own log: evidence, as stderr is."""
+        self._at(now).stderr.receive(data)
+        self._link.stderr.since_frame -= len(data)
+
     def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
         """Take in that a side is gone; `cause` says how the agent ended."""
         link = self._at(now)
@@ -144,9 +149,9 @@ class Connection:
         return not self._link.from_client and not self._link.open_turns()
 
     @property
-    def greeted(self) -> bool:
-        """Has the agent answered `initialize`?"""
-        return self._link.initialized
+    def agent_name(self) -> str | None:
+        """What the agent called itself, `None` before it has answered `initialize`."""
+        return self._link.agent.name if self._link.initialized else None
 
     def stderr_tail(self) -> str:
         """The last of what the agent wrote to stderr."""

@@ -61,10 +61,9 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 def _shape(
-    name: str, hints: str, pattern: str, replacement: str = REDACTED, *, fold: bool = False
+    name: str, hints: str, pattern: str, replacement: str = REDACTED, *, flags: int = 0
 ) -> Shape:
-    compiled = re.compile(pattern, re.IGNORECASE if fold else 0)
-    return Shape(name, tuple(hints.split()), compiled, replacement)
+    return Shape(name, tuple(hints.split()), re.compile(pattern, flags), replacement)
 
 
 _QUOTE = r"[\"'\\]{0,4}"
@@ -85,10 +84,25 @@ SHAPES = (
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,.-]*?"
         r"(?:-----END [A-Z0-9 ]{0,40}-----|$)",
     ),
+    # Its lines where the beginning was cut off.
+    _shape(
+        "private_key",
+        "-----end",
+        r"^(?:[A-Za-z0-9+/=]{1,80}\r?\n){1,64}-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----",
+        flags=re.MULTILINE,
+    ),
     # A JSON Web Token.
     _shape("jwt", "eyj", r"\beyJ[\w-]{8,}(?:\.[\w-]*){1,4}"),
     # scheme://user:password@host, and a token in the user's place
     _shape("url_credentials", "://", r"(?<=://)[^\s/@\"'<>]{1,256}@", f"{REDACTED}@"),
+    # "Authorization": "whatever it is"
+    _shape(
+        "authorization",
+        "authorization",
+        r"\b(authorization[\"'\\]{1,4}\s{0,2}[:=,]\s{0,2}[\"'\\]{1,4})(?!\()[^\"'\\\r\n]{4,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
     # Authorization: SCHEME VALUE
     _shape(
         "authorization",
@@ -97,7 +111,7 @@ SHAPES = (
         r"(?:(?:bearer|basic|digest|token|negotiate|apikey|aws4-hmac-sha256)\s{1,3})?"
         r"(?!\()[^\s\"',;}\\]{4,}",
         rf"\1{REDACTED}",
-        fold=True,
+        flags=re.IGNORECASE,
     ),
     # a scheme on its own; "basic authentication" is no credential
     _shape(
@@ -105,14 +119,14 @@ SHAPES = (
         "bearer basic",
         r"\b(bearer|basic)(\s{1,3}|%20)(?=[\w.~+/-]{0,40}[0-9=+/._~]|[A-Za-z]{24})[\w.~+/=-]{8,}",
         rf"\1\2{REDACTED}",
-        fold=True,
+        flags=re.IGNORECASE,
     ),
     _shape(
         "cookie",
         "cookie",
         rf"\b(cookie{_QUOTE}\s{{0,2}}:\s{{0,2}}{_QUOTE})(?=[^\s\"']{{0,80}}=)[^\r\n\"']{{4,}}",
         rf"\1{REDACTED}",
-        fold=True,
+        flags=re.IGNORECASE,
     ),
     # --api-key VALUE
     _shape(
@@ -121,7 +135,7 @@ SHAPES = (
         r"(?<![\w-])(--?(?:[a-z]{1,16}-){0,3}(?:api-?key|key|token|password|secret|auth)"
         r"[\"']?[= ,]{1,2}[\"']?)(?![-(])[^\s\"',]{6,}",
         rf"\1{REDACTED}",
-        fold=True,
+        flags=re.IGNORECASE,
     ),
     # name=value, "name": "value", where the name says secret
     _shape(
@@ -129,7 +143,7 @@ SHAPES = (
         "key token secret password passwd passphrase string",
         rf"\b({_TELLTALE_NAME}{_SEPARATOR})(?!\()[^\s\"'\\,;&}}<>()]{{6,}}",
         rf"\1{REDACTED}",
-        fold=True,
+        flags=re.IGNORECASE,
     ),
     # ?key=value in a URL
     _shape(
@@ -138,14 +152,14 @@ SHAPES = (
         r"([?&;](?:key|token|sig|signature|auth|code|pwd|pass|session|sid|jwt|x-[a-z]{2,5}-"
         r"(?:signature|credential|security-token))=)(?!\()[^&\s\"'#<>\\]{3,}",
         rf"\1{REDACTED}",
-        fold=True,
+        flags=re.IGNORECASE,
     ),
     _shape(
         "url_parameter",
         "key= token= sig=",
         r"\b((?:key|token|sig)=)(?=[\w.~+/%-]{0,48}\d)[\w.~+/%=-]{12,}",
         rf"\1{REDACTED}",
-        fold=True,
+        flags=re.IGNORECASE,
     ),
     # Keys by their prefix.
     _shape(
@@ -191,7 +205,7 @@ SHAPES = (
         "users",
         r"\b[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/)[^\\/\s\"':;,)]{1,64}",
         "~",
-        fold=True,
+        flags=re.IGNORECASE,
     ),
 )
 

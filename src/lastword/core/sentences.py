@@ -325,7 +325,9 @@ def _counted(count: int, unit: str) -> str:
 
 def quotable(text: str) -> str:
     """A short piece of redacted evidence that may stand in a sentence, or nothing."""
-    plain = _MARKUP.sub(" ", without_forbidden(text[:2000]))
+    # What is not printable may be half a character, or may turn or move the text around it.
+    visible = "".join(char if char.isprintable() else " " for char in text[:2000])
+    plain = _MARKUP.sub(" ", without_forbidden(visible))
     plain = plain.replace("[", "(").replace("]", ")").replace('"', "'")
     plain = _PREFIX.sub("", " ".join(plain.split())).rstrip(".")
     if plain.lower() in _SAYS_NOTHING:

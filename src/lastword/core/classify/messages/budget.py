@@ -108,10 +108,12 @@ BUDGET = rows("""
     limit_tpd
     (tpd)
     (rpd)
-    tpd rate limit
-    rpd rate limit
     tpd limit
     rpd limit
+    _rpd
+    _tpd
+    tpd rate limit
+    rpd rate limit
     have no quota
     no quota
     quota has been used

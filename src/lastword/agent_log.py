@@ -1,0 +1,91 @@
+"""Agents that tell their own log file why a turn failed, and nobody else.
+
+Owns which agents those are, where each keeps its log, and what of it is evidence. A log is looked
+at only when a turn of such an agent's has ended in silence, and only what was appended since the
+agent was ready.
+"""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+MAX_NEWS_BYTES = 256 * 1024
+
+
+class KnownLog(msgspec.Struct, frozen=True):
+    """Where an agent keeps its log.
+
+    Attributes:
+        variable: the environment variable that names its folder.
+        default: the folder without it.
+        path: the log's path within the folder.
+        marker: what stands in every line of the log that reports an error.
+        separator: what stands between a line's own beginning (time, level) and its text.
+        evidence: the measurement that the row rests on.
+    """
+
+    variable: str
+    default: str
+    path: str
+    marker: bytes
+    separator: bytes
+    evidence: str
+
+
+KNOWN_LOGS: dict[str, KnownLog] = {
+    "kimi code cli": KnownLog(
+        variable="KIMI_SHARE_DIR",
+        default="~/.kimi",
+        path="logs/kimi.log",
+        marker=b"| ERROR ",
+        separator=b" - ",
+        evidence="kimi-cli 1.15.0: 401, 429, 502 and overflow are `end_turn` with nothing shown "
+        "and nothing on stderr; the log holds the exception",
+    ),
+}
+"""By `agentInfo.name`, lower case."""
+
+
+class AgentLog:
+    """What an agent's log says from now on."""
+
+    __slots__ = ("_at", "_known", "_path")
+
+    def __init__(self, known: KnownLog) -> None:
+        self._known = known
+        folder = os.environ.get(known.variable) or os.path.expanduser(known.default)
+        self._path = os.path.join(folder, known.path)
+        self._at = self._size()
+
+    def _size(self) -> int:
+        try:
+            return os.stat(self._path).st_size
+        except OSError:
+            return 0
+
+    def news(self) -> bytes:
+        """The last error that was logged since the last call, without the log's own beginnings."""
+        size = self._size()
+        begin, self._at = self._at, size
+        if size <= begin:
+            return b""
+        try:
+            with open(self._path, "rb") as log:
+                log.seek(max(begin, size - MAX_NEWS_BYTES))
+                lines = log.read(MAX_NEWS_BYTES).splitlines()
+        except OSError:
+            return b""
+        texts = [
+            line.partition(self._known.separator)[2] for line in lines if self._known.marker in line
+        ]
+        # A traceback's frames are indented; its last line, the exception, is not.
+        said = [text for text in texts if text[:1].strip()]
+        return said[-1] + b"\n" if said else b""
+
+
+def log_of(agent_name: str) -> AgentLog | None:
+    """The log of the agent of this name, if it is known to keep its failures there."""
+    known = KNOWN_LOGS.get(agent_name.lower())
+    return AgentLog(known) if known else None
