@@ -90,7 +90,9 @@ class Wire:
             self._carry_out(self.core.handle_timeout(self.now))
         self.now = now
 
-    def _carry_out(self, effects: list[Effect], side: Side | None = None, line: bytes = b"") -> None:
+    def _carry_out(
+        self, effects: list[Effect], side: Side | None = None, line: bytes = b""
+    ) -> None:
         for effect in effects:
             if isinstance(effect, Forward):
                 assert side is not None

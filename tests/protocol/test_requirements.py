@@ -32,7 +32,6 @@ NOT_TESTED_YET = {
     "ID-1": "needs an agent that is started again",
     "ID-2": "needs an agent that is started again",
     "RTY-3": "a permission, not an obligation",
-    "SIL-4": "recognisers rest on recorded transcripts",
     "V2-5": "needs an agent that is started again",
 }
 """Requirements without a test, each with the reason. A guarantee is never among them."""

@@ -7,6 +7,7 @@ Owns the command line and the exit status: 0 when every error was answered, 1 wh
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import shutil
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = _parser()
     options = parser.parse_args(list(arguments))
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         _check(options)

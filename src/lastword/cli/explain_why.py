@@ -38,6 +38,7 @@ RULES = {
     "class": "the exception's class",
     "status": "the HTTP status, as nothing more telling came with it",
     "text": "the wording alone, the weakest evidence there is",
+    "concept": "two words close together, for want of anything better",
     "air": "the category that the agent gave",
     "codex": "the state that the agent gave",
     "unmatched": "nothing in it is known, and what is not known is not retried",

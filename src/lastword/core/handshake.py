@@ -31,6 +31,7 @@ class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
         stop_reason: it accepts `stopReason: "error"` in a prompt result.
         retry: it wants `agent_retry` updates.
         notices: it advertised `session.notices`.
+        air: it reads JetBrains AIR's own `sessionFailure`.
     """
 
     dialect: acp.Dialect = acp.V1
@@ -39,6 +40,7 @@ class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
     stop_reason: bool = False
     retry: bool = False
     notices: bool = False
+    air: bool = False
 
 
 class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +74,7 @@ def read_client(line: bytes) -> ClientProfile:
         retry=typed and extension.get("retry") is True,
         notices=isinstance(_object(capabilities.get("session")).get("notices"), dict)
         or _object(capabilities.get("session")).get("notices") is True,
+        air="air" in _object(_object(capabilities.get("_meta")).get("jetbrains")),
     )
 
 

@@ -62,7 +62,9 @@ class Turn:
         "facts",
         "held",
         "held_until",
+        "hidden",
         "idle_state",
+        "only_text",
         "overlapped",
         "prompts",
         "retries",
@@ -97,6 +99,10 @@ class Turn:
         self.held_until = 0.0
         self.idle_state: dict[str, Any] = {}
         """Version 2: the members of the idle update by which the agent itself ended the turn."""
+        self.only_text: str | None = None
+        """The turn's message, as long as it is a single chunk: it may be nothing but an error."""
+        self.hidden: Verdict | None = None
+        """A failure that the agent told of in the margin of an update."""
         self.retries = 0
         """How many retries of its model call the agent has told of."""
         self.agent_error: AgentError | None = None

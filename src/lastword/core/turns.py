@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core import acp, ending, jsonrpc
+from lastword.core import acp, ending, jsonrpc, prose
 from lastword.core.effects import FORWARD, Answer, Effect, Send, Side
 from lastword.core.session import Request, Turn
 from lastword.core.taxonomy import ErrorType
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from lastword.core.error_object import SentError
     from lastword.core.jsonrpc import Frame
     from lastword.core.session import Link, Session
+
+SILENT = "silent_success"
+"""The reason of a failure that the agent called a success."""
 
 HOLD_SECONDS = 0.25
 """How long an answer that shows nothing, or an error without an id, is kept back: agents that send
@@ -93,9 +96,13 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
         result = jsonrpc.loads(frame.message.result)
         _note_payload(link, turn, result, "_meta")
         return end_failed(link, turn, _verdict_of_result(link, result, turn))
-    if stop_reason == acp.END_TURN and is_silent(link, turn):
-        hold(link, turn, frame)
-        return []
+    if stop_reason == acp.END_TURN and link.options.silent_success == "error":
+        hidden = _hidden_failure(link, turn, frame)
+        if hidden is not None:
+            return end_failed(link, turn, msgspec.structs.replace(hidden, reason=SILENT))
+        if is_silent(link, turn):
+            hold(link, turn, frame)
+            return []
     return finish(link, turn, stop_reason)
 
 
@@ -151,6 +158,39 @@ def release_held(link: Link, turn: Turn) -> list[Effect]:
     return [entry, Answer(Side.CLIENT, request_id, held.line)]
 
 
+def note_hidden(link: Link, session: Session, frame: Frame) -> None:
+    """An update may tell of a failure that the turn's answer will not."""
+    if not session.turns or not prose.may_tell_of_failure(frame.line):
+        return
+    from lastword.core.classify import agents  # noqa: PLC0415  (as in `end_silent`)
+
+    value = jsonrpc.loads(frame.line)
+    params = value.get("params") if isinstance(value, dict) else None
+    update = params.get("update") if isinstance(params, dict) else None
+    sign = agents.read_update(update, agent=link.agent.name)
+    if sign is not None and not sign.will_retry:
+        for turn in session.turns:
+            turn.hidden = sign.verdict
+
+
+def _hidden_failure(link: Link, turn: Turn, frame: Frame) -> Verdict | None:
+    """The failure behind an answer that claims success, where the agent told it elsewhere."""
+    if turn.state not in {State.SENT, State.RUNNING}:
+        return None
+    if turn.hidden is not None and not link.client.air:
+        return turn.hidden
+    told = prose.may_tell_of_failure(frame.line) and not link.client.air
+    text = "" if turn.facts.tool_seen else turn.only_text or ""
+    if not told and not prose.may_be_error(text):
+        return None
+    from lastword.core.classify import agents  # noqa: PLC0415  (as in `end_silent`)
+
+    sign = agents.read_result(jsonrpc.loads(frame.message.result)) if told else None
+    if sign is not None and not sign.will_retry:
+        return sign.verdict
+    return agents.read_prose(text, agent=link.agent.name)
+
+
 def end_silent(link: Link, turn: Turn) -> list[Effect]:
     """Nothing came after an answer that showed nothing: it was a failure."""
     # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
@@ -158,7 +198,7 @@ def end_silent(link: Link, turn: Turn) -> list[Effect]:
 
     turn.held = None
     verdict = classify.classify_text("", stderr_tail=link.stderr.tail(turn.stderr_mark))
-    return end_failed(link, turn, msgspec.structs.replace(verdict, reason="silent_success"))
+    return end_failed(link, turn, msgspec.structs.replace(verdict, reason=SILENT))
 
 
 def end_with_error(link: Link, turn: Turn, error: object) -> list[Effect]:

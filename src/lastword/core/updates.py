@@ -49,20 +49,27 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     tool_kind = ""
     if update.session_update in acp.TOOL_KINDS:
         tool_kind = session.tools.note(update)
+    effects = [*_note(link, session, update, tool_kind), *released, FORWARD]
+    if update.session_update == "session_info_update":
+        effects += retrying.told(link, session, frame)
+        turns.note_hidden(link, session, frame)
+    if session.turns and _runs_away(session, update):
+        verdict = ending.own_failure(ErrorType.AGENT_STALLED, "runaway")
+        effects += ending.stop_session(link, session, Event.STOP, verdict)
+    return effects
+
+
+def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[Effect]:
+    """Every open turn of the session has made progress."""
     effects: list[Effect] = []
     for turn in session.turns:
         if turn.state is State.SENT:
             effects.append(ending.record(link, Kind.FIRST_UPDATE, session))
         turn.step(Event.UPDATE)
+        if update.session_update in acp.TEXT_KINDS:
+            turn.only_text = None if turn.facts.text else _text_of(update)
         if not _is_empty_chunk(update):
             turn.facts.note(update, tool_kind)
-    effects += released
-    effects.append(FORWARD)
-    if update.session_update == "session_info_update":
-        effects += retrying.told(link, session, frame)
-    if session.turns and _runs_away(session, update):
-        verdict = ending.own_failure(ErrorType.AGENT_STALLED, "runaway")
-        effects += ending.stop_session(link, session, Event.STOP, verdict)
     return effects
 
 
@@ -101,6 +108,8 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
             break
         taken += 1
     if taken:
+        for turn in session.turns:
+            turn.only_text = None
         session.last_content, session.repeats = last_content, repeats
         session.progress(link.now)
         link.stderr.since_frame = 0
@@ -181,8 +190,13 @@ def _is_empty_chunk(update: Update) -> bool:
     """A chunk with an empty text shows nothing."""
     if update.session_update not in acp.TEXT_KINDS | acp.THOUGHT_KINDS:
         return False
+    return _text_of(update) == ""
+
+
+def _text_of(update: Update) -> str | None:
     content: Any = jsonrpc.loads(update.content)
-    return isinstance(content, dict) and content.get("text") == ""
+    text = content.get("text") if isinstance(content, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def _runs_away(session: Session, update: Update) -> bool:
@@ -197,9 +211,7 @@ def _runs_away(session: Session, update: Update) -> bool:
     session.repeats += 1
     if session.repeats < RUNAWAY_REPEATS - 1:
         return False
-    content: Any = jsonrpc.loads(update.content)
-    text = content.get("text") if isinstance(content, dict) else None
-    return isinstance(text, str) and len(text) >= RUNAWAY_MIN_CHARS
+    return len(_text_of(update) or "") >= RUNAWAY_MIN_CHARS
 
 
 def _same_tool(session: Session, update: Update) -> bool:

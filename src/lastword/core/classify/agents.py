@@ -17,6 +17,7 @@ from lastword.core.classify.agent_names import agent_key
 from lastword.core.classify.decide import conclude, decide
 from lastword.core.classify.evidence import Evidence, Finding, Verdict
 from lastword.core.classify.text import as_int, clip
+from lastword.core.prose import MAX_PROSE_CHARS, OPENINGS, opening_of
 from lastword.core.taxonomy import ErrorType
 
 _AIR_CATEGORIES = {
@@ -28,30 +29,6 @@ _AIR_CATEGORIES = {
 }
 """JetBrains AIR's `category`: coarse and at times wrong, so it counts only after the text."""
 
-_PROSE_OPENINGS = {
-    "codex": (
-        "stream disconnected before completion",
-        "exceeded retry limit, last status",
-        "unexpected status ",
-        "you've hit your usage limit",
-        "quota exceeded.",
-        "codex ran out of room",
-        "we're currently experiencing high demand",
-        "selected model is at capacity",
-        "your access token could not be refreshed",
-        "missing environment variable",
-        "connection failed: ",
-        "error sending request for url",
-        "your workspace is out of credits",
-    ),
-    "goose": ("ran into this error: ", "authentication error: ", "credits exhausted"),
-    "claude": ("api error: ", "api error (", "credit balance is too low", "prompt is too long"),
-    "qwen": ("[api error: ",),
-    "gemini": ("[api error: ",),
-}
-"""How a turn's only message begins when it is nothing but the error (agent -> openings)."""
-
-_MAX_PROSE_CHARS = 4096
 _PI_RETRY = re.compile(r"Retrying \(attempt (\d{1,4})/(\d{1,4}), waiting (\d{1,6})(?:\.\d+)?s\)")
 
 
@@ -100,9 +77,8 @@ def read_result(result: object) -> Sign | None:
 
 def read_prose(text: str, *, agent: str | None) -> Verdict | None:
     """The verdict on a turn's whole text, if for this agent it is nothing but the error."""
-    openings = _PROSE_OPENINGS.get(agent_key(agent) or "", ())
-    opening = " ".join(text[:200].replace("\u2019", "'").lower().split())
-    if len(text) > _MAX_PROSE_CHARS or not opening.startswith(openings or ("\0",)):
+    openings = OPENINGS.get(agent_key(agent) or "", ())
+    if len(text) > MAX_PROSE_CHARS or not openings or not opening_of(text).startswith(openings):
         return None
     return decide(gather.from_text(text))
 

@@ -32,12 +32,14 @@ RULES: tuple[Callable[[Evidence], Finding | None], ...] = (
     rules.strong_words,
     rules.word_parts,
     rules.rpc_code,
+    rules.blamed_concept,
     rules.weak_tokens,
     rules.transport_failure,
     rules.weak_words,
     rules.class_name,
     rules.status,
     rules.weak_message,
+    rules.concept,
     rules.builtin,
 )
 

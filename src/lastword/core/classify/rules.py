@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.agent_names import agent_key
+from lastword.core.classify.concepts import BLAMED, read_concept
 from lastword.core.classify.evidence import Evidence, Finding
 from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.process import is_spawn_text, read_ending
 from lastword.core.classify.statuses import (
     NOT_FOUND,
+    REQUEST_BLAMED,
     REQUEST_TIMEOUT,
     RPC_CANCELLED,
     RPC_INTERNAL,
@@ -263,6 +265,26 @@ def _crash_text(evidence: Evidence, part: str) -> Finding:
         return Finding(ErrorType.AGENT_CRASH, f"text:{part}", "spawn_failed", retryable=False)
     sudden = any(sign in evidence.folded for sign in ("signal", "unexpectedly", "memory", "fault"))
     return Finding(ErrorType.AGENT_CRASH, f"text:{part}", retryable=sudden)
+
+
+def blamed_concept(evidence: Evidence) -> Finding | None:
+    """Two words close together, where all else says no more than that the request is to blame."""
+    if evidence.status not in REQUEST_BLAMED:
+        return None
+    found = read_concept(evidence.folded, BLAMED)
+    return Finding(found[0], f"concept:{found[1]}") if found else None
+
+
+def concept(evidence: Evidence) -> Finding | None:
+    """Two words close together, where nothing else is left."""
+    found = read_concept(evidence.folded) if evidence.status is None else None
+    if found is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
+        return None
+    return Finding(found[0], f"concept:{found[1]}")
+
+
+def _top(evidence: Evidence) -> tuple[str, str]:
+    return evidence.modules[0], evidence.classes[0]
 
 
 def builtin(evidence: Evidence) -> Finding | None:

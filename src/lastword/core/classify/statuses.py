@@ -5,6 +5,7 @@ from __future__ import annotations
 from lastword.core.taxonomy import ErrorType, Origin
 
 NOT_FOUND = 404
+REQUEST_BLAMED = frozenset({400, 413, 422})
 REQUEST_TIMEOUT = 408
 TOO_MANY_REQUESTS = 429
 

@@ -10,6 +10,7 @@ MODEL_NOT_FOUND = rows("""
     model .. not found
     model .. was not found
     model .. is not supported
+    model .. not supported
     model .. isn't supported
     model .. is not available
     model .. isn't available

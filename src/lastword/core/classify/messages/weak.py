@@ -72,6 +72,7 @@ WEAK = {
         nonetype
         unexpected keyword argument
         list index out of range
+        codec can't encode
         without having called `read()`
     """),
     ErrorType.PROTOCOL_ERROR: rows("""
@@ -81,7 +82,6 @@ WEAK = {
         extra data: line
         unterminated string
         codec can't decode
-        codec can't encode
         invalid json
         malformed response
         failed to parse
