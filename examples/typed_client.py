@@ -18,6 +18,7 @@ CAPABILITIES = {"_meta": {"agent_error": {"version": 1}}}
 def main() -> None:
     """Take one turn and show how it ended."""
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+
         def call(request_id: int, method: str, **params: object) -> dict:
             request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
             agent.stdin.write(json.dumps(request).encode() + b"\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.agent_log import MAX_NEWS_BYTES, log_of
+from lastword.agent_log import MAX_NEWS_BYTES, watch_logs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +50,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_only_what_is_new_and_only_the_exception_itself_is_evidence(log: Path) -> None:
-    watched = log_of("Kimi Code CLI")
-    assert watched is not None
+    watched = watch_logs()["kimi code cli"]
     assert watched.news() == b""
     with log.open("a") as file:
         file.write(LOGGED)
@@ -62,17 +61,11 @@ def test_only_what_is_new_and_only_the_exception_itself_is_evidence(log: Path) -
 
 
 def test_a_log_that_is_not_there_or_grew_without_bound_is_no_trouble(log: Path) -> None:
-    watched = log_of("kimi code cli")
-    assert watched is not None
+    watched = watch_logs()["kimi code cli"]
     log.unlink()
     assert watched.news() == b""
     log.write_text("x" * (2 * MAX_NEWS_BYTES) + "\n" + LOGGED)
     assert watched.news().startswith(b"kosong.APIStatusError")
-
-
-def test_an_agent_that_is_not_known_for_it_has_no_log_looked_at() -> None:
-    assert log_of("opencode") is None
-    assert log_of("") is None
 
 
 def test_a_silent_success_is_typed_by_what_the_agent_told_its_log(log: Path) -> None:

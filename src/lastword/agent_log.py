@@ -85,7 +85,6 @@ class AgentLog:
         return said[-1] + b"\n" if said else b""
 
 
-def log_of(agent_name: str) -> AgentLog | None:
-    """The log of the agent of this name, if it is known to keep its failures there."""
-    known = KNOWN_LOGS.get(agent_name.lower())
-    return AgentLog(known) if known else None
+def watch_logs() -> dict[str, AgentLog]:
+    """The known logs as they are before the agent has said its name, by that name."""
+    return {name: AgentLog(known) for name, known in KNOWN_LOGS.items()}

@@ -80,7 +80,7 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
         return Phase.BEFORE_REQUEST
 
     def retry_safety(self, *, retryable: bool) -> RetrySafety:
-        """Would sending the prompt again do harm? (FAILURES, section 4)."""
+        """Would sending the prompt again do harm?"""
         if not retryable:
             return RetrySafety.NEVER
         if self.tool_ran or self.unsafe_tool or self.tool_running or self.provider_tools:

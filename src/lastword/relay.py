@@ -41,7 +41,7 @@ class Relay:
 
     def from_agent(self, block: bytes, now: float) -> None:
         """Take in whole lines of the agent's."""
-        messages = jsonrpc.decode_block(block) if jsonrpc.is_text(block) else None
+        messages = jsonrpc.decode_block(block)
         taken = self._connection.observe(messages, 0, now) if messages else 0
         if messages and taken == len(messages):
             self._to_client.write(block)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.agent_log import AgentLog, log_of
+from lastword.agent_log import watch_logs
 from lastword.core.effects import Side
 from lastword.fuse import FusedConnection
 from lastword.process import unread_bytes, widen
@@ -87,8 +87,7 @@ class Sidecar:
         self._client_lost = False
         self._exit_seen_at: float | None = None
         self._last_bytes = 0
-        self._log: AgentLog | None = None
-        self._log_sought = False
+        self._logs = watch_logs()
         self._agent_over_at: float | None = None
         self._finish_by: float | None = None
         self._ended_idle = False
@@ -142,13 +141,11 @@ class Sidecar:
 
     def _look_at_log(self, now: float) -> None:
         """An agent that ended in silence may have told its own log why."""
-        if not self._log_sought and self._connection.agent_name is not None:
-            self._log_sought = True
-            self._log = log_of(self._connection.agent_name)
-        if self._log is not None:
-            due = self._connection.next_timeout()
-            if due is not None and due <= now:
-                self._connection.receive_log(self._log.news(), now)
+        due = self._connection.next_timeout()
+        if due is not None and due <= now:
+            log = self._logs.get((self._connection.agent_name or "").lower())
+            if log is not None:
+                self._connection.receive_log(log.news(), now)
 
     def _look_at_client(self, now: float) -> None:
         pump = self._pump

@@ -21,9 +21,7 @@ THOUGHT = Update(session_update="agent_thought_chunk")
 
 
 def _tool(kind: str | None, status: str | None, tool_call_id: str = "t") -> Update:
-    return Update(
-        session_update="tool_call", tool_call_id=tool_call_id, kind=kind, status=status
-    )
+    return Update(session_update="tool_call", tool_call_id=tool_call_id, kind=kind, status=status)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
+from canaries import CANARIES, PLAIN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,44 +19,8 @@ from lastword.core.redact import (
     is_denied_name,
     redact_json,
     redact_text,
+    redactions_in_words,
 )
-
-
-def fake(length: int, alphabet: str = "a7Kq2Zx9Wm4Rt6Yb1Nc8") -> str:
-    """A made-up secret; put together here so that no scanner finds it in this file."""
-    return (alphabet * (length // len(alphabet) + 1))[:length]
-
-
-HEX = "0f3a9c4e7b"
-UPPER = "Q7ZK2XW9MR4TY6BN"
-
-CANARIES = {
-    "openai": "sk-" + fake(48),
-    "openai project": "sk-" + "proj-" + fake(60),
-    "openai service account": "sk-" + "svcacct-" + fake(40),
-    "anthropic": "sk-" + "ant-api03-" + fake(80) + "-" + fake(6) + "AA",
-    "openrouter": "sk-" + "or-v1-" + fake(64, HEX),
-    "langfuse": "pk-" + "lf-" + fake(30),
-    "stripe": "sk_" + "live_" + fake(24),
-    "google": "AI" + "za" + fake(35),
-    "google oauth": "ya" + "29." + fake(60),
-    "aws access key": "AK" + "IA" + fake(16, UPPER),
-    "aws session key": "AS" + "IA" + fake(16, UPPER),
-    "github": "gh" + "p_" + fake(36),
-    "github fine-grained": "github" + "_pat_" + fake(22) + "_" + fake(59),
-    "gitlab": "gl" + "pat-" + fake(20),
-    "slack": "xo" + "xb-" + fake(11, "0123456789") + "-" + fake(24),
-    "hugging face": "h" + "f_" + fake(34),
-    "groq": "gs" + "k_" + fake(52),
-    "replicate": "r" + "8_" + fake(37),
-    "xai": "xa" + "i-" + fake(80),
-    "perplexity": "pp" + "lx-" + fake(48),
-    "nvidia": "nv" + "api-" + fake(64),
-    "npm": "np" + "m_" + fake(36),
-    "jwt": "ey" + "J" + fake(20) + "." + "ey" + "J" + fake(40) + "." + fake(43),
-    "organisation": "org" + "-" + fake(24),
-    "e-mail": "jane.doe+work" + "@" + "mail.example.org",
-}
 
 
 @pytest.mark.parametrize("kind", CANARIES)
@@ -75,9 +41,6 @@ def test_a_key_of_any_known_shape_disappears_from_prose(kind: str, frame: str) -
     redacted = redact_text(frame.format(canary))
     assert canary not in redacted
     assert canary[6:-2] not in redacted
-
-
-PLAIN = "plainsecretvalue" + "99x"
 
 
 @pytest.mark.parametrize(
@@ -191,6 +154,52 @@ def test_a_known_secret_with_blanks_on_the_edge_of_the_cut_leaves_no_half(positi
     redactor = Redactor((secret,))
     redacted = redactor("x " * (position // 2) + secret + " y" * 40_000)
     assert "correct horse" not in redacted
+
+
+class TestHook:
+    """A redactor of the user's own, after ours."""
+
+    def test_it_gets_what_is_left_after_our_own_rules(self) -> None:
+        seen: list[str] = []
+
+        def hook(text: str) -> str:
+            seen.append(text)
+            return text.replace("Jane", "(name)")
+
+        assert Redactor(hook=hook)(f"Jane used {CANARIES['openai']}") == f"(name) used {REDACTED}"
+        assert seen == [f"Jane used {REDACTED}"]
+
+    @pytest.mark.parametrize("broken", [lambda _: 1 / 0, lambda _: None, lambda _: b"x"])
+    def test_a_text_on_which_it_breaks_is_dropped_rather_than_shown(self, broken: Any) -> None:
+        assert Redactor(hook=broken)("Jane was here") == REDACTED
+        assert redact_values(Redactor(hook=broken).json({"a": ["Jane", 1]})) == {REDACTED, 1}
+
+    def test_what_it_gives_back_is_bounded(self) -> None:
+        assert len(Redactor(hook=lambda text: text * 9999)("abc" * 99)) <= MAX_TEXT_CHARS
+
+
+def redact_values(value: Any) -> set[Any]:
+    """The values inside a dict of lists."""
+    return {inner for members in value.values() for inner in members}
+
+
+def test_what_each_rule_found_is_counted_for_the_record() -> None:
+    counts: dict[str, int] = {}
+    redactor = Redactor(("correct horse battery",), counts=counts)
+    redactor(f"{CANARIES['openai']} and {CANARIES['groq']} of {CANARIES['e-mail']}")
+    assert redactions_in_words(counts) == "3 redactions: 2 api_key, 1 email"
+    redactor.json({"authorization": "x", "text": "correct horse battery"})
+    assert counts == {"api_key": 2, "email": 1, "secret_name": 1, "known_value": 1}
+    assert redactions_in_words({}) == "no redactions"
+    assert redactions_in_words({"jwt": 1}) == "1 redaction: 1 jwt"
+
+
+def test_eight_kib_of_an_error_are_redacted_in_less_than_five_milliseconds() -> None:
+    line = (
+        f"POST https://host.example/v1?key=1 failed for user: {CANARIES['github']} at /home/me/x\n"
+    )
+    text = (line * 200)[:MAX_TEXT_CHARS]
+    assert min(_seconds_to_redact(text) for _ in range(5)) < 0.005
 
 
 class TestJson:

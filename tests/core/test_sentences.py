@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from lastword.core.sentences import (
     WHAT_BY_REASON,
     compose,
     plain_duration,
+    plain_moment,
     quotable,
 )
 from lastword.core.taxonomy import Action, AgentError, ErrorType, Phase, RetrySafety
@@ -88,6 +90,37 @@ def test_the_message_ends_with_when_to_try_again() -> None:
 def test_without_a_wait_the_moment_of_the_reset_is_named() -> None:
     error = words_for(rate_limit(reset_at_epoch_ms=1777936568000, retryable=False))
     assert error.message.endswith("Try again after 2026-05-04 23:16 UTC.")
+
+
+NOW = datetime(2026, 5, 4, 13, 30, 10, tzinfo=timezone(timedelta(hours=2)))
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (timedelta(seconds=20), "in 20 seconds"),
+        (timedelta(minutes=5), "in 5 minutes"),
+        (timedelta(minutes=35), "at 14:06"),
+        (timedelta(hours=10, minutes=29, seconds=50), "tomorrow at 00:00"),
+        (timedelta(hours=19), "tomorrow at 08:31"),
+        (timedelta(days=2), "in 48 hours"),
+        (timedelta(days=5, hours=1), "in 6 days"),
+        (timedelta(seconds=-1), ""),
+    ],
+)
+def test_a_reset_is_told_by_the_readers_own_clock_and_never_too_early(
+    after: timedelta, words: str
+) -> None:
+    epoch_ms = round((NOW + after).timestamp() * 1000)
+    assert plain_moment(epoch_ms, NOW) == words
+    told = words_for(rate_limit(reset_at_epoch_ms=epoch_ms), now=NOW).message
+    assert told.endswith(f"Try again {words}." if words else "Try again in a moment.")
+
+
+def test_a_moment_out_of_any_calendar_is_left_out() -> None:
+    for epoch_ms in (10**18, -(10**18), 10**30):
+        assert plain_moment(epoch_ms, NOW) == ""
+        assert plain_moment(epoch_ms) == ""
 
 
 def test_a_used_up_budget_names_the_ways_out() -> None:
@@ -171,6 +204,10 @@ def test_a_quote_is_one_short_line_without_markup() -> None:
     assert quotable("a\n`b` *c* <d> [e] \u2028 f.") == "a b c d (e) f"
     assert len(quotable("word " * 1000)) <= 200
     assert quotable(" Internal error. ") == ""
+
+
+def test_a_quote_has_no_character_that_steers_a_terminal_or_turns_text_around() -> None:
+    assert quotable("a\x9b31mb\u202ec\udc80d\x1b[2Je") == "a 31mb c d (2Je"
 
 
 verdicts = st.builds(

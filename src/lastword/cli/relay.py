@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from lastword._version import __version__
 from lastword.core.connection import Options
+from lastword.core.known_secrets import secrets_of
 from lastword.sidecar import Settings, Sidecar
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lastword.cli.options import RunOptions
     from lastword.process import Agent, Guardian
     from lastword.signals import SignalInbox
 
-SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
-MIN_SECRET_CHARS = 8
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
@@ -37,7 +38,8 @@ def sidecar_for(
         silent_success=str(values["silent_success"]),
         implementation=f"lastword/{__version__}",
         incident_prefix=f"{_run_id()}-",
-        secrets=secrets_of(dict(os.environ)),
+        secrets=secrets_of(os.environ),
+        wall_clock=_local_time,
     )
     settings = Settings(
         command=tuple(options.command),
@@ -47,13 +49,11 @@ def sidecar_for(
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox)
 
 
-def secrets_of(environment: dict[str, str]) -> tuple[str, ...]:
-    """The values of variables that are named like secrets: no frame of ours may carry one."""
-    return tuple(
-        value
-        for name, value in environment.items()
-        if len(value) >= MIN_SECRET_CHARS and any(word in name.upper() for word in SECRET_NAMES)
-    )
+def _local_time() -> datetime:
+    # Loaded at the first failure: no part of a healthy turn.
+    from datetime import datetime  # noqa: PLC0415
+
+    return datetime.now().astimezone()
 
 
 def _run_id() -> str:

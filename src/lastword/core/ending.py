@@ -34,7 +34,14 @@ def redactor(link: Link) -> Redactor:
     # Loaded at the first failure: its patterns cost more to compile than the relay to start.
     from lastword.core.redact import Redactor  # noqa: PLC0415
 
-    return Redactor(link.options.secrets)
+    return Redactor(link.options.secrets, counts=link.redactions)
+
+
+def taken_redactions(link: Link) -> dict[str, int] | None:
+    """How often each rule of redaction found something since the last record that said so."""
+    counts = dict(link.redactions)
+    link.redactions.clear()
+    return counts or None
 
 
 def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None) -> Verdict:
@@ -93,7 +100,7 @@ def fail_turn(
         kind=Kind.ERROR,
         at_seconds=link.now,
         session_id=session.session_id,
-        facts=facts_of_entry | {"rule": verdict.rule},
+        facts=facts_of_entry | {"rule": verdict.rule, "redactions": taken_redactions(link)},
     )
     effects.append(Record(entry))
     forget(link, turn)
@@ -191,12 +198,14 @@ def compose(link: Link, verdict: Verdict, *, phase: Phase, retry_safety: RetrySa
         )
     if not verdict.retryable:
         retry_safety = RetrySafety.NEVER
+    clock = link.options.wall_clock
     return sentences.compose(
         verdict,
         phase=phase,
         retry_safety=retry_safety,
         incident_id=link.next_incident(),
         redact=redactor(link),
+        now=clock() if clock else None,
     )
 
 

@@ -16,6 +16,9 @@ from lastword.core.stderr import StderrRecord
 from lastword.core.turn import FINAL, TABLE, Event, Move, State
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from lastword.core import acp
     from lastword.core.classify import Verdict
     from lastword.core.jsonrpc import Frame
@@ -38,6 +41,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         implementation: what we call ourselves to the client.
         incident_prefix: what incident ids begin with; unique to this run.
         secrets: exact values that must not pass into a frame of ours.
+        wall_clock: tells the local time, so that a sentence can say "at 14:05"; the core reads no
+            clock itself.
     """
 
     first_update_timeout_seconds: float = 900.0
@@ -52,6 +57,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     implementation: str = "lastword"
     incident_prefix: str = ""
     secrets: tuple[str, ...] = ()
+    wall_clock: Callable[[], datetime] | None = None
 
 
 class Turn:
@@ -238,6 +244,7 @@ class Link:
         "now",
         "options",
         "own_requests",
+        "redactions",
         "sent_to_agent",
         "sessions",
         "stderr",
@@ -268,6 +275,7 @@ class Link:
         self.sent_to_agent = 0
         """How many messages the client has sent; tells whether one was sent since another."""
         self.stderr = StderrRecord()
+        self.redactions: dict[str, int] = {}
 
     @property
     def dialect(self) -> acp.Dialect:

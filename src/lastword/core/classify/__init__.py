@@ -88,7 +88,7 @@ def _or_stderr(verdict: Verdict, stderr_tail: str) -> Verdict:
     if not lines:
         return verdict
     told = _verdict_on(gather.from_any, lines)
-    if told.type in _UNDECIDED or told.rule.startswith("text:"):
+    if told.type in _UNDECIDED or told.rule.startswith(("text:", "concept:")):
         return verdict
     return msgspec.structs.replace(told, rule=f"stderr:{told.rule}")
 

@@ -91,7 +91,7 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
     evidence = gather.from_any(told)
     verdict = decide(evidence)
     category = failure.get("category")
-    vague = verdict.type is ErrorType.UNKNOWN or verdict.rule.startswith("text:")
+    vague = verdict.type is ErrorType.UNKNOWN or verdict.rule.startswith(("text:", "concept:"))
     if vague and isinstance(category, str) and category in _AIR_CATEGORIES:
         kind, retryable = _AIR_CATEGORIES[category]
         verdict = conclude(Finding(kind, f"air:{category}", retryable=retryable), evidence)

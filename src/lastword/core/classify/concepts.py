@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from functools import cache
 
 import msgspec
 
@@ -23,25 +24,29 @@ class Concept(msgspec.Struct, frozen=True):
     """Two sets of words: they count where one of each stands close, and nothing of `unless`."""
 
     type: ErrorType
-    things: re.Pattern[str]
-    happenings: re.Pattern[str]
+    things: str
+    happenings: str
     unless: tuple[str, ...]
 
 
-def _words(block: str) -> re.Pattern[str]:
+@cache
+def _pattern(block: str) -> re.Pattern[str]:
+    """Compiled when first needed: few failures come this far, and all of them cost 5 ms."""
     words = [re.escape(line.strip()) for line in block.split(",")]
     return re.compile(rf"\b(?:{'|'.join(words)})")
 
 
 def _concept(kind: ErrorType, things: str, happenings: str, *unless: str) -> Concept:
-    return Concept(kind, _words(things), _words(happenings), unless)
+    return Concept(kind, things, happenings, unless)
 
 
 CONCEPTS = (
     _concept(
         ErrorType.CONTEXT_OVERFLOW,
-        "context, prompt, input, inputs, conversation, history, tokens, token limit, message size",
+        "context, prompt, input, inputs, conversation, thread, history, tokens, token limit, "
+        "message size, request body",
         "too long, too large, too big, too many tokens, exceed, overflow, does not fit, fit in, "
+        "no longer fit, above the limit, beyond the limit, "
         "longer than, larger than, more than the, over the limit, maximum length, full, shorten, "
         "but the request contains, no space, free space, prompt length, input length",
         "output tokens",
@@ -59,9 +64,9 @@ CONCEPTS = (
     _concept(
         ErrorType.CONTENT_FILTER,
         "safety, policy, policies, moderation, harmful, unsafe, inappropriate, guideline, "
-        "guardrail, prohibited, sensitive, content",
+        "guardrail, prohibited, sensitive, content, acceptable use",
         "blocked, rejected, flagged, refused, filtered, violat, declined, not allowed, censored, "
-        "disallowed",
+        "disallowed, withheld, breach, stopped by",
         "region",
         "network",
         "firewall",
@@ -73,10 +78,10 @@ CONCEPTS = (
         ErrorType.BUDGET,
         "credit, credits, balance, quota, allowance, billing, plan, subscription, budget, spend, "
         "spending, usage limit, session limit, your limit, funds, invoice, free tier, "
-        "requests this month, messages",
+        "requests this month, messages, monthly, weekly, this month, allotment",
         "used up, exhausted, exceeded, ran out, run out, out of, depleted, insufficient, "
         "not enough, reached, hit, expired, no remaining, remaining, upgrade, unpaid, past due, "
-        "overdue, resets",
+        "overdue, resets, consumed, no more, used all",
         "per minute",
         "per second",
         "concurren",
@@ -121,7 +126,7 @@ CONCEPTS = (
     _concept(
         ErrorType.AGENT_CRASH,
         "process, agent, child, subprocess, binary, executable, command, cli, server",
-        "exited, terminated by, killed, crashed, died, signal, failure code, exit code, "
+        "exited, quit, terminated by, killed, crashed, died, signal, failure code, exit code, "
         "exit status, could not be started, failed to start, failed to launch, not installed",
         "connection",
         "request",
@@ -197,9 +202,9 @@ def _closest(folded: str, concept: Concept) -> str | None:
     return None
 
 
-def _first(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+def _first(block: str, text: str) -> list[re.Match[str]]:
     found = []
-    for match in pattern.finditer(text):
+    for match in _pattern(block).finditer(text):
         found.append(match)
         if len(found) >= MAX_HITS:
             break

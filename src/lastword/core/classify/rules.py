@@ -249,7 +249,7 @@ def weak_message(evidence: Evidence) -> Finding | None:
         part = phrase_in(evidence.folded, parts)
         if part is not None:
             return (
-                _crash_text(evidence, part)
+                _crash_text(evidence, f"text:{part}")
                 if kind is ErrorType.AGENT_CRASH
                 else Finding(kind, f"text:{part}")
             )
@@ -259,12 +259,12 @@ def weak_message(evidence: Evidence) -> Finding | None:
     return None
 
 
-def _crash_text(evidence: Evidence, part: str) -> Finding:
+def _crash_text(evidence: Evidence, rule: str) -> Finding:
     """A process's end told in prose: only what names a signal or comes unasked is worth a retry."""
     if is_spawn_text(evidence.folded):
-        return Finding(ErrorType.AGENT_CRASH, f"text:{part}", "spawn_failed", retryable=False)
+        return Finding(ErrorType.AGENT_CRASH, rule, "spawn_failed", retryable=False)
     sudden = any(sign in evidence.folded for sign in ("signal", "unexpectedly", "memory", "fault"))
-    return Finding(ErrorType.AGENT_CRASH, f"text:{part}", retryable=sudden)
+    return Finding(ErrorType.AGENT_CRASH, rule, retryable=sudden)
 
 
 def blamed_concept(evidence: Evidence) -> Finding | None:
@@ -280,7 +280,8 @@ def concept(evidence: Evidence) -> Finding | None:
     found = read_concept(evidence.folded) if evidence.status is None else None
     if found is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
         return None
-    return Finding(found[0], f"concept:{found[1]}")
+    kind, rule = found[0], f"concept:{found[1]}"
+    return _crash_text(evidence, rule) if kind is ErrorType.AGENT_CRASH else Finding(kind, rule)
 
 
 def _top(evidence: Evidence) -> tuple[str, str]:

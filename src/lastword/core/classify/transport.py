@@ -201,7 +201,8 @@ ROWS = (
         ERR_CONNECTION_CLOSED ERR_SOCKET_CLOSED ERR_HTTP2_STREAM_ERROR ERR_HTTP2_STREAM_CANCEL
         ERR_HTTP2_GOAWAY_SESSION ERR_HTTP2_SESSION_ERROR ENOTCONN ESHUTDOWN
         UND_ERR_CLOSED UND_ERR_DESTROYED ModelConnectionError
-        ConnectionClosedException ResponseClosedError StreamResetException""",
+        ConnectionClosedException ResponseClosedError StreamResetException ERR_HTTP2_PROTOCOL_ERROR
+        ERR_QUIC_PROTOCOL_ERROR ERR_EMPTY_RESPONSE ERR_CONNECTION_ABORTED""",
         "connection reset",
         "econnreset",
         "socket hang up",

@@ -51,6 +51,9 @@ MODEL_NOT_FOUND = rows("""
     no endpoints found
     no allowed providers
     not available on your plan
+    not available in your plan
+    unavailable in your plan
+    no such deployment
     not included in your plan
     plan does not include
     not yet include access

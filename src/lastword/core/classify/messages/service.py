@@ -93,6 +93,9 @@ PROVIDER_UNAVAILABLE = rows("""
     had an error while processing your request
     error occurred while processing your request
     unable to process your request
+    unable to take your request
+    unable to serve your request
+    too many users
     bad gateway
 """)
 

@@ -58,10 +58,12 @@ WEAK = {
         bin/bash:
         command not found
         executable file not found
+        bin/env:
     """),
     ErrorType.INTERNAL: rows("""
         cannot read propert
         is not a function
+        is not an object
         is not defined
         is not iterable
         object has no attribute
@@ -83,6 +85,7 @@ WEAK = {
         unterminated string
         codec can't decode
         invalid json
+        malformed json
         malformed response
         failed to parse
         failed to deserialize
@@ -125,6 +128,7 @@ WEAK = {
         invalid argument
         invalid value
         invalid input
+        invalid schema
         must be a response to a prece
         tool_result
         tool_use
@@ -156,6 +160,9 @@ WEAK = {
     """),
     ErrorType.TIMEOUT: rows("""
         took too long
+        no tokens received
+        no data received
+        no response received for
         no response after
         not respond in time
         stalled
