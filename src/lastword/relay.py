@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lastword.fuse import FusedConnection
     from lastword.lines import Outlet
 
-MAX_NOISE_BYTES = 64 * 1024
+MAX_NOISE_BYTES = 1024 * 1024
 
 
 class Relay:
@@ -38,6 +38,7 @@ class Relay:
         self.client_spoke = False
         self.noise = bytearray()
         """What a program that is no agent printed before the client spoke."""
+        self.noise_cut = False
 
     def from_agent(self, block: bytes, now: float) -> None:
         """Take in whole lines of the agent's."""
@@ -49,8 +50,11 @@ class Relay:
         out: list[bytes] = []
         lines = jsonrpc.split_block(block, messages) if messages else None
         if messages is None or lines is None:
-            for line in _lines(block):
-                self._agent_line(line, out, now)
+            for line in block.removesuffix(b"\n").split(b"\n"):
+                if line.strip():
+                    self._agent_line(line, out, now)
+                else:
+                    self._note(line)
         else:
             out += lines[:taken]
             while taken < len(lines):
@@ -70,10 +74,18 @@ class Relay:
     def _agent_frame(
         self, frame: jsonrpc.Frame | jsonrpc.Malformed, out: list[bytes], now: float
     ) -> None:
-        if isinstance(frame, jsonrpc.Malformed) and not self.client_spoke:
-            self.noise += frame.line[: MAX_NOISE_BYTES - len(self.noise)] + b"\n"
+        if isinstance(frame, jsonrpc.Malformed):
+            self._note(frame.line)
         effects = self._connection.receive(Side.AGENT, frame, now)
         self._carry_out(effects, frame.line, Side.CLIENT, out)
+
+    def _note(self, line: bytes) -> None:
+        """Keep a line that is no frame, for whoever ran a command such as `agent --help`."""
+        if self.client_spoke or self.noise_cut:
+            return
+        self.noise_cut = len(self.noise) + len(line) >= MAX_NOISE_BYTES
+        if not self.noise_cut:
+            self.noise += line + b"\n"
 
     def from_client(self, block: bytes, now: float) -> None:
         """Take in whole lines of the client's."""

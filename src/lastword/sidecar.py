@@ -251,6 +251,8 @@ class Sidecar:
             if unheard:
                 # No session was ever begun: this was a command such as `agent --version`.
                 pump.to_client.write(bytes(pump.relay.noise))
+                if pump.relay.noise_cut:
+                    self._say("the rest of what it printed was left out; --passthrough shows all")
         told = not pump.stderr.pending or now >= self._agent_over_at + STDERR_FLUSH_SECONDS
         flushed = not pump.to_client.pending_bytes and told
         return now >= self._finish_by or (flushed and not self._shutdown.group_left)

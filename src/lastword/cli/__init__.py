@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 USAGE = """\
@@ -32,6 +33,20 @@ def main(arguments: list[str] | None = None) -> int:
         from lastword.cli.run import main as run  # noqa: PLC0415
 
         return run(rest)
+    try:
+        status = _dispatch(command, rest)
+        sys.stdout.flush()
+    except OSError as error:
+        # Whoever reads our output has seen enough (`| head`), or there is no room for it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if isinstance(error, BrokenPipeError):
+            return 0
+        sys.stderr.write(f"lastword: cannot write: {(error.strerror or 'failed').lower()}\n")
+        return 2
+    return status
+
+
+def _dispatch(command: str, rest: list[str]) -> int:
     if command == "demo":
         from lastword.cli.demo import main as demo  # noqa: PLC0415
 

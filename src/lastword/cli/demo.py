@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from lastword.cli.terminal import has_colours
 from lastword.demo.client import PATIENCE_SECONDS, Seen, take_turn
 from lastword.demo.provider import Provider
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--frames", action="store_true", help="show every frame that came")
     options = parser.parse_args(list(arguments))
-    paint = Painter(colours=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    paint = Painter(colours=has_colours())
     with Provider() as provider, ThreadPoolExecutor(8) as pool:
         scenarios = [
             ("1", "The model provider says 429 until the agent's retries run out", "rate-limit"),
@@ -62,8 +62,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _command(failure: str, url: str, *, wrapped: bool) -> list[str]:
-    agent = [sys.executable, "-m", "lastword.demo.agent", failure, url]
-    return [sys.executable, "-m", "lastword", "run", "--", *agent] if wrapped else agent
+    # -P: nothing in the folder where somebody tries the demo may stand in for a module.
+    agent = [sys.executable, "-P", "-m", "lastword.demo.agent", failure, url]
+    return [sys.executable, "-P", "-m", "lastword", "run", "--", *agent] if wrapped else agent
 
 
 class Painter:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from lastword.cli.explain_case import Case, case_of_exit, case_of_response, case_of_text
 from lastword.cli.explain_lines import explain_lines
 from lastword.cli.explain_show import Explanation, explain, shown
+from lastword.cli.terminal import has_colours
 from lastword.core.classify.gather import signal_number
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ def _check(options: argparse.Namespace) -> None:
         raise UnusableError("an error is an HTTP response or the end of a process, not both")
     if options.body is not None and options.file is not None:
         raise UnusableError("give the body either as --body or as FILE")
+    if options.exit_code is not None and not -64 <= options.exit_code <= 255:  # noqa: PLR2004
+        raise UnusableError(
+            f"--exit-code cannot be {options.exit_code}: it takes 0 to 255, or -N for signal N"
+        )
     if options.status is not None and not 100 <= options.status <= 599:  # noqa: PLR2004
         raise UnusableError(
             f"--status cannot be {options.status}: it takes a number from 100 to 599"
@@ -189,9 +194,8 @@ def _write(explanation: Explanation, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(explanation.as_json(), indent=2) + "\n")
     else:
-        colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         columns = min(80, shutil.get_terminal_size((80, 24)).columns)
-        sys.stdout.write(shown(explanation, columns=columns, colours=colours))
+        sys.stdout.write(shown(explanation, columns=columns, colours=has_colours()))
     sys.stdout.flush()
 
 

@@ -15,7 +15,7 @@ from lastword.core.classify.statuses import type_of_status
 from lastword.core.known_secrets import secrets_of
 from lastword.core.redact import Redactor
 from lastword.core.sentences import plain_duration, plain_moment
-from lastword.core.taxonomy import Action, AgentError, Origin, RetrySafety
+from lastword.core.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
 from lastword.public import compose
 
 if TYPE_CHECKING:
@@ -99,14 +99,14 @@ def shown(explanation: Explanation, *, columns: int = 80, colours: bool = False)
     page.text(error.message)
     page.gap()
     page.row("retry", _retry(explanation), "yes" if error.retryable else "no")
-    page.row("safe", _SAFE[error.retry_safety or RetrySafety.ASK])
+    page.row("safe", _safe(error))
     page.row("whose fault", _WHOSE[error.origin] if error.origin else "not known")
     page.row("what to do", _DO[error.action] if error.action else "")
     page.row("more exactly", (error.reason or "").replace("_", " "))
     page.row("told by", _told_by(error))
     page.gap()
     page.title("why")
-    page.text(f"Read as {explanation.form}. Decided by {basis_of(explanation.rule)}.")
+    page.text(f"Read as {explanation.form}. {basis_of(explanation.rule)}.")
     page.row("rule", explanation.rule)
     for proof in explanation.proofs:
         said = f': "{proof.said}"' if proof.said else ""
@@ -127,11 +127,24 @@ def _retry(explanation: Explanation) -> str:
         when = f"in {plain_duration(error.retry_after_seconds)}"
     if error.reset_at_epoch_ms:
         moment = datetime.fromtimestamp(error.reset_at_epoch_ms / 1000, tz=explanation.now.tzinfo)
-        relative = when or plain_moment(error.reset_at_epoch_ms, explanation.now) or "now past"
-        when = f"{relative} (the limit resets {moment:%Y-%m-%d %H:%M})"
+        left = plain_moment(error.reset_at_epoch_ms, explanation.now)
+        resets = "resets" if left else "was to reset"
+        when = f"{when or left or 'now'} (the limit {resets} {moment:%Y-%m-%d %H:%M})"
     if error.retryable:
         return f"yes, {when}" if when else "yes, in a moment"
-    return f"not by itself; at the earliest {when}" if when else "no, it would not help"
+    if when:
+        return f"not by itself; at the earliest {when}"
+    known = error.type is not ErrorType.UNKNOWN
+    return "no, it would not help" if known else "not by itself: whether it would help is not known"
+
+
+def _safe(error: AgentError) -> str:
+    if error.type is ErrorType.UNKNOWN:
+        return "not known, so nothing is sent again by itself"
+    waits = error.retry_after_seconds or error.reset_at_epoch_ms
+    if waits and error.retry_safety is RetrySafety.NEVER:
+        return "not by itself, and not before then"
+    return _SAFE[error.retry_safety or RetrySafety.ASK]
 
 
 def _told_by(error: AgentError) -> str:

@@ -41,7 +41,6 @@ RULES = {
     "concept": "two words close together, for want of anything better",
     "air": "the category that the agent gave",
     "codex": "the state that the agent gave",
-    "unmatched": "nothing in it is known, and what is not known is not retried",
 }
 """What decided, by the first part of the rule's name."""
 
@@ -63,8 +62,11 @@ class Proof(msgspec.Struct, frozen=True):
 
 
 def basis_of(rule: str) -> str:
-    """What decided, in words."""
-    return RULES.get(rule.partition(":")[0], "a rule of its own")
+    """What decided, as a sentence without its full stop."""
+    kind = rule.partition(":")[0]
+    if kind == "unmatched":
+        return "Nothing in it is known, and what is not known is not retried"
+    return f"Decided by {RULES.get(kind, 'a rule of its own')}"
 
 
 def proofs_of(case: Case) -> list[Proof]:

@@ -141,7 +141,8 @@ SHAPES = (
     _shape(
         "named_secret",
         "key token secret password passwd passphrase string",
-        rf"\b({_TELLTALE_NAME}{_SEPARATOR})(?!\()[^\s\"'\\,;&}}<>()]{{6,}}",
+        # "/etc/passwd: permission denied" names a file, and holds no secret.
+        rf"\b({_TELLTALE_NAME}{_SEPARATOR})(?!\(|permission denied)[^\s\"'\\,;&}}<>()]{{6,}}",
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),

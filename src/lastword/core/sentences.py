@@ -12,6 +12,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from lastword.core.classify.text import telling_lines
 from lastword.core.redact import redact_text
 from lastword.core.taxonomy import (
     DEFAULTS,
@@ -255,7 +256,8 @@ def choose_action(verdict: Verdict, retry_safety: RetrySafety | None) -> Action:
 def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> str:
     told = WHAT_BY_REASON.get(verdict.type, {}).get(verdict.reason or "")
     parts = [told or WHAT[verdict.type]]
-    quote = quotable(text) if verdict.type in _QUOTED_TYPES else ""
+    # Of a traceback the line that says something, not its frames.
+    quote = quotable(telling_lines(text) or text) if verdict.type in _QUOTED_TYPES else ""
     if quote:
         parts.append(f'It said: "{quote}".')
     if attempts is not None and attempts > 1:

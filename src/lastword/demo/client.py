@@ -41,13 +41,18 @@ def take_turn(command: list[str], *, typed: bool) -> Seen:
     """Start the command, send one prompt, and see what comes of it."""
     with tempfile.TemporaryFile() as stderr:
         process = subprocess.Popen(  # noqa: S603  (the demo's own command)
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=_defaults()
         )
         try:
             return _turn(process, typed=typed)
         finally:
             process.kill()
             process.communicate()
+
+
+def _defaults() -> dict[str, str]:
+    """The environment without the user's own options: the demo shows what the defaults do."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("LASTWORD_")}
 
 
 def _turn(process: subprocess.Popen[bytes], *, typed: bool) -> Seen:
