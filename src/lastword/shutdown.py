@@ -21,6 +21,9 @@ TERM_GRACE_SECONDS = 5.0
 TOLD_GRACE_SECONDS = 1.0
 """From SIGTERM to SIGKILL, when we were told to stop: clients kill us 2 to 4 seconds later."""
 
+SAME_WORD_SECONDS = 0.25
+"""Different signals so close together are one word: service managers send SIGTERM and SIGHUP."""
+
 PIPE_GRACE_SECONDS = 0.25
 """From a closed pipe to SIGTERM: an agent that is about to exit closes its pipes first."""
 
@@ -36,6 +39,8 @@ class Shutdown:
         "_kill_due",
         "_killed",
         "_term_due",
+        "_told_at",
+        "_told_by",
         "acted",
         "begun",
         "told",
@@ -53,6 +58,7 @@ class Shutdown:
         """Did we send the agent a signal that ends it?"""
         self.told = False
         """Were we told to stop by a signal?"""
+        self._told_at, self._told_by = 0.0, 0
 
     @property
     def group_left(self) -> bool:
@@ -74,10 +80,13 @@ class Shutdown:
 
     def told_to_stop(self, number: int, now: float) -> None:
         """We were sent a signal that ends us: it is the agent's; asked twice, it is killed."""
-        self._kill_due = now if self.told else now + TOLD_GRACE_SECONDS
-        self._term_due = None
         if not self.told:
+            self._told_at, self._told_by = now, number
+            self._kill_due = now + TOLD_GRACE_SECONDS
             self._signal(number)
+        elif number == self._told_by or now - self._told_at > SAME_WORD_SECONDS:
+            self._kill_due = now
+        self._term_due = None
         self.begun = self.told = True
 
     def run(self, now: float) -> None:

@@ -120,11 +120,18 @@ class Sidecar:
             if told or self._exit_seen_at is not None or not self._pump.talking:
                 self._look_at_agent(now)
             self._shutdown.run(now)
+            if self._agent_over_at is not None and not self._shutdown.group_left:
+                # The id of a group that is gone may become a stranger's.
+                self._dismiss_guardian()
         self._shutdown.finish()
-        if self._guardian is not None:
-            self._guardian.disarm()
+        self._dismiss_guardian()
         os.set_blocking(1, self._stdout_blocked)
         return self._agent.exit if self._agent else None
+
+    def _dismiss_guardian(self) -> None:
+        guardian, self._guardian = self._guardian, None
+        if guardian is not None:
+            guardian.disarm()
 
     def _handle_signals(self, now: float, round_seconds: float) -> bool:
         numbers = self._inbox.take()

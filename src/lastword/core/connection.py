@@ -88,7 +88,7 @@ class Connection:
         request = link.from_client.get(request_id) if is_answer and request_id else None
         if request is not None and request_id is not None:
             return [entry, *from_agent.fail_open_request(link, request_id, request, verdict)]
-        return [entry, *self._stop_all(verdict)]
+        return [entry, *from_agent.oversized(head, request_id), *self._stop_all(verdict)]
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
         """Take in what the agent wrote to stderr."""
@@ -114,8 +114,12 @@ class Connection:
                 turn.step(Event.CLIENT_LOST)
             return [ending.record(link, Kind.CLIENT_GONE)]
         verdict = cause or ending.own_failure(ErrorType.AGENT_CRASH, "closed_stdout")
+        held, link.held_error = link.held_error, None
+        # Its last word had no id: nothing can follow now that would speak against it.
+        told = from_agent.with_request_id(link, held.frame, held.request_id) if held else []
         facts = {"exit_code": verdict.exit_code, "exit_signal": verdict.exit_signal}
         return [
+            *told,
             ending.record(link, Kind.AGENT_EXITED, None, **facts),
             *ending.agent_lost(link, verdict),
         ]
@@ -146,7 +150,9 @@ class Connection:
     @property
     def idle(self) -> bool:
         """Is nothing waiting for the agent?"""
-        return not self._link.from_client and not self._link.open_turns()
+        link = self._link
+        held_back = any(session.waiting for session in link.sessions.values())
+        return not link.from_client and not link.open_turns() and not held_back
 
     @property
     def agent_name(self) -> str | None:

@@ -83,6 +83,7 @@ def fail_turn(
             agent_gone=link.agent_gone is not None,
             ends_foreground=not others_run,
             state=turn.idle_state,
+            announced=turn.announced,
         ),
         rung=fallback.rung_for(link.options.fallback, link.client, dialect),
         client=link.client,
@@ -135,7 +136,10 @@ def forget(link: Link, turn: Turn) -> None:
         session.turns.remove(turn)
     if not session.turns:
         session.tools.drain()
+        # A question that nobody answered must not stop the clocks of the next turn.
+        session.asking.clear()
         session.repeats = session.tool_repeats = 0
+        session.tool_before = (None, 0)
 
 
 def quarantine(link: Link, turn: Turn) -> list[Effect]:
@@ -143,10 +147,36 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
     if link.agent_gone is not None:
         return []
     session = turn.session
+    if any(other is not turn and other.open and other.stop_due is None for other in session.turns):
+        # Its late frames cannot be told from those of a turn that goes on, which must be seen.
+        return []
     session.unresolved.update(turn.prompts)
     if link.dialect.turn_ends_by_state and turn.running_seen:
         session.unresolved.add(FOREGROUND)
-    return [record(link, Kind.QUARANTINED, session)]
+    effects: list[Effect] = [record(link, Kind.QUARANTINED, session)]
+    for request_id, request in list(link.from_agent.items()):
+        if request.session_id == session.session_id:
+            # What the user still allows would reach a turn that they were told is over.
+            link.withdrawn[request_id] = link.from_agent.pop(request_id)
+            session.asking.pop(request_id, None)
+            effects += [refuse(request_id, request.method), _withdrawal(request_id)]
+    return effects
+
+
+def refuse(request_id: bytes, method: str) -> Answer:
+    """Answer a request of the agent's in the client's place: its turn is over."""
+    if method == acp.PERMISSION:
+        cancelled = {"outcome": {"outcome": "cancelled"}}
+        return Answer(Side.AGENT, request_id, jsonrpc.result(request_id, cancelled))
+    message = "The turn that this request belongs to has been ended."
+    error = {"code": acp.REQUEST_CANCELLED, "message": message}
+    return Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))
+
+
+def _withdrawal(request_id: bytes) -> Send:
+    """Tell the client that a request of the agent's needs no answer any more."""
+    params = {"requestId": msgspec.Raw(request_id)}
+    return Send(Side.CLIENT, jsonrpc.notification(acp.CANCEL_REQUEST, params))
 
 
 def _close(session: Session, turn: Turn) -> list[Effect]:
@@ -212,16 +242,22 @@ def compose(link: Link, verdict: Verdict, *, phase: Phase, retry_safety: RetrySa
 def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -> list[Effect]:
     """Give up on a session's open turns: tell the agent to stop, and give it its grace."""
     stopped = False
+    effects: list[Effect] = []
     for turn in list(session.turns):
-        if turn.step(event) is Move.STOP:
-            stopped = True
+        if turn.held is not None:
+            # The agent has answered, and will not again: there is nothing to wait for.
             turn.held = None
+            fails = turn.step(Event.ERROR) is Move.FAIL
+            effects += fail_turn(link, turn, verdict) if fails else confirm_cancelled(link, turn)
+        elif turn.step(event) is Move.STOP:
+            stopped = True
             turn.stop_cause = verdict
             turn.stop_due = link.now + link.options.cancel_grace_seconds
     if not stopped:
-        return []
+        return effects
     cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": session.session_id})
     return [
+        *effects,
         record(link, Kind.STOP, session, type=verdict.type.value, reason=verdict.reason),
         Send(Side.AGENT, cancel),
     ]
@@ -268,10 +304,7 @@ def refuse_prompt(
 
 def _withdraw(link: Link) -> list[Effect]:
     """Take back what a dead agent asked of the client, and free what it holds there."""
-    effects: list[Effect] = []
-    for request_id in link.from_agent:
-        params = {"requestId": msgspec.Raw(request_id)}
-        effects.append(Send(Side.CLIENT, jsonrpc.notification(acp.CANCEL_REQUEST, params)))
+    effects: list[Effect] = [_withdrawal(request_id) for request_id in link.from_agent]
     link.withdrawn.update(link.from_agent)
     link.from_agent.clear()
     for session in link.sessions.values():

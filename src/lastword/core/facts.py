@@ -98,6 +98,8 @@ class Facts:
 
     def note_request(self, method: str) -> None:
         """Take a request of the agent's to the client in."""
+        if method in acp.ASKS_USER or method in acp.HAS_SIDE_EFFECTS:
+            self.shown = True
         if method in acp.HAS_SIDE_EFFECTS:
             self.tool_seen = True
             self._tool_started(safe=False)

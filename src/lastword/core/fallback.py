@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core import acp, jsonrpc
-from lastword.core.error_object import SentError, error_object, typed_payload
+from lastword.core.error_object import (
+    MAX_FRAME_BYTES,
+    SentError,
+    error_object,
+    typed_payload,
+)
 
 if TYPE_CHECKING:
     from lastword.core.handshake import ClientProfile
@@ -65,6 +70,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
         ends_foreground: version 2: the session's foreground work ends with it. A rejected prompt
             that joined running work does not.
         state: version 2: the members of the agent's own idle update, where it sent one.
+        announced: the client has had the typed update, from the agent itself.
     """
 
     error: AgentError
@@ -76,6 +82,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     agent_gone: bool = False
     ends_foreground: bool = True
     state: dict[str, Any] = {}
+    announced: bool = False
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -123,6 +130,8 @@ def frames_for(
 
 def _updates(ending: Ending, rung: Rung, dialect: acp.Dialect) -> tuple[bytes, ...]:
     if rung is Rung.TYPED:
+        if ending.announced:
+            return ()
         return (typed_update(ending.error, ending.session_id, dialect),)
     if rung in (Rung.STOP_REASON, Rung.STOP_REASON_RESULT):
         meta = {"agent_error": typed_payload(ending.error)}
@@ -143,12 +152,15 @@ def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> l
         can_login=ending.can_login,
     )
     out = []
-    if client.typed:
+    if client.typed and not ending.announced:
         out.append(Outgoing(typed_update(ending.error, ending.session_id, dialect)))
     out += _error_answers(ending, client)
     if ending.ends_foreground:
         state = idle(acp.STOP_ERROR, agent_gone=ending.agent_gone) | {"error": error}
-        out.append(Outgoing(session_update(ending.session_id, ending.state | state)))
+        frame = session_update(ending.session_id, ending.state | state)
+        if len(frame) >= MAX_FRAME_BYTES:
+            frame = session_update(ending.session_id, state)
+        out.append(Outgoing(frame))
     return out
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core import acp, ending, jsonrpc, turns
-from lastword.core.effects import FORWARD, Effect
+from lastword.core.effects import FORWARD, Answer, Effect, Side
 from lastword.core.session import Request, Turn
 from lastword.core.timeline import Kind
-from lastword.core.turn import Event, Move
+from lastword.core.turn import Event, Move, State
 
 if TYPE_CHECKING:
     from lastword.core.jsonrpc import Frame, Update
@@ -32,6 +32,10 @@ def prompt_answered(link: Link, frame: Frame, request_id: bytes, turn: Turn) -> 
         return turns.end_with_error(link, turn, error)
     # It would have joined work that goes on: only this prompt has failed.
     turn.prompts.remove(request_id)
+    if turn.state is State.CANCELLING:
+        del link.from_client[request_id]
+        cancelled = {"code": acp.REQUEST_CANCELLED, "message": "The prompt was cancelled."}
+        return [Answer(Side.CLIENT, request_id, jsonrpc.error(request_id, cancelled))]
     refused = Turn(turn.session, link.now, stderr_mark=turn.stderr_mark)
     refused.prompts.append(request_id)
     return turns.end_with_error(link, refused, error)
@@ -72,8 +76,10 @@ def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
 def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
     """The agent reports the failure in the standard's own way: type it, for this client."""
     value = jsonrpc.loads(frame.line)
-    turn.idle_state = value["params"]["update"] if isinstance(value, dict) else {}
-    error = turn.idle_state.get("error")
+    state = value["params"]["update"] if isinstance(value, dict) else {}
+    error = state.get("error")
+    # It goes into a frame of ours, which carries no secret.
+    turn.idle_state = ending.redactor(link).json(state)
     return turns.end_with_error(link, turn, error if isinstance(error, dict) else {})
 
 

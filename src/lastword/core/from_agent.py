@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from lastword.core.jsonrpc import Frame, Malformed
     from lastword.core.session import Link
 
+MAX_MENDED_BYTES = 60 * 1024
+MAX_MENDED_CHARS = 500
+"""The bounds of `core.error_object`, which is not loaded in a session without a failure."""
+
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
     """Take in one message of the agent's."""
@@ -38,14 +42,35 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
             effects.append(_dropped(link, "error_without_id"))
         return effects + updates.receive(link, frame)
     session = updates.progress_of(link, message.session_id)
+    if message.method == acp.CANCEL_REQUEST:
+        _withdrawn(link, frame)
     if message.method == retrying.RETRYING_METHOD:
         return [FORWARD, *retrying.told(link, session, frame)]
     return [FORWARD]
 
 
+def _withdrawn(link: Link, frame: Frame) -> None:
+    """The agent takes a request back: it does not wait for the user any more."""
+    params = frame.message.params
+    if params is not UNSET and params.request_id is not UNSET:
+        request_id = jsonrpc.same_id(bytes(params.request_id))
+        for session in link.sessions.values():
+            session.answered(request_id, link.now)
+
+
 def malformed(link: Link, line: Malformed) -> list[Effect]:
     """Take in a line that is no message: it never reaches the client."""
     return [Drop(line.reason), _dropped(link, line.reason)]
+
+
+def oversized(head: bytes, request_id: bytes | None) -> list[Effect]:
+    """A line of the agent's was over the limit: whoever asked by it waits for an answer."""
+    method = jsonrpc.peek_method(head)
+    if request_id is None or method is None or method == acp.UPDATE:
+        return []
+    message = "The agent's request was too long to pass on."
+    error = {"code": acp.INTERNAL_ERROR, "message": message, "data": {"details": message}}
+    return [Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))]
 
 
 def _dropped(link: Link, reason: str) -> Effect:
@@ -60,25 +85,21 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         return _echo(link, request_id, method)
     session = updates.progress_of(link, message.session_id)
     if session is not None and session.quarantined:
-        return [Drop("quarantine"), Answer(Side.AGENT, request_id, _refusal(request_id, method))]
+        return [Drop("quarantine"), ending.refuse(request_id, method)]
     link.from_agent[request_id] = Request(method, message.session_id)
     if session is not None:
         for turn in session.turns:
             turn.facts.note_request(method)
-        if method in acp.ASKS_USER:
-            session.asked(request_id, link.now)
-            return [ending.record(link, Kind.ASKED, session, method=method), FORWARD]
+    if method in acp.ASKS_USER:
+        # As its progress does, a sub-agent's question counts for every session at work.
+        known = session is not None and session.opened
+        for asking in [session] if known and session else link.sessions.values():
+            if known or asking.turns:
+                asking.asked(request_id, link.now)
+        return [ending.record(link, Kind.ASKED, session, method=method), FORWARD]
     if method == acp.TERMINAL_RELEASE and message.params is not UNSET:
         link.terminals.pop(message.params.terminal_id or "", None)
     return [FORWARD]
-
-
-def _refusal(request_id: bytes, method: str) -> bytes:
-    """What an agent in quarantine gets in the client's place."""
-    if method == acp.PERMISSION:
-        return jsonrpc.result(request_id, {"outcome": {"outcome": "cancelled"}})
-    message = "The turn that this request belongs to has been ended."
-    return jsonrpc.error(request_id, {"code": acp.REQUEST_CANCELLED, "message": message})
 
 
 def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
@@ -111,7 +132,7 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
         return resolved
     if request_id == jsonrpc.NULL_ID:
         return _hold_error(link, frame)
-    repaired = _same_id(link, request_id)
+    repaired = jsonrpc.only_same(request_id, link.from_client)
     if repaired is None:
         return [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
     return with_request_id(link, frame, repaired)
@@ -131,18 +152,6 @@ def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]
             for effect in effects
         ),
     ]
-
-
-def _same_id(link: Link, request_id: bytes) -> bytes | None:
-    """The one open request whose id reads the same but for its JSON type (`"2"` for 2)."""
-    read = _plain_id(request_id)
-    found = [open_id for open_id in link.from_client if _plain_id(open_id) == read]
-    return found[0] if len(found) == 1 else None
-
-
-def _plain_id(request_id: bytes) -> bytes:
-    plain = request_id.strip(b'"')
-    return plain.removesuffix(b".0")
 
 
 def _hold_error(link: Link, frame: Frame) -> list[Effect]:
@@ -178,7 +187,10 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> 
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
     if request.method in acp.ENDS_SESSION:
-        link.sessions.pop(request.session_id or "", None)
+        ended = link.sessions.get(request.session_id or "")
+        # Its turns still get their answers, from the agent or when the grace is over.
+        if ended is not None and not ended.turns and not ended.waiting:
+            del link.sessions[ended.session_id]
     elif request.method in acp.OPENS_SESSION:
         result = jsonrpc.loads(frame.message.result)
         session_id = result.get("sessionId") if isinstance(result, dict) else None
@@ -210,4 +222,8 @@ def _error_passes(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     mended = ending.redactor(link).json({k: v for k, v in members.items() if v is not None})
     mended["code"] = code if code_fits else acp.INTERNAL_ERROR
     mended["message"] = message if message_fits else "The agent reported an error without a text."
-    return [Answer(Side.CLIENT, request_id, jsonrpc.error(request_id, mended))]
+    answer = jsonrpc.error(request_id, mended)
+    if len(answer) >= MAX_MENDED_BYTES:
+        kept = {"code": mended["code"], "message": mended["message"][:MAX_MENDED_CHARS]}
+        answer = jsonrpc.error(request_id, kept | {"data": {"details": kept["message"]}})
+    return [Answer(Side.CLIENT, request_id, answer)]

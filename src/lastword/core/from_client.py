@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from lastword.core import acp, ending, jsonrpc, turns
-from lastword.core.effects import FORWARD, Answer, Drop, Effect, Side
+from lastword.core.effects import FORWARD, Answer, Drop, Effect, Send, Side
 from lastword.core.handshake import read_client
 from lastword.core.session import Request, Session, Turn, WaitingPrompt
 from lastword.core.timeline import Kind
@@ -46,7 +46,9 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
     said = "is no JSON-RPC message" if is_json else "is no valid JSON"
     message = f"The line that the client sent {said}. Send one JSON-RPC object a line."
     data = {"details": message, "errorKind": "protocol_error"}
-    request_id = jsonrpc.peek_id(line.line) or jsonrpc.NULL_ID
+    # A message without an id of its own may hold one deeper down, which is somebody else's.
+    readable = line.reason == jsonrpc.MALFORMED_JSON
+    request_id = (jsonrpc.peek_id(line.line) if readable else None) or jsonrpc.NULL_ID
     frame = jsonrpc.error(request_id, {"code": code, "message": message, "data": data})
     return [
         Drop(line.reason),
@@ -64,8 +66,10 @@ def _prompt(link: Link, frame: Frame) -> list[Effect]:
         due = link.now + link.options.cancel_grace_seconds
         session.waiting.append(WaitingPrompt(frame, due))
         return [entry]
+    # Prompts that overlap may well show nothing: an answer held back for that is let go.
+    released = [e for turn in list(session.turns) for e in turns.release_held(link, turn)]
     turns.start(link, session, frame)
-    return [entry, FORWARD]
+    return [entry, *released, FORWARD]
 
 
 def _request(link: Link, frame: Frame) -> list[Effect]:
@@ -158,15 +162,26 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     request_id = message.request_id or jsonrpc.NULL_ID
     request = link.from_agent.pop(request_id, None)
     if request is not None:
-        session = link.sessions.get(request.session_id or "")
-        if session is not None and request.method in acp.ASKS_USER:
-            session.answered(request_id, link.now)
+        if request.method in acp.ASKS_USER:
+            for asking in link.sessions.values():
+                asking.answered(request_id, link.now)
+            session = link.sessions.get(request.session_id or "")
             return [ending.record(link, Kind.USER_ANSWERED, session), FORWARD]
         if request.method == acp.TERMINAL_CREATE:
             terminal_id = _terminal_id(frame)
             if terminal_id is not None:
                 link.terminals[terminal_id] = request.session_id
         return [FORWARD]
+    meant = jsonrpc.only_same(request_id, link.from_agent)
+    if meant is not None:
+        renamed = jsonrpc.decode(jsonrpc.with_id(frame, meant))
+        if isinstance(renamed, jsonrpc.Frame):
+            entry = ending.record(link, Kind.FRAME_REPAIRED, reason="id")
+            answered = _answer(link, renamed)
+            return [
+                entry,
+                *(Send(Side.AGENT, renamed.line) if e is FORWARD else e for e in answered),
+            ]
     stale = link.withdrawn.pop(request_id, None)
     if stale is not None and stale.method == acp.TERMINAL_CREATE:
         terminal_id = _terminal_id(frame)

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Update(msgspec.Struct, rename="camel", gc=False):
@@ -89,6 +92,7 @@ _PIECE_BYTES = 8 * 1024
 _COUNTED_FRAMES = 64
 
 _JSON_BEGINS = frozenset(bytes([byte]) for byte in b'{["-0123456789tfn\xef')
+_GAP = re.compile(r"\s*")
 _BYTE_ORDER_MARK = "\ufeff".encode()
 
 
@@ -192,7 +196,8 @@ def unglue(line: bytes) -> list[bytes]:
         if not isinstance(value, dict):
             return []
         frames.append(text[at:end].encode())
-        at = end + len(text[end:]) - len(text[end:].lstrip())
+        gap = _GAP.match(text, end)
+        at = gap.end() if gap else end
     return frames
 
 
@@ -341,6 +346,17 @@ def with_id(frame: Frame, request_id: bytes) -> bytes:
 _ID_IN_TEXT = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")(?=\s*[,}])')
 _METHOD_IN_TEXT = re.compile(rb'"method"\s*:\s*"([^"\\]{1,200})"')
 _PEEK_BYTES = 4096
+
+
+def only_same(request_id: bytes, open_ids: Iterable[bytes]) -> bytes | None:
+    """The one open id that reads the same but for its JSON type (`"2"` for 2)."""
+    read = _plain_id(request_id)
+    found = [open_id for open_id in open_ids if _plain_id(open_id) == read]
+    return found[0] if len(found) == 1 else None
+
+
+def _plain_id(request_id: bytes) -> bytes:
+    return request_id.strip(b'"').removesuffix(b".0")
 
 
 def peek_id(line: bytes) -> bytes | None:

@@ -9,6 +9,7 @@ import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from lastword.core import jsonrpc
 from lastword.core.taxonomy import (
     DEFAULTS,
     Action,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _Word = TypeVar("_Word", bound=StrEnum)
 
 MAX_TEXT_CHARS = 500
+MAX_DETAIL_BYTES = 4096
 
 
 def read_update(frame: object, redactor: Redactor) -> AgentError:
@@ -49,11 +51,10 @@ def read_payload(payload: dict[str, Any], redactor: Redactor) -> AgentError:
     error_type = _word(ErrorType, payload.get("type")) or ErrorType.UNKNOWN
     retryable = payload.get("retryable")
     message = _text(payload, "message", redactor) or "The agent reported a failure."
-    detail = payload.get("detail")
     return AgentError(
         type=error_type,
         message=message,
-        detail=redactor.json(detail) if isinstance(detail, dict) else None,
+        detail=_detail(payload.get("detail"), redactor),
         retryable=retryable is True or (retryable is None and DEFAULTS[error_type].retryable),
         retry_after_seconds=_whole(payload.get("retry_after_seconds")),
         reset_at_epoch_ms=_whole(payload.get("reset_at_epoch_ms")),
@@ -73,6 +74,17 @@ def read_payload(payload: dict[str, Any], redactor: Redactor) -> AgentError:
     )
 
 
+def _detail(detail: object, redactor: Redactor) -> dict[str, Any] | None:
+    """The detail within its bound: where it is over, what is left of its text."""
+    if not isinstance(detail, dict):
+        return None
+    clean: dict[str, Any] = redactor.json(detail)
+    if len(jsonrpc.dumps(clean)) <= MAX_DETAIL_BYTES:
+        return clean
+    text = clean.get("text")
+    return {"text": text[:MAX_TEXT_CHARS]} if isinstance(text, str) else None
+
+
 def _word(words: type[_Word], value: object) -> _Word | None:
     try:
         return words(value) if isinstance(value, str) else None
@@ -85,7 +97,11 @@ def _text(payload: dict[str, Any], key: str, redact: Callable[[str], str]) -> st
     return redact(value)[:MAX_TEXT_CHARS] if isinstance(value, str) and value else None
 
 
+MAX_WHOLE = 2**53
+"""A larger number is no number to every client in JavaScript."""
+
+
 def _whole(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return math.ceil(value) if value >= 0 else None
+    return math.ceil(value) if 0 <= value <= MAX_WHOLE else None

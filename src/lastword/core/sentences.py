@@ -348,7 +348,7 @@ def _identifier(value: str | None, redact: Callable[[str], str]) -> str | None:
     """A code, name or id of the evidence: one line, printable, short."""
     if not value:
         return None
-    plain = "".join(char for char in redact(value[:_MAX_ID_CHARS]) if char.isprintable())
+    plain = "".join(char for char in redact(value) if char.isprintable())
     return plain.strip()[:_MAX_ID_CHARS] or None
 
 

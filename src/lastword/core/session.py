@@ -65,6 +65,7 @@ class Turn:
 
     __slots__ = (
         "agent_error",
+        "announced",
         "facts",
         "held",
         "held_until",
@@ -113,6 +114,8 @@ class Turn:
         """How many retries of its model call the agent has told of."""
         self.agent_error: AgentError | None = None
         """The failure that the agent itself announced by an `agent_error` update."""
+        self.announced = False
+        """That update has reached the client as it came."""
         self.stderr_mark = stderr_mark
 
     @property
@@ -144,6 +147,7 @@ class Session:
         "progress_at",
         "repeats",
         "session_id",
+        "tool_before",
         "tool_repeats",
         "tools",
         "turns",
@@ -168,6 +172,8 @@ class Session:
         self.repeats = 0
         self.last_tool: tuple[str | None, object] = (None, None)
         self.tool_repeats = 0
+        self.tool_before: tuple[object, int] = (None, 0)
+        """What the call before the last asked for, and how often in a row that had been asked."""
 
     @property
     def quarantined(self) -> bool:
@@ -182,13 +188,16 @@ class Session:
 
     def asked(self, request_id: bytes, now: float) -> None:
         """The agent asks the user something."""
-        self.asking[request_id] = now
+        # Where questions overlap, the clocks stand from the first to the last answer.
+        self.asking[request_id] = min(self.asking.values(), default=now)
 
     def answered(self, request_id: bytes, now: float) -> None:
         """The user answered: the clocks go on where they stood."""
         since = self.asking.pop(request_id, None)
         if since is not None and not self.asking:
-            self.shift(now - since)
+            for turn in self.turns:
+                # Only the turn's own clock stood: the grace after a cancel runs on.
+                turn.started_at += now - max(since, turn.started_at)
             self.progress(now)
 
     def shift(self, seconds: float) -> None:

@@ -102,9 +102,9 @@ def _turn_due(link: Link, turn: Turn) -> list[Effect]:
     move = turn.step(Event.TIMEOUT)
     held_back = ending.quarantine(link, turn)
     if move is Move.CONFIRM:
-        return [*ending.confirm_cancelled(link, turn), *held_back]
+        return [*held_back, *ending.confirm_cancelled(link, turn)]
     verdict = turn.stop_cause or ending.own_failure(ErrorType.AGENT_STALLED, "no_answer")
-    return [*ending.fail_turn(link, turn, verdict), *held_back]
+    return [*held_back, *ending.fail_turn(link, turn, verdict)]
 
 
 def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:

@@ -34,6 +34,9 @@ their output after the answer do so at once."""
 def start(link: Link, session: Session, frame: Frame) -> None:
     """Note a prompt that goes to the agent now."""
     request_id = frame.message.request_id or jsonrpc.NULL_ID
+    if not session.turns:
+        # What a replay or a late update of an earlier turn left open is none of this turn's.
+        session.tools.drain()
     joined = session.turns[0] if link.dialect.turn_ends_by_state and session.turns else None
     turn = joined or Turn(session, link.now, stderr_mark=link.stderr.total)
     turn.prompts.append(request_id)

@@ -39,7 +39,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         return [FORWARD]
     if session.quarantined:
         return _quarantined(link, session, update)
-    released = _release_held(link, session) if update.session_update in acp.SHOWN_KINDS else []
+    released = _release_held(link, session) if _follows_answer(update) else []
     if update.session_update in acp.AGENT_ERROR_KINDS:
         return released + _agent_error(link, session, frame)
     if update.session_update in acp.AGENT_RETRY_KINDS and not link.client.retry:
@@ -128,7 +128,7 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
 
 
 def _observe_tool(session: Session, update: Update) -> bool:
-    if session.tool_repeats >= RUNAWAY_REPEATS - 2:
+    if max(session.tool_repeats, session.tool_before[1]) >= RUNAWAY_REPEATS - 2:
         return False
     tool_kind = session.tools.note(update)
     for turn in session.turns:
@@ -163,6 +163,12 @@ def _quarantined(link: Link, session: Session, update: Update) -> list[Effect]:
     return [Drop("quarantine"), entry]
 
 
+def _follows_answer(update: Update) -> bool:
+    """Does this show that an answer held back was honest: by output, or by work begun anew?"""
+    works = update.session_update == acp.STATE_UPDATE and update.state != acp.IDLE
+    return works or update.session_update in acp.SHOWN_KINDS
+
+
 def _release_held(link: Link, session: Session) -> list[Effect]:
     """Output after an answer that showed nothing: the answer was honest after all."""
     effects: list[Effect] = []
@@ -182,6 +188,8 @@ def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
         turn.step(Event.UPDATE)
         turn.agent_error = turn.agent_error or error
     if link.client.typed and link.agent.speaks_typed:
+        for turn in session.turns:
+            turn.announced = True
         return [FORWARD]
     return [Drop("translated")]
 
@@ -216,10 +224,14 @@ def _runs_away(session: Session, update: Update) -> bool:
 
 def _same_tool(session: Session, update: Update) -> bool:
     """Does one call after another ask for the very same thing?"""
-    if update.raw_input is UNSET or update.tool_call_id == session.last_tool[0]:
+    if update.raw_input is UNSET:
         return False
-    raw_input = bytes(update.raw_input)
-    same = (update.title, raw_input) == session.last_tool[1]
-    session.tool_repeats = session.tool_repeats + 1 if same else 0
-    session.last_tool = (update.tool_call_id, (update.title, raw_input))
+    tool_call_id, asked_last = session.last_tool
+    if update.tool_call_id != tool_call_id:
+        session.tool_before = (asked_last, session.tool_repeats)
+    # Agents open a call with an empty input and tell the real one later: the latest counts.
+    asked = (update.title, bytes(update.raw_input))
+    session.last_tool = (update.tool_call_id, asked)
+    asked_before, repeats = session.tool_before
+    session.tool_repeats = repeats + 1 if asked == asked_before else 0
     return session.tool_repeats >= RUNAWAY_REPEATS - 1
