@@ -12,15 +12,15 @@ import select
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lastword.core.effects import Side
-from lastword.lines import READ_BYTES, LineReader, Outlet, StderrOutlet
+from lastword.lines import READ_BYTES, LineReader, Outlet
 from lastword.relay import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lastword.core.timeline import Entry
     from lastword.fuse import FusedConnection
+    from lastword.voice import Voice
 
 BLOCKED_SECONDS = 1.0
 """A client that takes no bytes for so long stops the clocks."""
@@ -33,24 +33,35 @@ MAX_ANSWERS_BYTES = 8 * 1024 * 1024
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
+class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
+    """What the loop works on. All but the client's reading end are expected not to block.
+
+    Attributes:
+        client: the client's, to read and to write.
+        agent: the agent's stdin, stdout and stderr, `None` where it could not be started.
+        wake: wakes the loop when it is readable; its owner reads it.
+    """
+
+    client: tuple[int, int]
+    agent: tuple[int, int, int] | None
+    wake: int
+
+
 class Pump:
     """Moves bytes between the client's descriptors and the agent's."""
 
     def __init__(
         self,
         connection: FusedConnection,
+        descriptors: Descriptors,
+        voice: Voice,
         *,
-        client: tuple[int, int],
-        agent: tuple[int, int, int] | None,
         line_limit_bytes: int,
-        recorder: Callable[[Entry], None],
     ) -> None:
-        """Take descriptors: the client's (to read, to write), the agent's (stdin, stdout, stderr).
-
-        All but the client's reading end and our stderr are expected not to block.
-        """
+        client, agent = descriptors.client, descriptors.agent
         self._connection = connection
         self._poll = select.poll()
+        self._poll.register(descriptors.wake, select.POLLIN)
         self._interest: dict[int, int] = {}
         self._client_fd = client[0]
         self._agent_fd = agent[1] if agent else -1
@@ -59,16 +70,12 @@ class Pump:
         self._agent_lines = LineReader(line_limit_bytes)
         self.to_client = Outlet(client[1])
         self.to_agent = Outlet(agent[0]) if agent else None
-        self.stderr = StderrOutlet(2)
-        self.relay = Relay(connection, self.to_client, self.to_agent, recorder)
+        self.stderr = voice.stderr
+        self.relay = Relay(connection, self.to_client, self.to_agent, voice.record)
         self.client_open = True
         self.agent_open = self.stderr_open = agent is not None
         self._blocked_since: float | None = None
         self._busy = False
-
-    def watch(self, fd: int) -> None:
-        """Wake up when this descriptor is readable; its owner reads it."""
-        self._poll.register(fd, select.POLLIN)
 
     @property
     def talking(self) -> bool:

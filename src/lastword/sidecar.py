@@ -17,14 +17,14 @@ from lastword.agent_log import watch_logs
 from lastword.core.effects import Side
 from lastword.fuse import FusedConnection
 from lastword.process import unread_bytes, widen
-from lastword.pump import Pump
+from lastword.pump import Descriptors, Pump
 from lastword.shutdown import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Shutdown
 from lastword.signals import ENDING, PASSED
+from lastword.voice import Voice
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.session import Options
-    from lastword.core.timeline import Entry
     from lastword.process import Agent, Exit, Guardian
     from lastword.signals import SignalInbox
 
@@ -70,20 +70,23 @@ class Sidecar:
         self._settings = settings
         self._agent = agent
         self._guardian = guardian
-        self._connection = FusedConnection(options, self._blown)
+        self._voice = Voice(verbose=settings.verbose)
+        self._connection = FusedConnection(options, self._voice.report)
         self._shutdown = Shutdown(agent)
         self._stdout_blocked = os.get_blocking(1)
         os.set_blocking(1, False)
         widen(1)
         self._pump = Pump(
             self._connection,
-            client=(0, 1),
-            agent=(agent.stdin, agent.stdout, agent.stderr) if agent else None,
+            Descriptors(
+                client=(0, 1),
+                agent=(agent.stdin, agent.stdout, agent.stderr) if agent else None,
+                wake=inbox.fd,
+            ),
+            self._voice,
             line_limit_bytes=settings.line_limit_bytes,
-            recorder=self._record,
         )
         self._inbox = inbox
-        self._pump.watch(self._inbox.fd)
         self._client_lost = False
         self._exit_seen_at: float | None = None
         self._last_bytes = 0
@@ -231,7 +234,7 @@ class Sidecar:
         if needed or not (self._client_lost or self._ended_idle):
             pump.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
         if not self._client_lost and not self._ended_idle:
-            self._say(f"the agent ended: {describe(exit_)}")
+            self._voice.say(f"the agent ended: {describe(exit_)}")
 
     def _wake_at(self, now: float) -> float | None:
         over, seen = self._agent_over_at, self._exit_seen_at
@@ -259,26 +262,12 @@ class Sidecar:
                 # No session was ever begun: this was a command such as `agent --version`.
                 pump.to_client.write(bytes(pump.relay.noise))
                 if pump.relay.noise_cut:
-                    self._say("the rest of what it printed was left out; --passthrough shows all")
+                    self._voice.say(
+                        "the rest of what it printed was left out; --passthrough shows all"
+                    )
         told = not pump.stderr.pending or now >= self._agent_over_at + STDERR_FLUSH_SECONDS
         flushed = not pump.to_client.pending_bytes and told
         return now >= self._finish_by or (flushed and not self._shutdown.group_left)
-
-    def _blown(self, error: Exception) -> None:
-        self._say(
-            f"a bug in lastword ({type(error).__name__}: {error}); from here on frames only pass "
-            "through. Please report it."
-        )
-
-    def _record(self, entry: Entry) -> None:
-        if self._settings.verbose:
-            known = {"session": entry.session_id} | entry.facts
-            facts = [f"{key}={value}" for key, value in known.items() if value is not None]
-            self._say(" ".join([entry.kind.value, *facts]))
-
-    def _say(self, sentence: str) -> None:
-        """A sentence of ours, in line with the agent's own stderr, and never blocking."""
-        self._pump.stderr.write(f"lastword: {sentence}\n".encode(errors="replace"))
 
 
 def describe(exit_: Exit) -> str:
