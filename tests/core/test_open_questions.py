@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt
-
-
-def permission(request_id: int = 9, session_id: str = "s") -> dict[str, Any]:
-    """The agent asks the user."""
-    params = {"sessionId": session_id, "toolCall": {"toolCallId": "t"}, "options": []}
-    method = "session/request_permission"
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+from wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, permission, prompt
 
 
 def asked(**options: float) -> Wire:

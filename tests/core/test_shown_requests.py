@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from wire import INITIALIZE, INITIALIZED, Wire, prompt, result
-
-
-def permission(request_id: int = 9, session_id: str = "s") -> dict[str, Any]:
-    """The agent asks the user."""
-    params = {"sessionId": session_id, "toolCall": {"toolCallId": "t"}, "options": []}
-    method = "session/request_permission"
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+from wire import INITIALIZE, INITIALIZED, Wire, permission, prompt, result
 
 
 def test_a_turn_that_asked_the_user_was_not_silent() -> None:

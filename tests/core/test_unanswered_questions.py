@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from wire import INITIALIZE, INITIALIZED, Wire, chunk, prompt, result
-
-
-def permission(request_id: int = 9, session_id: str = "s") -> dict[str, Any]:
-    """The agent asks the user."""
-    params = {"sessionId": session_id, "toolCall": {"toolCallId": "t"}, "options": []}
-    method = "session/request_permission"
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-
+from wire import INITIALIZE, INITIALIZED, Wire, chunk, permission, prompt, result
 
 WITHDRAWN = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}}
 

@@ -51,6 +51,13 @@ def error(request_id: Any = 1, code: Any = -32603, message: Any = "boom") -> dic
     return {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
 
 
+def permission(request_id: int = 9, session_id: str = "s") -> dict[str, Any]:
+    """The agent asks the user."""
+    params = {"sessionId": session_id, "toolCall": {"toolCallId": "t"}, "options": []}
+    method = "session/request_permission"
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
 class Wire:
     """Feeds a core and keeps, in order, what each side would have read."""
 
@@ -116,3 +123,14 @@ class Wire:
         """The updates that the client got."""
         frames = [json.loads(frame) for frame in self.to_client]
         return [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
+
+
+def second_version() -> Wire:
+    """A link of protocol version 2 with a prompt accepted and running."""
+    wire = Wire()
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 2}})
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}})
+    wire.client(prompt())
+    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"messageId": "m"}})
+    wire.agent(update(sessionUpdate="state_update", state="running"))
+    return wire
