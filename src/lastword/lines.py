@@ -11,7 +11,6 @@ import sys
 from collections import deque
 
 READ_BYTES = 64 * 1024
-PIPE_BYTES = 1024 * 1024
 HEAD_BYTES = 4096
 HIGH_WATER_BYTES = 256 * 1024
 """A source is not read while its sink has more than this waiting."""

@@ -13,6 +13,7 @@ import msgspec
 
 from lastword.core import acp, fallback, jsonrpc
 from lastword.core.effects import Answer, Effect, Record, Send, Side
+from lastword.core.error_object import error_object
 from lastword.core.session import Turn
 from lastword.core.taxonomy import ErrorType, Origin, Phase, RetrySafety
 from lastword.core.timeline import Entry, Kind
@@ -201,8 +202,6 @@ def _close(session: Session, turn: Turn) -> list[Effect]:
 
 def fail_request(link: Link, request_id: bytes, request: Request, verdict: Verdict) -> list[Effect]:
     """Answer a request that is no prompt with a typed JSON-RPC error."""
-    from lastword.core.error_object import error_object  # noqa: PLC0415  (as in `fail_turn`)
-
     error = compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
     # `had_output` keeps the code at -32603: there is no prompt that could be resent.
     answer = jsonrpc.error(request_id, error_object(error, had_output=True))

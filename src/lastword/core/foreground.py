@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from lastword.core import acp, ending, jsonrpc, turns
 from lastword.core.effects import FORWARD, Answer, Effect, Side
 from lastword.core.session import Request, Turn
-from lastword.core.timeline import Kind
-from lastword.core.turn import Event, Move, State
+from lastword.core.turn import Event, State
 
 if TYPE_CHECKING:
     from lastword.core.jsonrpc import Frame, Update
@@ -75,8 +74,7 @@ def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
 
 def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
     """The agent reports the failure in the standard's own way: type it, for this client."""
-    value = jsonrpc.loads(frame.line)
-    state = value["params"]["update"] if isinstance(value, dict) else {}
+    state = jsonrpc.params_of(frame).get("update", {})
     error = state.get("error")
     # It goes into a frame of ours, which carries no secret.
     turn.idle_state = ending.redactor(link).json(state)
@@ -85,16 +83,10 @@ def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
 
 def _ended(link: Link, turn: Turn, update: Update) -> list[Effect]:
     joining = list(turn.prompts)
-    move = turn.step(Event.RESULT)
-    if move is Move.FAIL and turn.stop_cause is not None:
-        return ending.fail_turn(link, turn, turn.stop_cause)
-    ending.forget(link, turn)
-    if joining:
+    effects = turns.finish(link, turn, update.stop_reason)
+    if joining and turn.state is State.ENDED:
         _carry_on(link, turn.session, joining)
-    entry = ending.record(
-        link, Kind.ANSWER, turn.session, stop_reason=update.stop_reason, by="agent"
-    )
-    return [entry, FORWARD]
+    return effects
 
 
 def _carry_on(link: Link, session: Session, prompts: list[bytes]) -> None:

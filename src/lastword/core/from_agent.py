@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from lastword.core import acp, ending, foreground, jsonrpc, retrying, turns, updates
 from lastword.core.effects import FORWARD, Answer, Drop, Effect, Side
+from lastword.core.error_object import MAX_FRAME_BYTES, MAX_MESSAGE_CHARS
 from lastword.core.handshake import advertise, read_agent
 from lastword.core.session import HeldError, Request
 from lastword.core.taxonomy import ErrorType
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.jsonrpc import Frame, Malformed
     from lastword.core.session import Link
-
-MAX_MENDED_BYTES = 60 * 1024
-MAX_MENDED_CHARS = 500
-"""The bounds of `core.error_object`, which is not loaded in a session without a failure."""
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
@@ -223,7 +220,7 @@ def _error_passes(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     mended["code"] = code if code_fits else acp.INTERNAL_ERROR
     mended["message"] = message if message_fits else "The agent reported an error without a text."
     answer = jsonrpc.error(request_id, mended)
-    if len(answer) >= MAX_MENDED_BYTES:
-        kept = {"code": mended["code"], "message": mended["message"][:MAX_MENDED_CHARS]}
+    if len(answer) >= MAX_FRAME_BYTES:
+        kept = {"code": mended["code"], "message": mended["message"][:MAX_MESSAGE_CHARS]}
         answer = jsonrpc.error(request_id, kept | {"data": {"details": kept["message"]}})
     return [Answer(Side.CLIENT, request_id, answer)]

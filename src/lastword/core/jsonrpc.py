@@ -303,6 +303,13 @@ def loads(raw: bytes | Raw | UnsetType) -> Json:
         return None
 
 
+def params_of(frame: Frame) -> dict[str, Any]:
+    """Every member of the message's `params`, read in full; empty where it is no object."""
+    value = loads(frame.line)
+    params = value.get("params") if isinstance(value, dict) else None
+    return params if isinstance(params, dict) else {}
+
+
 def dumps(value: Json) -> bytes:
     """Encode a JSON value, lone surrogates as the escapes that they came in as."""
     try:

@@ -64,9 +64,7 @@ def _shows_notices(link: Link) -> bool:
 def _sign(link: Link, frame: Frame) -> Sign | None:
     from lastword.core.classify import agents  # noqa: PLC0415  (as in `told`)
 
-    value = jsonrpc.loads(frame.line)
-    params = value.get("params") if isinstance(value, dict) else None
+    params = jsonrpc.params_of(frame)
     if frame.message.method == RETRYING_METHOD:
         return agents.read_notification(RETRYING_METHOD, params)
-    update = params.get("update") if isinstance(params, dict) else None
-    return agents.read_update(update, agent=link.agent.name)
+    return agents.read_update(params.get("update"), agent=link.agent.name)

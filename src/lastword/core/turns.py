@@ -12,6 +12,7 @@ import msgspec
 
 from lastword.core import acp, ending, jsonrpc, prose
 from lastword.core.effects import FORWARD, Answer, Effect, Send, Side
+from lastword.core.error_object import SentError
 from lastword.core.session import Request, Turn
 from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
@@ -19,7 +20,6 @@ from lastword.core.turn import Event, Move, State
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.error_object import SentError
     from lastword.core.jsonrpc import Frame
     from lastword.core.session import Link, Session
 
@@ -167,10 +167,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
         return
     from lastword.core.classify import agents  # noqa: PLC0415  (as in `end_silent`)
 
-    value = jsonrpc.loads(frame.line)
-    params = value.get("params") if isinstance(value, dict) else None
-    update = params.get("update") if isinstance(params, dict) else None
-    sign = agents.read_update(update, agent=link.agent.name)
+    sign = agents.read_update(jsonrpc.params_of(frame).get("update"), agent=link.agent.name)
     if sign is not None and not sign.will_retry:
         for turn in session.turns:
             turn.hidden = sign.verdict
@@ -213,7 +210,6 @@ def end_with_error(link: Link, turn: Turn, error: object) -> list[Effect]:
         return [ending.record(link, Kind.ERROR, turn.session, by="agent"), FORWARD]
     # Loaded at the first failure, as in `end_silent`.
     from lastword.core import classify  # noqa: PLC0415
-    from lastword.core.error_object import SentError  # noqa: PLC0415
 
     verdict = classify.classify_rpc_error(
         error, agent=link.agent.name, stderr_tail=link.stderr.tail(turn.stderr_mark)
