@@ -16,7 +16,7 @@ from lastword import Action, ErrorType, Origin, Phase, RetrySafety, TurnFacts, c
 
 PUBLIC = {
     *("Action", "AgentError", "ErrorType", "Origin", "Phase", "RetrySafety", "TurnFacts"),
-    *("__version__", "classify"),
+    *("Options", "Retry", "classify", "current_turn", "guard", "retrying", "run_agent", "serve"),
 }
 
 

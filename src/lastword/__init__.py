@@ -1,9 +1,11 @@
 """No ACP turn ends in silence: typed errors between coding agents and their editors."""
 
-from lastword._version import __version__
+from lastword._version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from lastword.core.connection import Options
+    from lastword.inprocess.turn import current_turn
     from lastword.public import (
         Action,
         AgentError,
@@ -14,7 +16,19 @@ if TYPE_CHECKING:
         TurnFacts,
         classify,
     )
+    from lastword.retry import Retry, retrying
+    from lastword.sdk import guard, run_agent
+    from lastword.server import serve
 else:
+    _HOMES = {
+        "Options": "lastword.core.connection",
+        "Retry": "lastword.retry",
+        "current_turn": "lastword.inprocess.turn",
+        "guard": "lastword.sdk",
+        "retrying": "lastword.retry",
+        "run_agent": "lastword.sdk",
+        "serve": "lastword.server",
+    }
 
     def __getattr__(name: str) -> object:
         """Load a public name when it is first asked for.
@@ -24,9 +38,9 @@ else:
         """
         if name not in __all__:
             raise AttributeError(f"module 'lastword' has no attribute {name!r}")
-        from lastword import public  # noqa: PLC0415  (the figure above)
+        from importlib import import_module  # noqa: PLC0415  (the figure above)
 
-        value: object = getattr(public, name)
+        value: object = getattr(import_module(_HOMES.get(name, "lastword.public")), name)
         globals()[name] = value
         return value
 
@@ -35,12 +49,18 @@ __all__ = [
     "Action",
     "AgentError",
     "ErrorType",
+    "Options",
     "Origin",
     "Phase",
+    "Retry",
     "RetrySafety",
     "TurnFacts",
-    "__version__",
     "classify",
+    "current_turn",
+    "guard",
+    "retrying",
+    "run_agent",
+    "serve",
 ]
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.classify import Verdict
+    from lastword.core.handler import Word
     from lastword.core.jsonrpc import Envelope, Frame, Malformed
     from lastword.core.session import Options
 
@@ -69,6 +70,10 @@ class FusedConnection:
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
         """As `Connection.receive_stderr`."""
         return self._try(lambda: self._connection.receive_stderr(data, now), [])
+
+    def receive_word(self, request_id: bytes, word: Word, now: float) -> list[Effect]:
+        """As `Connection.receive_word`."""
+        return self._try(lambda: self._connection.receive_word(request_id, word, now), [])
 
     def receive_eof(
         self, side: Side, cause: Callable[[], Verdict | None] | None, now: float

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING
 
-from lastword._version import __version__
 from lastword.core.connection import Options
 from lastword.core.known_secrets import secrets_of
+from lastword.identity import IMPLEMENTATION, local_time, run_id
 from lastword.sidecar import Settings, Sidecar
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from lastword.cli.options import RunOptions
     from lastword.process import Agent, Guardian
     from lastword.signals import SignalInbox
-
-_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def sidecar_for(
@@ -36,10 +31,10 @@ def sidecar_for(
         stderr_limit_bytes=int(values["stderr_limit"]),
         fallback=str(values["fallback"]),
         silent_success=str(values["silent_success"]),
-        implementation=f"lastword/{__version__}",
-        incident_prefix=f"{_run_id()}-",
+        implementation=IMPLEMENTATION,
+        incident_prefix=f"{run_id()}-",
         secrets=secrets_of(os.environ),
-        wall_clock=_local_time,
+        wall_clock=local_time,
     )
     settings = Settings(
         command=tuple(options.command),
@@ -48,15 +43,3 @@ def sidecar_for(
     )
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox)
 
-
-def _local_time() -> datetime:
-    # Loaded at the first failure: no part of a healthy turn.
-    from datetime import datetime  # noqa: PLC0415
-
-    return datetime.now().astimezone()
-
-
-def _run_id() -> str:
-    """A ULID: sorts by time, and differs between runs."""
-    number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), "big")
-    return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))

@@ -17,6 +17,7 @@ from lastword.core.turn import Event
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.handler import Word
 
 __all__ = ["Connection", "Options", "Side"]
 
@@ -104,6 +105,13 @@ class Connection:
         """Take in what the agent told its own log: evidence, as stderr is."""
         self._at(now).stderr.receive(data)
         self._link.stderr.since_frame -= len(data)
+
+    def receive_word(self, request_id: bytes, word: Word, now: float) -> list[Effect]:
+        """Take in what a handler in this process says of the request that it is at work on."""
+        # Loaded where there is such a handler: no part of the sidecar.
+        from lastword.core import handler  # noqa: PLC0415
+
+        return handler.receive(self._at(now), request_id, word)
 
     def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
         """Take in that a side is gone; `cause` says how the agent ended."""

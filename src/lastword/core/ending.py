@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lastword.core.redact import Redactor
     from lastword.core.session import Link, Request, Session
     from lastword.core.taxonomy import AgentError
+    from lastword.core.tried import Tried
 
 FOREGROUND = b"foreground"
 """In `Session.unresolved`: version 2's foreground work that we declared over."""
@@ -69,6 +70,8 @@ def fail_turn(
         verdict,
         phase=phase or facts.phase(tool_running=session.tools.running),
         retry_safety=facts.retry_safety(retryable=verdict.retryable),
+        tried=turn.tried,
+        message=turn.author_message,
     )
     effects = _close(session, turn)
     dialect = link.dialect
@@ -216,9 +219,18 @@ def fail_request(link: Link, request_id: bytes, request: Request, verdict: Verdi
     return [Answer(Side.CLIENT, request_id, answer), Record(entry)]
 
 
-def compose(link: Link, verdict: Verdict, *, phase: Phase, retry_safety: RetrySafety) -> AgentError:
-    """The failure as a value, in words, redacted."""
+def compose(  # noqa: PLR0913 - six options is our own limit
+    link: Link,
+    verdict: Verdict,
+    *,
+    phase: Phase,
+    retry_safety: RetrySafety,
+    tried: tuple[Tried, ...] = (),
+    message: str | None = None,
+) -> AgentError:
+    """The failure as a value, in words, redacted; `message` is the author's own sentence."""
     from lastword.core import sentences  # noqa: PLC0415  (as in `own_failure`)
+    from lastword.core import tried as tries  # noqa: PLC0415
 
     if verdict.type is ErrorType.CANCELLED:
         # Nobody on this side cancelled: what the agent calls cancelled is its own failure.
@@ -228,14 +240,20 @@ def compose(link: Link, verdict: Verdict, *, phase: Phase, retry_safety: RetrySa
     if not verdict.retryable:
         retry_safety = RetrySafety.NEVER
     clock = link.options.wall_clock
-    return sentences.compose(
+    redact = redactor(link)
+    error = sentences.compose(
         verdict,
         phase=phase,
         retry_safety=retry_safety,
+        attempts=tries.count(tried),
         incident_id=link.next_incident(),
-        redact=redactor(link),
+        redact=redact,
         now=clock() if clock else None,
     )
+    said = sentences.plain_text(redact(message)) if message else ""
+    if said:
+        error = msgspec.structs.replace(error, message=said[: sentences.MAX_MESSAGE_CHARS])
+    return tries.tell(error, tried)
 
 
 def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -> list[Effect]:

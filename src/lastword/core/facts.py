@@ -64,7 +64,16 @@ class OpenTools:
 class Facts:
     """One turn's facts."""
 
-    __slots__ = ("plan", "shown", "text", "thought", "tool_ran", "tool_seen", "unsafe_tool")
+    __slots__ = (
+        "own_tools",
+        "plan",
+        "shown",
+        "text",
+        "thought",
+        "tool_ran",
+        "tool_seen",
+        "unsafe_tool",
+    )
 
     def __init__(self) -> None:
         self.shown = False
@@ -76,6 +85,8 @@ class Facts:
         self.tool_ran = False
         self.unsafe_tool = False
         """A tool that may have side effects was started."""
+        self.own_tools = 0
+        """Tools at work that the handler itself told of, beside those on the wire."""
 
     @property
     def output(self) -> bool:
@@ -104,6 +115,20 @@ class Facts:
             self.tool_seen = True
             self._tool_started(safe=False)
 
+    def note_output(self) -> None:
+        """Take in that the user saw something that did not pass here."""
+        self.shown = self.text = True
+
+    def note_tool(self, *, safe: bool) -> None:
+        """Take in that a tool was started which did not pass here."""
+        self.tool_seen = True
+        self.own_tools += 1
+        self._tool_started(safe=safe)
+
+    def note_tool_finished(self) -> None:
+        """Take in that such a tool came to its end."""
+        self.own_tools = max(self.own_tools - 1, 0)
+
     def _tool_started(self, *, safe: bool) -> None:
         self.tool_ran = True
         if not safe:
@@ -111,7 +136,7 @@ class Facts:
 
     def phase(self, *, tool_running: bool) -> Phase:
         """How far the turn has come."""
-        if tool_running:
+        if tool_running or self.own_tools:
             return Phase.TOOL_RUNNING
         if self.tool_ran:
             return Phase.AFTER_TOOL

@@ -27,17 +27,30 @@ def prompt_answered(link: Link, frame: Frame, request_id: bytes, turn: Turn) -> 
         turn.running_seen = True
         turn.session.progress(link.now)
         return [FORWARD]
+    failing = refused(link, request_id, turn)
+    if failing is None:
+        return cancelled(link, request_id)
+    return turns.end_with_error(link, failing, error)
+
+
+def refused(link: Link, request_id: bytes, turn: Turn) -> Turn | None:
+    """The turn that ends with the refusal of this prompt; `None` where the user had cancelled."""
     if len(turn.prompts) == 1 and not turn.running_seen:
-        return turns.end_with_error(link, turn, error)
+        return turn
     # It would have joined work that goes on: only this prompt has failed.
     turn.prompts.remove(request_id)
     if turn.state is State.CANCELLING:
-        del link.from_client[request_id]
-        cancelled = {"code": acp.REQUEST_CANCELLED, "message": "The prompt was cancelled."}
-        return [Answer(Side.CLIENT, request_id, jsonrpc.error(request_id, cancelled))]
-    refused = Turn(turn.session, link.now, stderr_mark=turn.stderr_mark)
-    refused.prompts.append(request_id)
-    return turns.end_with_error(link, refused, error)
+        return None
+    alone = Turn(turn.session, link.now, stderr_mark=turn.stderr_mark)
+    alone.prompts.append(request_id)
+    return alone
+
+
+def cancelled(link: Link, request_id: bytes) -> list[Effect]:
+    """Answer a prompt that never became part of the work, and that the user cancelled."""
+    del link.from_client[request_id]
+    error = {"code": acp.REQUEST_CANCELLED, "message": "The prompt was cancelled."}
+    return [Answer(Side.CLIENT, request_id, jsonrpc.error(request_id, error))]
 
 
 def state_changed(link: Link, session: Session, frame: Frame, update: Update) -> list[Effect]:

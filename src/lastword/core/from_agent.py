@@ -131,8 +131,14 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
         return _hold_error(link, frame)
     repaired = jsonrpc.only_same(request_id, link.from_client)
     if repaired is None:
-        return [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
+        return answer_to_nobody(link, request_id)
     return with_request_id(link, frame, repaired)
+
+
+def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
+    """An answer that nobody waits for, or not any more."""
+    resolved = _resolve(link, request_id)
+    return resolved or [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
 
 
 def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:

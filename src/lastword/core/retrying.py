@@ -7,7 +7,10 @@ itself always passes as it came, and reading one costs something only where a cl
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from lastword.core import ending, fallback, jsonrpc
 from lastword.core.effects import Effect, Send, Side
@@ -15,11 +18,28 @@ from lastword.core.taxonomy import RetrySafety
 from lastword.core.timeline import Kind
 
 if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
     from lastword.core.classify.agents import Sign
     from lastword.core.jsonrpc import Frame
-    from lastword.core.session import Link, Session
+    from lastword.core.session import Link, Session, Turn
 
 RETRYING_METHOD = "_session/retrying"
+
+
+class Retrying(msgspec.Struct, frozen=True, kw_only=True):
+    """A model call is going to be tried again.
+
+    Attributes:
+        verdict: why the last try failed.
+        attempt: the number of the try that comes next; the first was 1.
+        max_attempts: how many there will be at most, where that is known.
+        wait_seconds: how long from now.
+    """
+
+    verdict: Verdict
+    attempt: int
+    max_attempts: int | None = None
+    wait_seconds: float | None = None
 
 
 def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
@@ -30,14 +50,44 @@ def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     sign = _sign(link, frame)
     if sign is None or not sign.will_retry:
         return []
+    turn = session.turns[-1]
+    return _tell(
+        link,
+        turn,
+        Retrying(
+            verdict=sign.verdict,
+            attempt=sign.attempt or turn.retries + 2,
+            max_attempts=sign.max_attempts,
+            wait_seconds=sign.wait_seconds or sign.verdict.retry_after_seconds,
+        ),
+        "The agent is trying again.",
+    )
+
+
+def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
+    """What follows from a retry that the handler itself announces."""
+    wait = math.ceil(word.wait_seconds or 0)
+    # The clocks stand while the handler waits as it should.
+    turn.session.progress(link.now + wait)
+    # Loaded at the first retry that is told of, as in `_tell`.
+    from lastword.core import sentences  # noqa: PLC0415
+
+    when = f"in {sentences.plain_duration(wait)}" if wait else "now"
+    of = "" if word.max_attempts is None else f" of {word.max_attempts}"
+    return _tell(link, turn, word, f"Trying again {when} (attempt {word.attempt}{of}).")
+
+
+def _tell(link: Link, turn: Turn, word: Retrying, what_next: str) -> list[Effect]:
     # Loaded at the first retry that is told of: no part of a healthy turn.
     from lastword.core import sentences  # noqa: PLC0415
 
-    turn, verdict = session.turns[-1], sign.verdict
+    session, verdict = turn.session, word.verdict
     turn.retries += 1
     entry = ending.record(link, Kind.WARNING, session, retry=turn.retries, type=verdict.type.value)
     if not link.client.retry:
-        title = f"{sentences.WHAT[verdict.type]} The agent is trying again."
+        if not _shows_notices(link):
+            return [entry]
+        title = f"{sentences.WHAT[verdict.type]} {what_next}"
         notice = fallback.notice(session.session_id, severity="warning", title=title)
         return [Send(Side.CLIENT, notice), entry]
     error = ending.compose(
@@ -48,9 +98,9 @@ def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     )
     update = {
         "sessionUpdate": link.dialect.retry_kind,
-        "attempt": sign.attempt or turn.retries + 1,
-        "max_attempts": sign.max_attempts,
-        "wait_seconds": sign.wait_seconds or verdict.retry_after_seconds,
+        "attempt": word.attempt,
+        "max_attempts": word.max_attempts,
+        "wait_seconds": None if word.wait_seconds is None else math.ceil(word.wait_seconds),
         "error": error.payload(),
     }
     known = {key: value for key, value in update.items() if value is not None}

@@ -274,6 +274,9 @@ def _advice(verdict: Verdict, action: Action, now: datetime | None) -> str:
         return f"Add credits, switch to another model, or try again {when}."
     if action in {Action.CONTINUE, Action.CONFIRM_RETRY, Action.RETRY} and when:
         return f"{ADVICE[action].removesuffix('.')} {when}."
+    if verdict.type is ErrorType.INTERNAL:
+        # An exception in an agent that lives: there is nothing to start anew.
+        return ADVICE[action]
     return ADVICE_BY_REASON.get(verdict.reason or "") or ADVICE[action]
 
 
@@ -327,16 +330,20 @@ def _counted(count: int, unit: str) -> str:
 
 def quotable(text: str) -> str:
     """A short piece of redacted evidence that may stand in a sentence, or nothing."""
-    # What is not printable may be half a character, or may turn or move the text around it.
-    visible = "".join(char if char.isprintable() else " " for char in text[:2000])
-    plain = _MARKUP.sub(" ", without_forbidden(visible))
-    plain = plain.replace("[", "(").replace("]", ")").replace('"', "'")
-    plain = _PREFIX.sub("", " ".join(plain.split())).rstrip(".")
+    plain = _PREFIX.sub("", plain_text(text).replace('"', "'")).rstrip(".")
     if plain.lower() in _SAYS_NOTHING:
         return ""
     if len(plain) > MAX_QUOTE_CHARS:
         return plain[: MAX_QUOTE_CHARS - 3].rstrip() + "..."
     return plain
+
+
+def plain_text(text: str) -> str:
+    """A redacted text on one line, without what any client reads as markup or as a signal."""
+    # What is not printable may be half a character, or may turn or move the text around it.
+    visible = "".join(char if char.isprintable() else " " for char in text[:2000])
+    plain = _MARKUP.sub(" ", without_forbidden(visible))
+    return " ".join(plain.replace("[", "(").replace("]", ")").split())
 
 
 def without_forbidden(text: str) -> str:

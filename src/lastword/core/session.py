@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core import fallback
 from lastword.core.facts import Facts, OpenTools
 from lastword.core.handshake import AgentProfile, ClientProfile
 from lastword.core.stderr import StderrRecord
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.jsonrpc import Frame
     from lastword.core.taxonomy import AgentError
+    from lastword.core.tried import Tried
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +61,35 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
     wall_clock: Callable[[], datetime] | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for a limit that is no number from 0 up, and for an unknown word."""
+        for name in LIMITS:
+            value = getattr(self, name)
+            known = isinstance(value, int | float) and not isinstance(value, bool)
+            if not known or not 0 <= value < float("inf"):
+                unit = name.rpartition("_")[2]
+                said = f"{name} takes a number of {unit} from 0 (which switches it off) up"
+                raise ValueError(f"{said}, not {value!r}")
+        for name, words in WORDS.items():
+            if getattr(self, name) not in words:
+                said = f"{name} takes one of {', '.join(words)}"
+                raise ValueError(f"{said}, not {getattr(self, name)!r}")
+
+
+LIMITS = (
+    "first_update_timeout_seconds",
+    "idle_timeout_seconds",
+    "tool_timeout_seconds",
+    "turn_timeout_seconds",
+    "warn_after_seconds",
+    "cancel_grace_seconds",
+    "stderr_limit_bytes",
+)
+WORDS = {
+    "fallback": ("auto", *fallback.Rung),
+    "silent_success": ("error", "pass"),
+}
+
 
 class Turn:
     """One prompt turn (version 2: one stretch of foreground work, with the prompts that joined)."""
@@ -66,6 +97,7 @@ class Turn:
     __slots__ = (
         "agent_error",
         "announced",
+        "author_message",
         "facts",
         "held",
         "held_until",
@@ -83,6 +115,7 @@ class Turn:
         "stderr_mark",
         "stop_cause",
         "stop_due",
+        "tried",
         "warned",
     )
 
@@ -117,6 +150,10 @@ class Turn:
         self.announced = False
         """That update has reached the client as it came."""
         self.stderr_mark = stderr_mark
+        self.tried: tuple[Tried, ...] = ()
+        """What the handler tried before it gave up, where it told."""
+        self.author_message: str | None = None
+        """The sentence that the handler's author wants the user to read."""
 
     @property
     def open(self) -> bool:

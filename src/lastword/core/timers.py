@@ -113,7 +113,7 @@ def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
     if session.asking or not watched:
         return None, ""
     options = link.options
-    if session.tools.running:
+    if _tool_running(session):
         limit, reason = options.tool_timeout_seconds, "tool_timeout"
     elif all(turn.state is State.SENT for turn in watched):
         limit, reason = options.first_update_timeout_seconds, "first_update_timeout"
@@ -125,6 +125,10 @@ def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
         if due is None or whole < due:
             return whole, "turn_timeout"
     return due, reason
+
+
+def _tool_running(session: Session) -> bool:
+    return session.tools.running or any(turn.facts.own_tools for turn in session.turns)
 
 
 def _watchdog_due(link: Link, session: Session) -> list[Effect]:
@@ -139,7 +143,7 @@ def _warning(link: Link, session: Session) -> float | None:
     """When a client that can show it is told that the agent is silent."""
     after = link.options.warn_after_seconds
     can_show = link.client.notices or not link.dialect.notice_needs_capability
-    if after <= 0 or not can_show or session.asking or session.tools.running:
+    if after <= 0 or not can_show or session.asking or _tool_running(session):
         return None
     if any(turn.state in _WATCHED and not turn.warned for turn in session.turns):
         return session.progress_at + after

@@ -1,0 +1,98 @@
+"""What a handler in this process says of its turn, beside what it sends.
+
+Owns the words that a shell hands in for it: the exception it raised, tools and output that do not
+pass on the wire, a retry of its model call. A handler in another process has only its frames.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from lastword.core import ending, foreground, from_agent, retrying, turns
+from lastword.core.error_object import SentError
+from lastword.core.retrying import Retrying
+from lastword.core.turn import Event
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.effects import Effect
+    from lastword.core.session import Link, Turn
+    from lastword.core.tried import Tried
+
+
+class Note(Enum):
+    """Something that happened in the turn and did not pass on the wire."""
+
+    PROGRESS = auto()
+    """The handler is at work; nothing more is known."""
+    OUTPUT = auto()
+    """The user saw something."""
+    SAFE_TOOL = auto()
+    """A tool was started that only reads."""
+    UNSAFE_TOOL = auto()
+    """A tool was started that may change something."""
+    TOOL_FINISHED = auto()
+    """One of those tools came to its end."""
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """The handler of a request raised.
+
+    Attributes:
+        verdict: what the exception means.
+        sent: the JSON-RPC error object that the handler meant for the wire, if it was one.
+        tried: the attempts that came before.
+        message: the author's own sentence for the user.
+    """
+
+    verdict: Verdict
+    sent: object = None
+    tried: tuple[Tried, ...] = ()
+    message: str | None = None
+
+
+Word: TypeAlias = Note | Failure | Retrying
+
+
+def receive(link: Link, request_id: bytes, word: Word) -> list[Effect]:
+    """Take in what the handler of this request of the client's says."""
+    request = link.from_client.get(request_id)
+    if isinstance(word, Failure):
+        if request is None:
+            return from_agent.answer_to_nobody(link, request_id)
+        if request.turn is None:
+            return from_agent.fail_open_request(link, request_id, request, word.verdict)
+        return _failed(link, request_id, request.turn, word)
+    if request is None or request.turn is None:
+        return []
+    if isinstance(word, Retrying):
+        return retrying.told_by_handler(link, request.turn, word)
+    _note(link, request.turn, word)
+    return []
+
+
+def _failed(link: Link, request_id: bytes, turn: Turn, failure: Failure) -> list[Effect]:
+    sent = None if failure.sent is None else SentError(failure.sent, ending.redactor(link))
+    failing: Turn | None = turn
+    if link.dialect.turn_ends_by_state:
+        failing = foreground.refused(link, request_id, turn)
+    if failing is None:
+        return foreground.cancelled(link, request_id)
+    failing.tried, failing.author_message = failure.tried, failure.message
+    return turns.end_failed(link, failing, failure.verdict, sent)
+
+
+def _note(link: Link, turn: Turn, note: Note) -> None:
+    turn.session.progress(link.now)
+    if note is Note.PROGRESS:
+        return
+    turn.step(Event.UPDATE)
+    if note is Note.OUTPUT:
+        turn.facts.note_output()
+    elif note is Note.TOOL_FINISHED:
+        turn.facts.note_tool_finished()
+    else:
+        turn.facts.note_tool(safe=note is Note.SAFE_TOOL)

@@ -1,0 +1,151 @@
+"""One request of the client's while a handler is at work on it, and how that handler is cancelled.
+
+Owns the context in which a handler runs: whatever it calls, and every task that it starts, finds
+its own request here, so that two turns at once are never taken for each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+
+from lastword.core import acp, jsonrpc
+from lastword.core.facts import Facts, OpenTools
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lastword.core.jsonrpc import Frame, Update
+    from lastword.core.tried import Tried
+    from lastword.inprocess.link import Link
+
+_Result = TypeVar("_Result")
+
+CANCELLED: dict[str, Any] = {"stopReason": acp.CANCELLED}
+"""What a prompt's handler that was cancelled answers."""
+
+
+MAX_REMEMBERED = 16
+"""Failures that are kept, the latest; the one that leaves the handler is among them."""
+
+
+class Attempt:
+    """What has happened since a model call was begun: may it be sent again?"""
+
+    __slots__ = ("_tools", "facts")
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self._tools = OpenTools()
+
+    def note_update(self, update: Update) -> None:
+        """Take in what went to the client."""
+        kind = self._tools.note(update) if update.session_update in acp.TOOL_KINDS else ""
+        self.facts.note(update, kind)
+
+
+class Call:
+    """One request, from its delivery to its answer."""
+
+    __slots__ = (
+        "_cancel",
+        "attempts",
+        "cancel_asked",
+        "cancel_sent",
+        "failed",
+        "failure",
+        "frame",
+        "link",
+        "method",
+        "over",
+        "request_id",
+        "session_id",
+        "started",
+        "tools",
+        "tried",
+        "waiting",
+        "warned",
+    )
+
+    def __init__(self, link: Link, frame: Frame) -> None:
+        message = frame.message
+        self.link = link
+        self.frame = frame
+        self.request_id = message.request_id or jsonrpc.NULL_ID
+        self.method = message.method or ""
+        self.session_id = message.session_id
+        self.started = False
+        """The handler has been entered."""
+        self.over = False
+        """The client has its answer."""
+        self.failed = False
+        """And it was a failure, or lastword's own."""
+        self.failure: BaseException | None = None
+        """What the handler raised."""
+        self.attempts: list[Attempt] = []
+        """Model calls that are under way, and may be tried again."""
+        self.tried: list[tuple[BaseException, tuple[Tried, ...]]] = []
+        """What model calls failed of at last, and each with all its attempts."""
+        self.tools: dict[str, int] = {}
+        """Tools that the handler said are at work, by name, and how often."""
+        self.waiting = False
+        """The handler does nothing but wait before it tries again."""
+        self.warned = False
+        self.cancel_asked = False
+        self.cancel_sent = False
+        self._cancel: Callable[[], object] | None = None
+
+    def remember(self, error: BaseException, tried: tuple[Tried, ...]) -> None:
+        """Keep what a model call has failed of so far, for the case that it fails the turn."""
+        self.tried = [*self.tried[1 - MAX_REMEMBERED :], (error, tried)]
+
+    def cancel(self) -> None:
+        """Cancel the handler where it stands, if it is still at work. Never from within it."""
+        if self._cancel is not None and not self.cancel_sent:
+            self.cancel_sent = True
+            self._cancel()
+
+    async def run(self, work: Callable[[], Awaitable[_Result]]) -> _Result | dict[str, Any]:
+        """Run the handler; gives its result, or `CANCELLED` where it was cancelled by us.
+
+        On asyncio it is cancelled once, as a task is, so that what it awaits while it cleans up is
+        left in peace; on trio by a cancel scope, as everything is there.
+        """
+        self.started = True
+        if self.cancel_asked:
+            return CANCELLED
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            task = None
+        if task is None:
+            return await self._run_in_scope(work)
+        self._cancel = task.cancel
+        try:
+            result = await work()
+        except asyncio.CancelledError:
+            if self.cancel_sent and task.uncancel() == 0:
+                return CANCELLED
+            raise
+        finally:
+            self._cancel = None
+        if self.cancel_sent:
+            task.uncancel()
+        return result
+
+    async def _run_in_scope(
+        self, work: Callable[[], Awaitable[_Result]]
+    ) -> _Result | dict[str, Any]:
+        try:
+            with anyio.CancelScope() as scope:
+                self._cancel = scope.cancel
+                return await work()
+        finally:
+            self._cancel = None
+        return CANCELLED
+
+
+CURRENT: ContextVar[Call | None] = ContextVar("lastword_call", default=None)

@@ -1,0 +1,125 @@
+"""From what a handler raised to the word that the core takes in.
+
+Owns the one boundary where an exception becomes a failure of a turn. Loaded when the first one
+does.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core import classify, sentences
+from lastword.core.classify import Verdict
+from lastword.core.handler import Failure
+from lastword.core.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, AgentError, ErrorType
+from lastword.errors import TurnFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.core.tried import Tried
+    from lastword.inprocess.calls import Call
+
+AUTHOR_RULE = "author"
+"""The rule's name where the author said what failed."""
+
+_MAX_STEPS = 8
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What an author said of a failure beside its type and message."""
+
+    retryable: bool | None = None
+    retry_after_seconds: float | None = None
+    reset_at_epoch_ms: int | None = None
+    reason: str | None = None
+    detail: str | None = None
+
+
+class AuthorFailure(TurnFailed):
+    """`TurnFailed` with the word for the core."""
+
+    def __init__(self, error: AgentError, word: Failure) -> None:
+        super().__init__(error)
+        self.word = word
+
+
+def said_by_author(
+    call: Call, error_type: ErrorType | str, message: str | None, said: Said
+) -> AuthorFailure:
+    """The failure that `turn.fail()` raises; the call keeps it, whoever catches it."""
+    try:
+        known = ErrorType(error_type)
+    except ValueError:
+        words = ", ".join(word.value for word in ErrorType)
+        raise ValueError(f"type is one of {words}, not {error_type!r}") from None
+    wait = said.retry_after_seconds
+    if wait is not None and not (isinstance(wait, int | float) and 0 <= wait < math.inf):
+        raise ValueError(f"retry_after_seconds is a number of seconds from 0 up, not {wait!r}")
+    default = DEFAULTS[known].retryable and (wait or 0) <= MAX_AUTO_WAIT_SECONDS
+    verdict = Verdict(
+        type=known,
+        rule=AUTHOR_RULE,
+        retryable=default if said.retryable is None else said.retryable,
+        reason=said.reason,
+        origin=DEFAULTS[known].origin,
+        retry_after_seconds=None if wait is None else math.ceil(wait),
+        reset_at_epoch_ms=said.reset_at_epoch_ms,
+        detail=said.detail,
+    )
+    shown = sentences.compose(verdict, phase=None, retry_safety=None)
+    if message:
+        shown = msgspec.structs.replace(shown, message=message[: sentences.MAX_MESSAGE_CHARS])
+    failure = AuthorFailure(shown, Failure(verdict=verdict, message=message))
+    if not isinstance(call.failure, TurnFailed):
+        call.failure = failure
+    return failure
+
+
+def word_for(call: Call, error: BaseException, sent: object = None) -> Failure:
+    """What the core is told of an exception.
+
+    Args:
+        call: The request whose handler it left.
+        error: The exception itself.
+        sent: The JSON-RPC error object that it stands for, if it is one of an SDK's own.
+    """
+    if isinstance(call.failure, AuthorFailure):
+        return call.failure.word
+    tried: tuple[Tried, ...] = ()
+    for cause in causes(error):
+        for failed_of, attempts in call.tried:
+            if cause is failed_of:
+                tried = attempts
+    return Failure(verdict=verdict_of(error, sent), sent=sent, tried=tried)
+
+
+def verdict_of(error: BaseException, sent: object = None) -> Verdict:
+    """What an exception means."""
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return classify.own_failure(ErrorType.AGENT_CRASH, "premature_exit")
+    if sent is None:
+        return classify.classify(error)
+    # What an SDK's own error was raised from says more than the error.
+    for cause in causes(error):
+        if cause is not error:
+            verdict = classify.classify(cause)
+            if verdict.type not in {ErrorType.UNKNOWN, ErrorType.INTERNAL}:
+                return verdict
+    return classify.classify_rpc_error(sent)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The exception, and what it was raised from or holds."""
+    waiting, seen = [error], 0
+    while waiting and seen < _MAX_STEPS:
+        found = waiting.pop(0)
+        seen += 1
+        yield found
+        if isinstance(found, BaseExceptionGroup):
+            waiting += found.exceptions
+        if found.__cause__ is not None:
+            waiting.append(found.__cause__)

@@ -1,0 +1,237 @@
+"""One client, one handler, the core between them: frames and exceptions in, frames out.
+
+Owns which request each frame belongs to, and what an author is told of a handler that breaks the
+rules. Does no I/O: its shell gives it a way to send to either side, and asks it when it is due.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from lastword.core import acp, jsonrpc
+from lastword.core.effects import Answer, Effect, Forward, Record, Send, Side
+from lastword.core.timeline import Entry, Kind
+from lastword.fuse import FusedConnection
+from lastword.inprocess import mistakes
+from lastword.inprocess.calls import Call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.classify import Verdict
+    from lastword.core.connection import Options
+    from lastword.core.handler import Word
+    from lastword.core.jsonrpc import Frame
+
+logger = logging.getLogger("lastword")
+
+
+class Link:
+    """The core, and the requests that handlers are at work on.
+
+    Every entry takes the lock, since a handler may speak from a thread of its own, and a thread of
+    ours may have to speak for one that blocks the event loop.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        to_client: Callable[[bytes], None],
+        to_handler: Callable[[Frame, Call | None], None],
+        on_cancel: Callable[[list[Call]], None],
+        rearm: Callable[[], None],
+    ) -> None:
+        """Connect a core.
+
+        Args:
+            options: What was asked for.
+            to_client: Sends a frame, without its line end, at once.
+            to_handler: Delivers a message of the client's, with the call that it begins.
+            on_cancel: The handlers of these calls are to stop.
+            rearm: `next_timeout` may have changed.
+        """
+        self._core = FusedConnection(options, _report)
+        self._to_client = to_client
+        self._to_handler = to_handler
+        self._on_cancel = on_cancel
+        self._rearm = rearm
+        self._calls: dict[bytes, Call] = {}
+        self._lock = threading.RLock()
+        self._initialized = False
+        self.client_gone = False
+
+    def from_client(self, line: bytes) -> None:
+        """Take in one line of the client's."""
+        frame = jsonrpc.decode(line)
+        with self._lock:
+            effects = self._core.receive(Side.CLIENT, frame, time.monotonic())
+            self._carry_out(effects, Side.CLIENT, frame)
+        self._rearm()
+
+    def oversized(self, head: bytes) -> None:
+        """Take in that a line of the client's was over the limit, by how it began."""
+        with self._lock:
+            now = time.monotonic()
+            self._carry_out(self._core.receive_oversized(Side.CLIENT, head, now))
+        self._rearm()
+
+    def from_handler(self, line: bytes, call: Call | None) -> None:
+        """Take in one frame of the handler's; `call` is the request it was at work on."""
+        frame = jsonrpc.decode(line)
+        message = frame.message if isinstance(frame, jsonrpc.Frame) else None
+        with self._lock:
+            if call is not None and call.over and message and message.method is not None:
+                mistakes.after_its_answer(call, message.method)
+                if call.failed:
+                    self._refuse(message)
+                    return
+            if message and message.method == acp.UPDATE and message.update is not None:
+                for at_work in self._calls.values():
+                    if at_work.attempts and at_work.session_id == message.session_id:
+                        for attempt in at_work.attempts:
+                            attempt.note_update(message.update)
+            effects = self._core.receive(Side.AGENT, frame, time.monotonic())
+            self._carry_out(effects, Side.AGENT, frame)
+        self._rearm()
+
+    def say(self, call: Call, word: Word) -> None:
+        """Take in what a handler says of its own turn."""
+        with self._lock:
+            effects = self._core.receive_word(call.request_id, word, time.monotonic())
+            self._carry_out(effects)
+        self._rearm()
+
+    def failed(self, call: Call, word: Word) -> bool:
+        """Take in that a handler raised; `False` where nothing answers for it."""
+        with self._lock:
+            if self._core.blown:
+                return False
+            self.say(call, word)
+            return not self._core.blown
+
+    def client_left(self) -> None:
+        """Take in that the client is gone."""
+        with self._lock:
+            if not self.client_gone:
+                self.client_gone = True
+                self._carry_out(self._core.receive_eof(Side.CLIENT, None, time.monotonic()))
+
+    def handler_left(self, cause: Callable[[], Verdict]) -> None:
+        """Take in that no handler will answer any more."""
+        with self._lock:
+            if not self.client_gone:
+                self._carry_out(self._core.receive_eof(Side.AGENT, cause, time.monotonic()))
+
+    def next_timeout(self) -> float | None:
+        """When `handle_timeout` is due, in monotonic seconds."""
+        return self._core.next_timeout()
+
+    def handle_timeout(self) -> None:
+        """Do what is due."""
+        with self._lock:
+            self._carry_out(self._core.handle_timeout(time.monotonic()))
+        self._rearm()
+
+    @property
+    def open_calls(self) -> list[Call]:
+        """The requests whose handlers have not answered."""
+        return list(self._calls.values())
+
+    def _carry_out(
+        self,
+        effects: list[Effect],
+        side: Side | None = None,
+        frame: Frame | jsonrpc.Malformed | None = None,
+    ) -> None:
+        own = any(isinstance(effect, Record) and _ends_by_us(effect.entry) for effect in effects)
+        for effect in effects:
+            if isinstance(effect, Forward):
+                if isinstance(frame, jsonrpc.Frame) and side is Side.CLIENT:
+                    self._deliver(frame)
+                elif frame is not None:
+                    self._forward(frame)
+            elif isinstance(effect, Answer) and effect.to is Side.CLIENT:
+                self._answered(effect.request_id, own=own)
+                self._to_client(effect.frame)
+            elif isinstance(effect, Send | Answer):
+                if effect.to is Side.CLIENT:
+                    self._to_client(effect.frame)
+                else:
+                    sent = jsonrpc.decode(effect.frame)
+                    if isinstance(sent, jsonrpc.Frame):
+                        self._deliver(sent)
+            elif isinstance(effect, Record):
+                mistakes.note(effect.entry)
+
+    def _forward(self, frame: Frame | jsonrpc.Malformed) -> None:
+        if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+            self._answered(frame.message.request_id or jsonrpc.NULL_ID, own=False)
+        self._to_client(frame.line)
+
+    def _answered(self, request_id: bytes, *, own: bool) -> None:
+        call = self._calls.pop(request_id, None)
+        if call is not None:
+            call.over, call.failed = True, own
+
+    def _deliver(self, frame: Frame) -> None:
+        message = frame.message
+        call: Call | None = None
+        if message.method is not None and message.id is not UNSET:
+            if not self._initialized and message.method == acp.PROMPT:
+                mistakes.before_initialize()
+            self._initialized = True
+            call = Call(self, frame)
+            self._calls[call.request_id] = call
+        elif message.method in {acp.CANCEL, acp.CANCEL_REQUEST}:
+            stopping = self._cancelled_by(frame)
+            if message.method == acp.CANCEL:
+                self._to_handler(frame, None)
+            if stopping:
+                self._on_cancel(stopping)
+            return
+        self._to_handler(frame, call)
+
+    def _cancelled_by(self, frame: Frame) -> list[Call]:
+        message = frame.message
+        if message.method == acp.CANCEL:
+            found = [
+                call
+                for call in self._calls.values()
+                if call.method == acp.PROMPT and call.session_id == message.session_id
+            ]
+        else:
+            params = message.params
+            named = b"" if params is UNSET or params.request_id is UNSET else params.request_id
+            call = self._calls.get(jsonrpc.same_id(bytes(named))) if named else None
+            found = [call] if call else []
+        for call in found:
+            call.cancel_asked = True
+        return found
+
+    def _refuse(self, message: jsonrpc.Envelope) -> None:
+        """Whoever asks for a turn that is over waits for an answer, and gets none but this."""
+        if message.id is UNSET:
+            return
+        error = {"code": acp.REQUEST_CANCELLED, "message": "The turn of this request is over."}
+        answer = jsonrpc.decode(jsonrpc.error(message.request_id or jsonrpc.NULL_ID, error))
+        if isinstance(answer, jsonrpc.Frame):
+            self._to_handler(answer, None)
+
+
+def _ends_by_us(entry: Entry) -> bool:
+    """Was the answer lastword's own: a failure, or a cancel that the handler did not confirm?"""
+    return entry.kind is Kind.ERROR or entry.facts.get("by") == "lastword"
+
+
+def _report(error: Exception) -> None:
+    logger.error(
+        "A bug in lastword (%s: %s); from here on frames only pass through. Please report it.",
+        type(error).__name__,
+        error,
+    )

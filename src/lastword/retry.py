@@ -1,0 +1,313 @@
+"""Trying a model call again: only where it would help, only where it cannot harm, and not for ever.
+
+Owns the policy of automatic retries, on tenacity. Whether a failure is worth a retry is the
+classifier's word (`core.classify`), what had happened before it the call's (`inprocess.calls`).
+
+A server's wait is a minimum; without one the waits grow exponentially with full jitter, so that
+clients which failed together do not come back together
+(https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import random
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast, overload
+
+import anyio
+import msgspec
+from tenacity import AsyncRetrying, AttemptManager, RetryCallState, retry_if_exception
+
+from lastword.core.facts import Facts
+from lastword.core.retrying import Retrying
+from lastword.core.taxonomy import RetrySafety
+from lastword.core.tried import Tried
+from lastword.errors import TurnFailed
+from lastword.inprocess import calls
+from lastword.inprocess.failing import causes, verdict_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from types import TracebackType
+
+    from lastword.core.classify import Verdict
+    from lastword.inprocess.calls import Call
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
+
+MAX_WAIT_SECONDS = 300.0
+"""Nobody waits longer than this in front of an editor; a longer wait is told instead."""
+
+_MOST_DOUBLINGS = 20
+_SERVER_JITTER_SECONDS = 1.0
+
+
+class Retry(msgspec.Struct, frozen=True, kw_only=True):
+    """How often and how long a model call is tried.
+
+    Attributes:
+        attempts: Requests in all, the first and those of the provider's own package included: the
+            packages of OpenAI and Anthropic try twice more by themselves.
+        budget_seconds: From the first attempt's start: no wait begins that would end later.
+        max_wait_seconds: The longest single wait; where the server asks for more there is no
+            retry. At most 300.
+        first_wait_seconds: The wait after the first failure where the server gave none; doubled
+            after each further one, and a random part of it is waited.
+        after_output: Try again even after the call has shown something. What it showed stays.
+        after_tools: Try again even after a tool was started within the call.
+    """
+
+    attempts: int = 6
+    budget_seconds: float = 600.0
+    max_wait_seconds: float = MAX_WAIT_SECONDS
+    first_wait_seconds: float = 1.0
+    after_output: bool = False
+    after_tools: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a value outside its bounds."""
+        if not isinstance(self.attempts, int) or self.attempts < 1:
+            raise ValueError(f"attempts is a whole number from 1 up, not {self.attempts!r}")
+        for name, most in (
+            ("budget_seconds", math.inf),
+            ("max_wait_seconds", MAX_WAIT_SECONDS),
+            ("first_wait_seconds", MAX_WAIT_SECONDS),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value <= most:
+                to = "up" if most == math.inf else f"to {most:g}"
+                raise ValueError(f"{name} is a number of seconds from 0 {to}, not {value!r}")
+
+    def permits(self, facts: Facts) -> bool:
+        """May a call in which this has happened be sent again?"""
+        if facts.tool_ran:
+            return self.after_tools
+        return self.after_output or facts.retry_safety(retryable=True) is RetrySafety.AUTO
+
+    def wait_seconds(self, verdict: Verdict, failures: int) -> float:
+        """How long to wait after so many failures, the first included."""
+        if verdict.retry_after_seconds is not None:
+            most = min(_SERVER_JITTER_SECONDS, self.first_wait_seconds)
+            return verdict.retry_after_seconds + random.uniform(0, most)  # noqa: S311
+        doubled = self.first_wait_seconds * 2 ** min(failures - 1, _MOST_DOUBLINGS)
+        return random.uniform(0, min(doubled, self.max_wait_seconds))  # noqa: S311
+
+
+class Attempt:
+    """One attempt of a model call, entered by `with attempt:` around the call."""
+
+    __slots__ = ("_loop", "_manager", "_noted", "entered", "number")
+
+    def __init__(self, loop: _Loop, manager: AttemptManager) -> None:
+        self._loop = loop
+        self._manager = manager
+        self._noted = calls.Attempt()
+        self.entered = False
+        self.number = manager.retry_state.attempt_number
+        """1 for the first."""
+
+    def __enter__(self) -> Self:
+        self.entered = True
+        if self._loop.call is not None:
+            self._loop.call.attempts.append(self._noted)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        call = self._loop.call
+        if call is not None:
+            call.attempts.remove(self._noted)
+        if error is not None:
+            self._loop.failed(error, self._noted.facts)
+        # tenacity keeps the exception, and raises it where no attempt follows.
+        return self._manager.__exit__(kind, error, traceback)
+
+
+class _Loop:
+    """The attempts of one model call."""
+
+    def __init__(self, retry: Retry, call: Call | None) -> None:
+        self.call = call
+        self._retry = retry
+        self._tried: list[Tried] = []
+        self._facts = Facts()
+        self._ends_at = anyio.current_time() + retry.budget_seconds
+        self._wait_seconds = 0.0
+
+    def failed(self, error: BaseException, facts: Facts) -> None:
+        """Take in how an attempt ended."""
+        self._facts = facts
+        self._tried.append(Tried(verdict_of(error), tries_of(error)))
+        self._wait_seconds = self._retry.wait_seconds(self._tried[-1].verdict, len(self._tried))
+        if self.call is not None:
+            self.call.remember(error, tuple(self._tried))
+
+    def worth_another(self, error: BaseException) -> bool:
+        """Would another attempt help, do no harm, and stay within bounds?"""
+        if not isinstance(error, Exception) or isinstance(error, TurnFailed):
+            return False
+        if self.call is not None and (self.call.cancel_asked or self.call.over):
+            return False
+        if sum(tried.tries for tried in self._tried) >= self._retry.attempts:
+            return False
+        verdict = self._tried[-1].verdict
+        if not verdict.retryable or not self._retry.permits(self._facts):
+            return False
+        asked = verdict.retry_after_seconds or 0
+        in_time = anyio.current_time() + self._wait_seconds <= self._ends_at
+        return asked <= self._retry.max_wait_seconds and in_time
+
+    def wait(self, _: RetryCallState) -> float:
+        """How long until the next attempt."""
+        return self._wait_seconds
+
+    def tell(self, _: RetryCallState) -> None:
+        """A wait begins: the record has it, and the client, where it can show it."""
+        self._tried[-1] = msgspec.structs.replace(self._tried[-1], wait_seconds=self._wait_seconds)
+        if self.call is not None:
+            word = Retrying(
+                verdict=self._tried[-1].verdict,
+                attempt=sum(tried.tries for tried in self._tried) + 1,
+                max_attempts=self._retry.attempts,
+                wait_seconds=self._wait_seconds,
+            )
+            self.call.link.say(self.call, word)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; the user's cancel ends it at once."""
+        if self.call is None:
+            await anyio.sleep(seconds)
+            return
+        self.call.waiting = True
+        try:
+            await anyio.sleep(seconds)
+        finally:
+            self.call.waiting = False
+
+
+async def attempts(retry: Retry, call: Call | None) -> AsyncIterator[Attempt]:
+    """The attempts of one model call, for the author to enter; see `CurrentTurn.attempts`."""
+    loop = _Loop(retry, call)
+    retrying_ = AsyncRetrying(
+        sleep=loop.sleep,
+        wait=loop.wait,
+        retry=retry_if_exception(loop.worth_another),
+        before_sleep=loop.tell,
+        reraise=True,
+    )
+    async for manager in retrying_:
+        attempt = Attempt(loop, manager)
+        yield attempt
+        if not attempt.entered:
+            raise RuntimeError("Put the model call into `with attempt:`, so that it can be retried")
+
+
+def tries_of(error: BaseException) -> int:
+    """How many requests stand behind one exception: a provider's package may have tried again.
+
+    The packages of OpenAI and Anthropic number their requests in a header of each; tenacity, which
+    Google's and LangChain's use, numbers its attempts.
+    """
+    for cause in causes(error):
+        request = getattr(cause, "request", None) or getattr(
+            getattr(cause, "response", None), "request", None
+        )
+        headers = getattr(request, "headers", None)
+        try:
+            count = headers.get("x-stainless-retry-count") if headers is not None else None
+            if count is None:
+                last = getattr(cause, "last_attempt", None)
+                count = getattr(last, "attempt_number", 1) - 1
+            if int(count) > 0:
+                return int(count) + 1
+        except (AttributeError, TypeError, ValueError):
+            continue
+    return 1
+
+
+Async = TypeVar("Async", bound="Callable[..., Any]")
+
+
+@overload
+def retrying(function: Async, /) -> Async: ...
+
+
+@overload
+def retrying(retry: Retry, /) -> Callable[[Async], Async]: ...
+
+
+def retrying(what: Any, /) -> Any:
+    """Try an asynchronous model call again, as `CurrentTurn.attempts` does, in a turn or without.
+
+    ```python
+    @lastword.retrying
+    async def ask(prompt): ...
+
+
+    @lastword.retrying(lastword.Retry(attempts=3))
+    async def ask(prompt): ...
+    ```
+
+    An asynchronous generator is tried again as long as it has yielded nothing.
+
+    Raises:
+        TypeError: The function is not asynchronous.
+    """
+    if isinstance(what, Retry):
+        return functools.partial(_decorated, what)
+    return _decorated(Retry(), what)
+
+
+def _decorated(retry: Retry, function: Any) -> Any:
+    if inspect.isasyncgenfunction(function):
+        return _retried_generator(retry, function)
+    if not inspect.iscoroutinefunction(function):
+        name = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"{name} is not asynchronous: retrying takes `async def` functions")
+    return _retried_function(retry, function)
+
+
+def _retried_function(
+    retry: Retry, function: Callable[Params, Awaitable[Result]]
+) -> Callable[Params, Awaitable[Result]]:
+    @functools.wraps(function)
+    async def tried(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+        async for attempt in attempts(retry, calls.CURRENT.get()):
+            with attempt:
+                return await function(*args, **kwargs)
+        raise AssertionError("the last attempt raises")  # pragma: no cover
+
+    return tried
+
+
+def _retried_generator(
+    retry: Retry, function: Callable[Params, AsyncIterator[Result]]
+) -> Callable[Params, AsyncIterator[Result]]:
+    @functools.wraps(function)
+    async def tried(*args: Params.args, **kwargs: Params.kwargs) -> AsyncIterator[Result]:
+        items = cast("AsyncIterator[Result]", None)
+        first: list[Result] = []
+        async for attempt in attempts(retry, calls.CURRENT.get()):
+            with attempt:
+                items = function(*args, **kwargs)
+                first = [item async for item in _one(items)]
+        for item in first:
+            yield item
+        if first:
+            async for item in items:
+                yield item
+
+    return tried
+
+
+async def _one(items: AsyncIterator[Result]) -> AsyncIterator[Result]:
+    async for item in items:
+        yield item
+        return

@@ -1,0 +1,190 @@
+"""The guard: an agent written with the official Python SDK, with lastword around its handlers.
+
+Owns the place where the SDK's messages and its handlers' exceptions meet the core. The SDK keeps
+its part: it parses requests, calls handlers, encodes what they return.
+
+The connection's transport is exchanged when the SDK hands the connection to the agent
+(`on_connect`): from there on every message passes the core, and the context in which the SDK
+starts a handler names the request that it is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+import acp
+from acp.core import DEFAULT_STDIO_BUFFER_LIMIT_BYTES
+from acp.stdio import stdio_streams
+
+from lastword.inprocess import mistakes, settings
+from lastword.inprocess.calls import CURRENT, Call
+from lastword.inprocess.wires import StreamWire
+from lastword.sdk.transport import GuardedTransport, process_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lastword.core.connection import Options
+
+HANDLERS = frozenset(
+    {
+        *("initialize", "authenticate", "prompt", "cancel"),
+        *("new_session", "load_session", "list_sessions", "close_session", "fork_session"),
+        *("resume_session", "set_session_mode", "set_config_option", "ext_method"),
+        *("newSession", "loadSession", "listSessions", "closeSession", "forkSession"),
+        *("resumeSession", "setSessionMode", "setConfigOption", "extMethod"),
+    }
+)
+"""The methods by which the SDK calls an agent; those in camel case are its older names."""
+
+OWN_CANCEL_SECONDS = 0.5
+"""How long an agent's own `cancel` has to bring its prompt to an end before that is cancelled."""
+
+
+async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
+    agent: acp.Agent,
+    input_stream: Any = None,
+    output_stream: Any = None,
+    *,
+    use_unstable_protocol: bool = False,
+    stdio_buffer_limit_bytes: int = DEFAULT_STDIO_BUFFER_LIMIT_BYTES,
+    options: Options | None = None,
+    **connection_kwargs: Any,
+) -> None:
+    """Run an agent as `acp.run_agent` does, so that no turn of it ends in silence.
+
+    Args:
+        agent: The agent, as the SDK takes it.
+        input_stream: A `StreamWriter` to the client, or a transport; stdout without it.
+        output_stream: A `StreamReader` from the client; stdin without it.
+        use_unstable_protocol: As the SDK's.
+        stdio_buffer_limit_bytes: As the SDK's; a longer line is read in pieces.
+        options: Limits and choices; without them those of the environment
+            (`LASTWORD_IDLE_TIMEOUT` and its like), else the defaults.
+        connection_kwargs: As the SDK's.
+    """
+    if settings.passthrough(os.environ):
+        await acp.run_agent(
+            agent,
+            input_stream,
+            output_stream,
+            use_unstable_protocol=use_unstable_protocol,
+            stdio_buffer_limit_bytes=stdio_buffer_limit_bytes,
+            **connection_kwargs,
+        )
+        return
+    if input_stream is None and output_stream is None:
+        output_stream, input_stream = await stdio_streams(limit=stdio_buffer_limit_bytes)
+    if isinstance(input_stream, asyncio.StreamWriter):
+        if not isinstance(output_stream, asyncio.StreamReader):
+            raise TypeError("run_agent needs a StreamWriter and a StreamReader, or one transport")
+        timeout = connection_kwargs.pop("receive_timeout", None)
+        input_stream = StreamWire(output_stream, input_stream, receive_timeout=timeout)
+        output_stream = None
+    connection = acp.AgentSideConnection(
+        guard(agent, options=options),
+        input_stream,
+        output_stream,
+        listening=False,
+        use_unstable_protocol=use_unstable_protocol,
+        **connection_kwargs,
+    )
+    try:
+        await connection.listen()
+    finally:
+        await asyncio.shield(connection.close())
+
+
+def guard(agent: Any, *, options: Options | None = None) -> Any:
+    """Wrap an agent for a connection that you hold yourself.
+
+    ```python
+    connection = acp.AgentSideConnection(lastword.guard(MyAgent()), writer, reader)
+    ```
+
+    Args:
+        agent: The agent, or a function that makes one for a connection, as the SDK takes either.
+        options: As for `run_agent`.
+
+    Returns:
+        What to give to the SDK in its place. Every attribute but the handlers is the agent's own.
+    """
+    if settings.passthrough(os.environ):
+        return agent
+    if isinstance(agent, type) or (callable(agent) and not hasattr(agent, "prompt")):
+        return lambda connection: guard(agent(connection), options=options)
+    return _Guarded(agent, options)
+
+
+class _Guarded:
+    """An agent whose handlers' exceptions are kept, and whose connection passes the core."""
+
+    def __init__(self, agent: Any, options: Options | None) -> None:
+        self._agent = agent
+        self._options = options
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._agent, name)
+        return _guarded_handler(value) if name in HANDLERS and callable(value) else value
+
+    def on_connect(self, connection: Any) -> None:
+        """The SDK has made the connection: put the core into it, then tell the agent."""
+        # The SDK has no public way to a connection's transport; a test holds that this one works.
+        inner = connection._conn  # noqa: SLF001
+        has_cancel = callable(getattr(self._agent, "cancel", None))
+        inner._transport = GuardedTransport(  # noqa: SLF001
+            inner._transport,  # noqa: SLF001
+            settings.settle(self._options),
+            own_cancel_seconds=OWN_CANCEL_SECONDS if has_cancel else 0.0,
+        )
+        own = getattr(self._agent, "on_connect", None)
+        if own is not None:
+            own(connection)
+
+
+class HandlerFailedError(Exception):
+    """Stands for what a handler raised and the SDK would not answer; that is its cause."""
+
+
+def _guarded_handler(handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The handler, with what it raises kept for the answer, and its cancellation."""
+
+    @functools.wraps(handler)
+    async def guarded(*args: Any, **kwargs: Any) -> Any:
+        call = CURRENT.get()
+        if call is None or call.started:
+            return await handler(*args, **kwargs)
+        try:
+            result = await call.run(lambda: handler(*args, **kwargs))
+        except BaseException as error:
+            _keep(call, error)
+            if isinstance(error, (SystemExit, KeyboardInterrupt)) or _is_ours_to_pass(error):
+                raise
+            if not isinstance(error, Exception):
+                mistakes.raised(call, error)
+                raise HandlerFailedError(f"{call.method} raised {type(error).__name__}") from error
+            raise
+        if call.failure is not None:  # `turn.fail()`, and somebody caught it
+            raise call.failure
+        return result
+
+    # The SDK tells its older calling convention by the function behind a bound method.
+    guarded.__func__ = getattr(handler, "__func__", handler)  # type: ignore[attr-defined]
+    return guarded
+
+
+def _is_ours_to_pass(error: BaseException) -> bool:
+    """Is it the connection that cancels its handlers, because it is being closed?"""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _keep(call: Call, error: BaseException) -> None:
+    if call.failure is None:
+        call.failure = error
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        # The process ends now: whoever waits is told before.
+        call.link.handler_left(process_ends)

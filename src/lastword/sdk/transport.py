@@ -1,0 +1,163 @@
+"""The SDK's transport, exchanged for one that passes the core.
+
+Owns the order of what goes to the handlers and to the client, the core's clock on the SDK's event
+loop, and the moment at which a handler is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import acp
+
+from lastword.core import acp as protocol
+from lastword.core import jsonrpc
+from lastword.inprocess import mistakes
+from lastword.inprocess.calls import CURRENT, Call
+from lastword.inprocess.link import Link
+from lastword.inprocess.wires import MessageWire, StreamWire, Wire
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.connection import Options
+    from lastword.core.jsonrpc import Frame
+
+LAST_ANSWERS_SECONDS = 0.25
+"""How long a client that is gone may still get answers to requests that are no prompts."""
+
+LATE_SECONDS = 1.0
+"""A clock that rings so late stood still with the event loop: what is ready is read first."""
+
+
+class GuardedTransport:
+    """The SDK's transport, with the core between it and the client."""
+
+    def __init__(self, inner: Any, options: Options, *, own_cancel_seconds: float) -> None:
+        self._wire: Wire = inner if isinstance(inner, StreamWire) else MessageWire(inner)
+        self._own_cancel_seconds = own_cancel_seconds
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._timer: asyncio.TimerHandle | None = None
+        self._inbox: asyncio.Queue[tuple[dict[str, Any], Call | None] | BaseException | None]
+        self._inbox = asyncio.Queue()
+        self._reading: asyncio.Task[None] | None = None
+        self.link = Link(
+            options,
+            to_client=self._wire.write,
+            to_handler=self._to_handler,
+            on_cancel=self._cancel,
+            rearm=self._rearm,
+        )
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message for the agent; its call becomes the context of its handler."""
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read(), name="lastword.read")
+        item = await self._inbox.get()
+        if item is None:
+            return None
+        if isinstance(item, BaseException):
+            raise item
+        message, call = item
+        # The SDK starts the handler's task from here, so the task finds this in its context.
+        CURRENT.set(call)
+        return message
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Take a message of the agent's: the core decides what of it goes to the client."""
+        call = CURRENT.get()
+        mine = call is not None and "method" not in message and not call.over
+        raised = call.failure if call is not None and mine and "error" in message else None
+        if call is not None and raised and self._failed(call, raised, message["error"]):
+            await self._wire.drain()
+            return
+        try:
+            line = jsonrpc.dumps(message)
+        except (TypeError, ValueError, RecursionError) as error:
+            if call is None or not mine:
+                raise
+            mistakes.unusable(call, error)
+            self._failed(call, error, None)
+        else:
+            self.link.from_handler(line, call)
+        await self._wire.drain()
+
+    async def close(self) -> None:
+        """Close the link; whoever still waits for an answer gets one."""
+        if self.link.client_gone:
+            until = time.monotonic() + LAST_ANSWERS_SECONDS
+            while time.monotonic() < until and any(  # noqa: ASYNC110  (a poll of 250 ms at most)
+                call.method != protocol.PROMPT for call in self.link.open_calls
+            ):
+                await asyncio.sleep(0.005)
+        self.link.handler_left(process_ends)
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._reading is not None:
+            self._reading.cancel()
+        await self._wire.aclose()
+
+    def _failed(self, call: Call, error: BaseException, sent: object) -> bool:
+        # Loaded when a handler raises: no part of a healthy turn.
+        from lastword.inprocess.failing import word_for  # noqa: PLC0415
+
+        own = sent if isinstance(error, acp.RequestError) else None
+        if own is not None and call.method != protocol.PROMPT:
+            return False  # the author's own answer to a request that is no prompt stays
+        return self.link.failed(call, word_for(call, error, own))
+
+    async def _read(self) -> None:
+        try:
+            async for oversized, lines in self._wire.blocks():
+                if oversized is not None:
+                    self.link.oversized(oversized)
+                for line in lines:
+                    self.link.from_client(line)
+        except Exception as error:  # noqa: BLE001  (the SDK's loop is where it belongs)
+            self._inbox.put_nowait(error)
+            return
+        self.link.client_left()
+        self._inbox.put_nowait(None)
+
+    def _to_handler(self, frame: Frame, call: Call | None) -> None:
+        self._inbox.put_nowait((jsonrpc.loads(frame.line), call))
+
+    def _cancel(self, calls: list[Call]) -> None:
+        for call in calls:
+            wait = 0.0 if call.waiting else self._own_cancel_seconds
+            if call.method != protocol.PROMPT:
+                wait = 0.0
+            # From the event loop, since a handler may have caused it itself by what it sent.
+            self._loop.call_later(wait, call.cancel)
+
+    def _rearm(self) -> None:
+        if threading.get_ident() != self._thread:
+            self._loop.call_soon_threadsafe(self._rearm)
+            return
+        due = self.link.next_timeout()
+        if due is None:
+            return
+        when = self._loop.time() + max(0.0, due - time.monotonic())
+        if self._timer is None or when < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(when, self._ring, due)
+
+    def _ring(self, due: float) -> None:
+        self._timer = None
+        if time.monotonic() - due > LATE_SECONDS:
+            self._timer = self._loop.call_later(LATE_SECONDS / 10, self._ring, time.monotonic())
+            return
+        self.link.handle_timeout()
+
+
+def process_ends() -> Verdict:
+    """Why nobody will answer: the process, or its connection, comes to its end."""
+    # Loaded when the process ends in the middle of a turn.
+    from lastword.core.classify import own_failure  # noqa: PLC0415
+    from lastword.core.taxonomy import ErrorType  # noqa: PLC0415
+
+    return own_failure(ErrorType.AGENT_CRASH, "premature_exit")
