@@ -1,0 +1,398 @@
+"""The items of a model provider's stream, passed on unchanged, and whether the stream was whole.
+
+Providers' packages raise nothing when a connection ends cleanly in the middle of an answer: the
+loop just ends. Here the items themselves are looked at: an answer that is complete says so in its
+last items, and one that failed may say that in an item, too.
+
+Owns how items of each dialect are recognised, by their shape and never by an import, and that the
+stream is closed when nobody reads it to its end. Does not own what the two failures mean
+(`core.classify`), retries nothing, and keeps no item.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterable, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from lastword.errors import StreamFailed, StreamTruncated
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
+
+__all__ = ["CLOSE_TIMEOUT_SECONDS", "watch"]
+
+T = TypeVar("T")
+
+CLOSE_TIMEOUT_SECONDS = 5.0
+"""How long closing a stream that is not read to its end may hold up whoever stopped reading."""
+
+_PROVIDERS: tuple[str, ...] = ("openai", "anthropic", "google.genai", "mistralai", "groq", "ollama")
+"""Packages whose stream objects always bring an item: an empty one was cut."""
+
+_GENERATORS = ("google.genai", "ollama")
+"""Of these, the ones whose streams are plain generators. Another package's prove nothing empty:
+Anthropic's `text_stream` brings no item where the answer is a tool call alone."""
+
+_FIRST_EVENTS: tuple[tuple[str, str], ...] = (
+    *(("message_start", "anthropic"), ("content_block_", "anthropic"), ("response.", "openai")),
+    *(("conversation.response.", "mistral"), ("interaction.", "gemini")),
+)
+"""How the names of a dialect's first events begin."""
+
+_BEGINNINGS = {
+    *("message_start", "response.created", "conversation.response.started", "interaction.created"),
+}
+_ENDINGS = {
+    *("message_stop", "response.completed", "response.incomplete", "response.done"),
+    *("conversation.response.done", "interaction.completed"),
+}
+_FAILURES = {"error", "response.failed", "conversation.response.error"}
+_CONVERSE = {"messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop"}
+_UNSET = ("", "null", "FINISH_REASON_UNSPECIFIED")
+"""Finish reasons that say that nothing is finished; DashScope writes `null` in quotes."""
+
+_TELLING = (
+    *("type", "event_type", "event", "code", "status", "message", "param", "detail", "error"),
+    *("finish_reason", "native_finish_reason", "request_id", "data"),
+)
+"""What a failure's `body` takes over from its event. An allow-list, as such events also repeat
+the instructions and the answer so far, which are not the error's business."""
+
+
+async def watch(
+    stream: AsyncIterable[T] | Iterable[T],
+    *,
+    on_item: Callable[[], None],
+    finished: Callable[[T], bool] | None = None,
+) -> AsyncGenerator[T, None]:
+    """Pass on every item of a stream, and raise if it ends before its terminal event.
+
+    Recognised by shape, as objects and as plain dicts: the chat completions and responses of
+    OpenAI and of those who speak like it, Anthropic's messages, Gemini, Mistral, Ollama and
+    Bedrock's converse. A stream of anything else, such as text or lines, passes without judgement
+    unless `finished` is given.
+
+    An item is asked for only when the caller asks for one. A stream that is not read to its end
+    is closed, in at most `CLOSE_TIMEOUT_SECONDS`: at once on an exception or a cancellation in
+    here, and when this generator is closed. A loop that is left by `break` leaves that to the
+    event loop; `contextlib.aclosing` does it at once.
+
+    Args:
+        stream: What a provider's package returned, once awaited or entered. One that is not async
+            is read in a worker thread, item by item, and not always in the same one.
+        on_item: Called for each item as it comes.
+        finished: Whether an item is the terminal one. Where given, it decides alone: no item is
+            looked at otherwise, for its dialect or for a failure.
+
+    Yields:
+        The items, unchanged.
+
+    Raises:
+        StreamTruncated: It ended without the terminal event.
+        StreamFailed: An item told of a failure; that item is not passed on.
+        TypeError: It is no stream; the message says what to do.
+    """
+    judge = _Judge(stream, finished)
+    source = _open(stream)
+    items = 0
+    try:
+        async for item in source:
+            items += 1
+            on_item()
+            judge.look(item)
+            yield item
+    except BaseException:  # the caller's leaving, too
+        await _close(source, stream)
+        raise
+    if not judge.progress.ended:
+        raise StreamTruncated(judge.name, items)
+
+
+def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
+    """The stream's iterator."""
+    if hasattr(type(stream), "model_fields") or isinstance(stream, (dict, str, bytes)):
+        # Pydantic's models iterate over their fields, and a string over its characters.
+        raise TypeError(
+            f"This is a whole {type(stream).__qualname__}, not a stream: ask the provider for a "
+            "stream (stream=True), and give what that call returns."
+        )
+    if isinstance(stream, AsyncIterable):
+        return aiter(stream)
+    if isinstance(stream, (list, tuple)):
+        return _from_memory(stream)
+    if isinstance(stream, Iterable):
+        return _Threaded(stream)
+    raise TypeError(_no_stream(stream))
+
+
+def _no_stream(stream: object) -> str:
+    """What whoever gave something else than a stream should do."""
+    name = type(stream).__qualname__
+    for method, words in (("__aenter__", "async with"), ("__enter__", "with")):
+        if hasattr(stream, method):
+            return f"This {name} is no stream yet: enter it with `{words}`, and give the result."
+    if inspect.isawaitable(stream):
+        if inspect.iscoroutine(stream):
+            stream.close()  # or Python would complain a second time, and less plainly
+        return f"This {name} is no stream yet: await the call first, and give the result."
+    return f"This {name} is not iterable, so it is no stream."
+
+
+async def _from_memory(items: Iterable[T]) -> AsyncIterator[T]:
+    for item in items:
+        yield item
+
+
+class _Threaded:
+    """A stream that is not async, read one item at a time in a worker thread."""
+
+    def __init__(self, stream: Iterable[Any]) -> None:
+        self._iterator = iter(stream)
+        # Its own: a provider that hangs must not use up the threads of others. Two, as a read
+        # that is abandoned to a hung provider goes on while the stream is closed.
+        self._limiter = anyio.CapacityLimiter(2)
+
+    def __aiter__(self) -> _Threaded:
+        return self
+
+    async def __anext__(self) -> Any:
+        # `StopIteration` cannot leave a thread's future, so the end is a value: this object.
+        item = await self.run(partial(next, self._iterator, self))
+        if item is self:
+            raise StopAsyncIteration
+        return item
+
+    async def run(self, call: Callable[[], Any]) -> Any:
+        """The call's result; a cancellation does not wait for it."""
+        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
+
+
+async def _close(source: AsyncIterator[Any], stream: object) -> None:
+    """Let go of the connection, also while being cancelled."""
+    targets = [source] if stream is source else [source, stream]
+    with anyio.move_on_after(CLOSE_TIMEOUT_SECONDS, shield=True):
+        for target in targets:
+            close = getattr(target, "aclose", None) or getattr(target, "close", None)
+            if not callable(close):
+                continue
+            # Whatever made the reader stop is what must be seen, not a failure to tidy up.
+            with suppress(Exception):
+                done = await source.run(close) if isinstance(source, _Threaded) else close()
+                if inspect.isawaitable(done):
+                    await done
+
+
+class _Progress:
+    """How far the answers of one stream have come; one request may ask for several."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self._open: set[int] = set()
+        self._complete: set[int] = set()
+
+    @property
+    def ended(self) -> bool:
+        return self.over or (bool(self._complete) and not self._open)
+
+    def note(self, answer: Any, *, reason: Any, goes_on: bool = False) -> None:
+        """An answer by its index: complete once it has a reason, unless it then goes on."""
+        index = _get(answer, "index")
+        index = index if isinstance(index, int) else 0
+        if reason and str(getattr(reason, "value", reason)) not in _UNSET:
+            self._complete.add(index)
+            self._open.discard(index)
+        elif goes_on or index not in self._complete:
+            self._complete.discard(index)
+            self._open.add(index)
+
+
+class _Dialect(NamedTuple):
+    """One way of streaming an answer; its items are in `wrapped_in` where they come wrapped."""
+
+    name: str
+    look: Callable[[_Progress, Any], None]
+    wrapped_in: str = ""
+
+
+class _Judge:
+    """Finds out the dialect by the first item that has one, and goes by it from then on."""
+
+    def __init__(self, stream: object, finished: Callable[[Any], bool] | None) -> None:
+        self._finished = finished
+        self.progress = _Progress()
+        self._dialect: _Dialect | None = None
+        self._home = _home(stream) or ("stream" if finished else "")
+        # Nothing is known of a stream without a dialect, but that some are never empty.
+        self.progress.over = not self._home
+
+    @property
+    def name(self) -> str:
+        return self._dialect.name if self._dialect else self._home
+
+    def look(self, item: Any) -> None:
+        """Take note of an item; raises `StreamFailed` for one that is a failure."""
+        if self._finished is not None:
+            self.progress.over = self.progress.over or self._finished(item)
+            return
+        if self._dialect is None:
+            self._dialect = _recognise(item)
+            self.progress.over = self._dialect is None
+        if self._dialect is not None:
+            inner = _get(item, self._dialect.wrapped_in) if self._dialect.wrapped_in else item
+            if inner is not None:
+                self._dialect.look(self.progress, inner)
+
+
+def _home(stream: object) -> str:
+    """The provider's package that a stream object comes from, or nothing."""
+    module, known = type(stream).__module__, _PROVIDERS
+    if module == "builtins":
+        frame = getattr(stream, "ag_frame", None) or getattr(stream, "gi_frame", None)
+        module, known = str(frame.f_globals.get("__name__")) if frame else "", _GENERATORS
+    return next((p for p in known if module == p or module.startswith(f"{p}.")), "")
+
+
+def _recognise(item: Any) -> _Dialect | None:
+    """The dialect that an item is written in; None for an item that does not tell."""
+    # Mistral's events, and those decoded with their SSE name, have the item in `data`; the OpenAI
+    # package's helper has it in `chunk`, between events of its own.
+    for key in ("", "data", "chunk"):
+        found = _recognise_plain(_get(item, key) if key else item)
+        if found is not None:
+            renamed = key == "data" and not isinstance(item, dict) and found.look is _look_at_chat
+            return found._replace(name="mistral" if renamed else found.name, wrapped_in=key)
+    return None
+
+
+def _recognise_plain(item: Any) -> _Dialect | None:
+    kind = _kind(item)
+    name = next((name for start, name in _FIRST_EVENTS if kind.startswith(start)), None)
+    if name is None and kind == "error" and _tells_of_failure(item):
+        name = "openai" if _get(item, "error") is None else "anthropic"
+    if name is not None:
+        return _Dialect(name, _look_at_event)
+    if _is_chat(item) or (isinstance(item, dict) and _tells_of_failure(item)):
+        return _Dialect("openai", _look_at_chat)
+    if isinstance(_get(item, "candidates"), list) or isinstance(_refusal(item), str):
+        return _Dialect("gemini", _look_at_gemini)
+    if isinstance(_get(item, "done"), bool) and isinstance(_get(item, "model"), str):
+        return _Dialect("ollama", _look_at_ollama)
+    if isinstance(item, dict) and len(item) == 1 and not _CONVERSE.isdisjoint(item):
+        return _Dialect("bedrock", _look_at_converse)
+    return None
+
+
+def _look_at_event(progress: _Progress, item: Any) -> None:
+    kind = _kind(item)
+    if kind in _ENDINGS or kind in _BEGINNINGS:
+        progress.over = kind in _ENDINGS
+    elif kind in _FAILURES:
+        raise _failure(item)
+
+
+def _look_at_chat(progress: _Progress, item: Any) -> None:
+    choices = _list(item, "choices")
+    if (isinstance(item, dict) or not choices) and _get(item, "error"):
+        raise _failure(item)
+    for choice in choices:  # none in a chunk of usage alone
+        reason = _get(choice, "finish_reason")
+        if reason == "error":
+            raise _failure(item if _get(item, "error") else choice)
+        progress.note(choice, reason=reason)
+
+
+def _look_at_gemini(progress: _Progress, item: Any) -> None:
+    candidates = _list(item, "candidates")
+    if not candidates and _get(item, "error"):
+        raise _failure(item)
+    if not candidates and _refusal(item):
+        progress.over = True
+    for candidate in candidates:
+        reason = _get(candidate, "finish_reason") or _get(candidate, "finishReason")
+        # The package may run a function by itself, and goes on with the next answer's chunks.
+        goes_on = bool(_get(_get(candidate, "content"), "parts"))
+        progress.note(candidate, reason=reason, goes_on=goes_on)
+
+
+def _look_at_ollama(progress: _Progress, item: Any) -> None:
+    if isinstance(item, dict) and item.get("error"):
+        raise _failure(item)
+    progress.over = progress.over or _get(item, "done") is True
+
+
+def _look_at_converse(progress: _Progress, item: Any) -> None:
+    for key in item if isinstance(item, dict) else ():  # one key, which is the event's name
+        if str(key).endswith("Exception"):
+            told = item[key] if isinstance(item[key], dict) else {}
+            raise StreamFailed({"error": {"type": key, **told}})
+        progress.over = progress.over or key == "messageStop"
+
+
+def _is_chat(item: Any) -> bool:
+    choices = _get(item, "choices")
+    if not isinstance(choices, list):
+        return False
+    if not choices:  # Azure's first chunk, or one of usage alone
+        return isinstance(_get(item, "model"), str)
+    return any(_get(choices[0], key) is not None for key in ("delta", "finish_reason"))
+
+
+def _tells_of_failure(item: Any) -> bool:
+    """Whether an item that is known by nothing else is a failure, as every dialect writes one."""
+    error = _get(item, "error")
+    if isinstance(error, str):
+        return error != "" and isinstance(item, dict) and len(item) == 1
+    if error is None:
+        return _get(item, "type") == "error" and isinstance(_get(item, "message"), str)
+    return isinstance(_get(error, "message"), str)
+
+
+def _refusal(item: Any) -> Any:
+    """Why Gemini refused the prompt, where it did; such an answer has no candidate."""
+    told = _get(item, "prompt_feedback") or _get(item, "promptFeedback")
+    return _get(told, "block_reason") or _get(told, "blockReason")
+
+
+def _kind(item: Any) -> str:
+    """An event's own name for what it is."""
+    for key in ("type", "event_type", "event"):
+        kind = _get(item, key)
+        if isinstance(kind, str):
+            return kind
+    return ""
+
+
+def _get(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return value.get(name)
+    try:
+        return getattr(value, name, None)
+    except Exception:  # noqa: BLE001 - foreign properties; a stream must not break on being watched
+        return None
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    found = _get(value, name)
+    return found if isinstance(found, list) else []
+
+
+def _failure(item: Any) -> StreamFailed:
+    """The failure that an item tells of, as plain values."""
+    body = {key: _plain(told) for key in _TELLING if (told := _get(item, key)) is not None}
+    error = _get(_get(item, "response"), "error")
+    return StreamFailed(body if error is None else body | {"error": _plain(error)})
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float, bool, dict, list)):
+        return value
+    try:
+        return value.model_dump(exclude_none=True, warnings=False)
+    except Exception:  # noqa: BLE001 - foreign code, and some description is better than none
+        return str(value)
