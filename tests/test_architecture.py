@@ -67,6 +67,32 @@ def test_nothing_imports_the_command_line_but_itself(file: Path) -> None:
         assert not any(name.startswith("lastword.cli") for name in _imports(file))
 
 
+ONLY_HOMES = {
+    "acp": "lastword.sdk",
+    "jsonrpcserver": "lastword.server",
+    "tenacity": "lastword.retry",
+}
+"""Libraries that one part alone may know."""
+
+SHELLS = ("lastword.sdk", "lastword.server", "lastword.sidecar")
+
+
+@pytest.mark.parametrize("file", FILES, ids=_module)
+def test_a_library_for_one_door_is_known_to_that_door_alone(file: Path) -> None:
+    for name in _imports(file):
+        home = ONLY_HOMES.get(name.partition(".")[0])
+        assert home is None or _module(file).startswith(home), name
+
+
+@pytest.mark.parametrize("file", FILES, ids=_module)
+def test_shells_do_not_know_each_other(file: Path) -> None:
+    own = next((shell for shell in SHELLS if _module(file).startswith(shell)), None)
+    inner = _module(file).startswith(("lastword.inprocess", "lastword.retry", "lastword.core"))
+    if own or inner:
+        others = tuple(shell for shell in SHELLS if shell != own)
+        assert not any(name.startswith(others) for name in _imports(file))
+
+
 @pytest.mark.parametrize("file", FILES, ids=_module)
 def test_no_file_is_longer_than_four_hundred_lines(file: Path) -> None:
     assert len(file.read_text().splitlines()) <= 400

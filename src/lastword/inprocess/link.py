@@ -138,6 +138,18 @@ class Link:
             self._carry_out(self._core.handle_timeout(time.monotonic()))
         self._rearm()
 
+    def stand_still(self, seconds: float) -> None:
+        """Take in that the process stood still for so long."""
+        with self._lock:
+            self._core.stand_still(seconds)
+        self._rearm()
+
+    @property
+    def in_turn(self) -> bool:
+        """Is a prompt's handler at work?"""
+        with self._lock:
+            return any(call.method == acp.PROMPT for call in self._calls.values())
+
     @property
     def open_calls(self) -> list[Call]:
         """The requests whose handlers have not answered."""

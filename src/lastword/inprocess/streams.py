@@ -292,6 +292,8 @@ def _look_at_event(progress: _Progress, item: Any) -> None:
     kind = _kind(item)
     if kind in _ENDINGS or kind in _BEGINNINGS:
         progress.over = kind in _ENDINGS
+    elif kind == "message_delta" and _get(_get(item, "delta"), "stop_reason"):
+        progress.over = True  # Anthropic: the answer is whole, whatever becomes of its last event
     elif kind in _FAILURES:
         raise _failure(item)
 

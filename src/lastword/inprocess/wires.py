@@ -6,6 +6,9 @@ Owns the two ways to read and write. Looks into nothing.
 from __future__ import annotations
 
 import asyncio
+import os
+import select
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
 LINE_LIMIT_BYTES = 64 * 1024 * 1024
 """As `lastword run --line-limit`: no real message is so long."""
 
+BLOCKED_WRITE_SECONDS = 5.0
+"""How long a client that takes no bytes may hold up the thread that stands in for the loop."""
+
 
 class Wire(Protocol):
     """A client, as far as it can be read and written."""
@@ -27,6 +33,9 @@ class Wire(Protocol):
 
     def write(self, frame: bytes) -> None:
         """Send a frame, without its line end, or keep it until `drain`."""
+
+    def write_for_blocked_loop(self, frame: bytes) -> None:
+        """Send a frame from another thread, while the event loop stands still."""
 
     async def drain(self) -> None:
         """Wait until the client has room; raises where it is gone."""
@@ -69,6 +78,18 @@ class StreamWire:
         """As `Wire.write`."""
         self._writer.write(frame + b"\n")
 
+    def write_for_blocked_loop(self, frame: bytes) -> None:
+        """As `Wire.write_for_blocked_loop`, past the loop: straight to the descriptor."""
+        transport = self._writer.transport
+        if transport.get_write_buffer_size():
+            return  # part of a frame may be in the pipe: ours must not stand in the middle of it
+        end = transport.get_extra_info("pipe") or transport.get_extra_info("socket")
+        rest = memoryview(frame + b"\n")
+        until = time.monotonic() + BLOCKED_WRITE_SECONDS
+        while rest and time.monotonic() < until:
+            if select.select([], [end], [], BLOCKED_WRITE_SECONDS)[1]:
+                rest = rest[os.write(end.fileno(), rest) :]
+
     async def drain(self) -> None:
         """As `Wire.drain`."""
         await self._writer.drain()
@@ -110,6 +131,10 @@ class MessageWire:
         if self._sending is None or self._sending.done():
             # For what comes of no handler, such as a watchdog's: nobody would call `drain`.
             self._sending = asyncio.ensure_future(self._send_quietly())
+
+    def write_for_blocked_loop(self, frame: bytes) -> None:
+        """As `Wire.write_for_blocked_loop`: the transport is the loop's, and waits for it."""
+        self._waiting.append(frame)
 
     async def _send_quietly(self) -> None:
         try:

@@ -18,6 +18,7 @@ from lastword.core import jsonrpc
 from lastword.inprocess import mistakes
 from lastword.inprocess.calls import CURRENT, Call
 from lastword.inprocess.link import Link
+from lastword.inprocess.stalls import LoopWatch
 from lastword.inprocess.wires import MessageWire, StreamWire, Wire
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ LAST_ANSWERS_SECONDS = 0.25
 """How long a client that is gone may still get answers to requests that are no prompts."""
 
 LATE_SECONDS = 1.0
-"""A clock that rings so late stood still with the event loop: what is ready is read first."""
+"""A clock that rings so late stood still with its process, or with a loop that runs again: the
+handler gets as much longer. One that stays blocked is `inprocess.stalls`'s."""
 
 
 class GuardedTransport:
@@ -46,11 +48,12 @@ class GuardedTransport:
         self._reading: asyncio.Task[None] | None = None
         self.link = Link(
             options,
-            to_client=self._wire.write,
+            to_client=self._to_client,
             to_handler=self._to_handler,
             on_cancel=self._cancel,
             rearm=self._rearm,
         )
+        self._watch = LoopWatch(self.link, self._loop.call_soon_threadsafe)
 
     async def receive(self) -> dict[str, Any] | None:
         """The next message for the agent; its call becomes the context of its handler."""
@@ -94,6 +97,7 @@ class GuardedTransport:
             ):
                 await asyncio.sleep(0.005)
         self.link.handler_left(process_ends)
+        self._watch.close()
         if self._timer is not None:
             self._timer.cancel()
         if self._reading is not None:
@@ -122,10 +126,28 @@ class GuardedTransport:
         self.link.client_left()
         self._inbox.put_nowait(None)
 
+    def _to_client(self, frame: bytes) -> None:
+        if self._in_loop():
+            self._wire.write(frame)
+        else:
+            self._wire.write_for_blocked_loop(frame)
+
     def _to_handler(self, frame: Frame, call: Call | None) -> None:
+        if not self._in_loop():
+            self._loop.call_soon_threadsafe(self._to_handler, frame, call)
+            return
+        if call is not None and call.method == protocol.PROMPT:
+            self._watch.look()
         self._inbox.put_nowait((jsonrpc.loads(frame.line), call))
 
+    def _in_loop(self) -> bool:
+        """Is this the event loop's thread, rather than the one that stands in for it?"""
+        return threading.get_ident() == self._thread
+
     def _cancel(self, calls: list[Call]) -> None:
+        if not self._in_loop():
+            self._loop.call_soon_threadsafe(self._cancel, calls)
+            return
         for call in calls:
             wait = 0.0 if call.waiting else self._own_cancel_seconds
             if call.method != protocol.PROMPT:
@@ -134,7 +156,7 @@ class GuardedTransport:
             self._loop.call_later(wait, call.cancel)
 
     def _rearm(self) -> None:
-        if threading.get_ident() != self._thread:
+        if not self._in_loop():
             self._loop.call_soon_threadsafe(self._rearm)
             return
         due = self.link.next_timeout()
@@ -148,8 +170,9 @@ class GuardedTransport:
 
     def _ring(self, due: float) -> None:
         self._timer = None
-        if time.monotonic() - due > LATE_SECONDS:
-            self._timer = self._loop.call_later(LATE_SECONDS / 10, self._ring, time.monotonic())
+        late = time.monotonic() - due
+        if late > LATE_SECONDS:
+            self.link.stand_still(late)
             return
         self.link.handle_timeout()
 

@@ -59,7 +59,7 @@ BY_STATUS = {
             MethodNotAllowed InvalidPromptError""",
         ErrorType.MODEL_NOT_FOUND: "NotFoundError NotFound",
         ErrorType.PROVIDER_UNAVAILABLE: """InternalServerError ServiceUnavailableError
-            ServiceUnavailable BadGateway BadGatewayError ServerError""",
+            ServiceUnavailable BadGateway BadGatewayError ServerError StreamFailed""",
         ErrorType.TIMEOUT: "GatewayTimeout GatewayTimeoutError",
         ErrorType.PROTOCOL_ERROR: "ValidationError",
     }.items()

@@ -169,7 +169,8 @@ ROWS = (
         ERR_STREAM_PREMATURE_CLOSE StreamClosedError IncompleteBody TransferEncodingError
         ContentLengthError ERR_INCOMPLETE_CHUNKED_ENCODING ContentDecodingError DecodingError
         ZlibError Z_BUF_ERROR
-        UND_ERR_RES_CONTENT_LENGTH_MISMATCH HPE_INVALID_EOF_STATE EndOfStream ResponseAborted""",
+        UND_ERR_RES_CONTENT_LENGTH_MISMATCH HPE_INVALID_EOF_STATE EndOfStream ResponseAborted
+        StreamTruncated""",
         "incomplete chunked read",
         "without sending complete message body",
         "response ended prematurely",
