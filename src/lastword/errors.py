@@ -2,6 +2,7 @@
 
 ```
 LastwordError
+├── ClientError                           the client answered a request of the agent's with an error
 ├── NotInTurn          (RuntimeError)     `current_turn()` outside of a prompt's handler
 ├── TurnFailed                            what `turn.fail()` raises; ends the turn as it says
 ├── StreamFailed                          a model's stream told of a failure as one of its items
@@ -19,11 +20,34 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lastword.core.taxonomy import AgentError
 
-__all__ = ["LastwordError", "NotInTurn", "StreamFailed", "StreamTruncated", "TurnFailed"]
+__all__ = [
+    "ClientError",
+    "LastwordError",
+    "NotInTurn",
+    "StreamFailed",
+    "StreamTruncated",
+    "TurnFailed",
+]
 
 
 class LastwordError(Exception):
     """What lastword itself raises."""
+
+
+class ClientError(LastwordError):
+    """The client answered a request of the agent's, made by `client.request`, with an error.
+
+    Attributes:
+        code: The JSON-RPC code.
+        message: What the client said.
+        data: What it added, `None` without it.
+    """
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(f"The client answered with error {code}: {message}")
+        self.code = code
+        self.message = message
+        self.data = data
 
 
 class NotInTurn(LastwordError, RuntimeError):  # noqa: N818  (it is no failure of a turn)

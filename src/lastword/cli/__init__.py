@@ -14,6 +14,7 @@ commands:
   run       put lastword in front of an agent:  lastword run -- opencode acp
   demo      the same failing turn without and with lastword, side by side
   explain   what an error means, whether to retry, and why:  lastword explain error.log
+  agent     an agent that fails on purpose, to try a client with:  lastword agent --list
 
 lastword COMMAND --help tells more of each; lastword --version names this version.
 """
@@ -55,6 +56,10 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.explain import main as explain  # noqa: PLC0415
 
         return explain(rest)
+    if command == "agent":
+        from lastword.cli.agent import main as agent  # noqa: PLC0415
+
+        return agent(rest)
     if command in {"-h", "--help", "help"}:
         sys.stdout.write(USAGE)
         return 0

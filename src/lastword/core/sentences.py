@@ -256,14 +256,22 @@ def choose_action(verdict: Verdict, retry_safety: RetrySafety | None) -> Action:
 def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> str:
     told = WHAT_BY_REASON.get(verdict.type, {}).get(verdict.reason or "")
     parts = [told or WHAT[verdict.type]]
-    # Of a traceback the line that says something, not its frames.
-    quote = quotable(telling_lines(text) or text) if verdict.type in _QUOTED_TYPES else ""
+    quote = quotable(_said(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
     if quote:
         parts.append(f'It said: "{quote}".')
     if attempts is not None and attempts > 1:
         parts.append(f"It was tried {min(attempts, 9999)} times.")
     parts.append(advice)
     return " ".join(parts)[:MAX_MESSAGE_CHARS]
+
+
+def _said(verdict: Verdict, text: str) -> str:
+    """The part of the evidence that says something."""
+    if verdict.type is ErrorType.INVALID_REQUEST:
+        # The body's own message comes first; an SDK's rendering of the whole body follows it.
+        return text.strip().partition("\n")[0]
+    # Of a traceback the line that tells, not its frames.
+    return telling_lines(text) or text
 
 
 def _advice(verdict: Verdict, action: Action, now: datetime | None) -> str:

@@ -37,6 +37,9 @@ FAILED_RULE = "classifier_failed"
 """The rule's name where our own code broke on the evidence."""
 
 _HOPELESS_REASONS = frozenset({"crash_loop", "context_lost", "spawn_failed", "runaway"})
+MAX_MEMBERS = 8
+"""Exceptions of a group that are looked at."""
+
 _UNDECIDED = (ErrorType.UNKNOWN, ErrorType.INTERNAL)
 
 
@@ -47,7 +50,36 @@ def classify(error: object, *, agent: str | None = None) -> Verdict:
         error: What failed, before anything turned it into a string.
         agent: The agent's name for itself, where one is known.
     """
+    if isinstance(error, BaseExceptionGroup):
+        return _of_group(error, agent)
     return _verdict_on(gather.from_any, error, agent)
+
+
+def _of_group(group: BaseExceptionGroup[BaseException], agent: str | None) -> Verdict:
+    """The verdict on what failed together, in whatever order: what forbids a retry comes first."""
+    verdicts = [_verdict_on(gather.from_any, error, agent) for error in _members(group)]
+    # What was cancelled was so because another failed.
+    failed = [verdict for verdict in verdicts if verdict.type is not ErrorType.CANCELLED]
+    return min(failed or verdicts, key=_uncertainty)
+
+
+def _members(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    """What a group holds that is no group itself, up to a bound."""
+    waiting: list[BaseException] = [group]
+    members: list[BaseException] = []
+    while waiting and len(members) < MAX_MEMBERS:
+        error = waiting.pop(0)
+        if isinstance(error, BaseExceptionGroup):
+            waiting += error.exceptions[:MAX_MEMBERS]
+        else:
+            members.append(error)
+    return members
+
+
+def _uncertainty(verdict: Verdict) -> int:
+    if verdict.type in _UNDECIDED:
+        return 2
+    return 1 if verdict.retryable else 0
 
 
 def classify_rpc_error(

@@ -1,0 +1,4 @@
+"""What a side of the protocol can be tried against.
+
+For authors of clients: an agent that fails on purpose, in every way that the vocabulary names.
+"""

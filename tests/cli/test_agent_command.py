@@ -1,0 +1,130 @@
+"""`lastword agent` as a person meets it: its help, its list, its mistakes, its terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lastword.core.taxonomy import ErrorType
+
+FUSE_SECONDS = 30
+
+
+def agent(*arguments: str, data: bytes = b"", **environment: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", "agent", *arguments],
+        input=data,
+        capture_output=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env=os.environ | environment,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "200"])
+def test_the_list_names_every_type_within_the_terminals_width(columns: str) -> None:
+    status, out, err = agent("--list", COLUMNS=columns)
+    assert (status, err) == (0, "")
+    for error_type in ErrorType:
+        assert f"\n{error_type.value}" in out
+    assert max(map(len, out.splitlines())) <= max(int(columns), 80)
+
+
+def test_the_list_says_which_scenarios_need_lastword_in_front() -> None:
+    _, out, _ = agent("--list")
+    marked = {line.split()[0] for line in out.splitlines() if line.split()[:1][0:] and "* " in line}
+    assert {"agent_crash*", "crash_after_text*", "stderr_overflow*", "hang*"} <= marked
+    assert "* put `lastword run --` in front" in out
+
+
+def test_the_list_is_there_for_machines_too() -> None:
+    status, out, err = agent("--list", "--json")
+    listed = json.loads(out)
+    assert (status, err) == (0, "")
+    assert {entry["error_type"] for entry in listed} >= {word.value for word in ErrorType}
+    assert all(set(e) == {"name", "error_type", "sees", "needs_sidecar"} for e in listed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rate-limit"], 'no scenario "rate-limit"; like it: rate_limit'),
+        (["crash"], "agent_crash"),
+        (["zzzzzz"], 'no scenario "zzzzzz". `lastword agent --list`'),
+        ([], "a scenario is missing"),
+        (["--json"], "--json goes with --list"),
+        (["healthy", "--json"], "--json goes with --list"),
+        (["--nonsense"], "unrecognized arguments"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_answered_with_a_sentence(
+    arguments: list[str], words: str
+) -> None:
+    status, out, err = agent(*arguments)
+    assert status == 2
+    assert out == ""
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_help_shows_how_to_put_it_into_a_clients_settings() -> None:
+    status, out, err = agent("--help")
+    assert (status, err) == (0, "")
+    assert "command: lastword    arguments: agent rate_limit" in out
+    assert "run -- lastword agent agent_crash" in out
+
+
+def test_a_client_that_says_nothing_and_leaves_is_no_failure() -> None:
+    assert agent("healthy") == (0, "", "")
+
+
+def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lastword", "agent", "healthy"],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        os.write(ours, b"hello\n\x04")
+        out, err = process.communicate(timeout=FUSE_SECONDS)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert process.returncode == 0
+    assert b"speaks ACP on stdin and stdout" in err
+    assert b"is no valid JSON" in out
+
+
+def test_an_interrupt_ends_it_quietly() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lastword", "agent", "healthy"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n')
+    process.stdin.flush()
+    assert process.stdout.readline()
+    process.send_signal(2)
+    process.stdin.flush()
+    _, err = process.communicate(timeout=FUSE_SECONDS)
+    assert (process.returncode, err) == (0, b"")
+
+
+def test_listing_loads_neither_the_json_rpc_library_nor_the_classifier() -> None:
+    code = "import sys; from lastword.cli.agent import main; main(['--list']); "
+    code += "print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not {"jsonrpcserver", "jsonschema"} & set(done.stderr.split())
