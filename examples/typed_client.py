@@ -12,7 +12,7 @@ AGENT = [sys.executable, "-m", "lastword.demo.agent", "crash"]
 COMMAND = [sys.executable, "-m", "lastword", "run", "--", *(sys.argv[2:] or AGENT)]
 
 # Advertising the extension is all that a client has to do to get failures typed.
-CAPABILITIES = {"_meta": {"agent_error": {"version": 1}}}
+CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 
 
 def main() -> None:
@@ -26,8 +26,13 @@ def main() -> None:
             for line in agent.stdout:
                 message = json.loads(line)
                 update = message.get("params", {}).get("update", {})
-                if update.get("sessionUpdate") == "agent_error":
+                kind = update.get("sessionUpdate")
+                if kind == "agent_error":
                     show(update["error"])
+                elif kind == "agent_retry":
+                    print(f"trying again in {update['wait_seconds']} s: {update['error']['type']}")
+                elif kind == "agent_message_chunk":
+                    print("it says:", update["content"]["text"])
                 if message.get("id") == request_id and "method" not in message:
                     return message
             raise SystemExit("the connection ended without an answer")

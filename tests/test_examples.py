@@ -9,8 +9,23 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
-SAYS = {"typed_client.py": ("agent_crash: ", "the turn ended: ")}
+from package_venv import require_packages
+
+TESTS = Path(__file__).parent
+EXAMPLES = TESTS.parent / "examples"
+CLIENT = "typed_client.py"
+
+SAYS = {
+    CLIENT: ("agent_crash: ", "the turn ended: "),
+    "bare_agent.py": ("it says: You asked", "rate_limit: ", "ask before trying again"),
+    "sdk_agent.py": ("network: ",),
+    "streaming_tools_agent.py": ("it says: ", "timeout: ", "ask before trying again"),
+    "retrying_agent.py": ("trying again in ", "provider_unavailable", "end_turn"),
+    "pydantic_ai_agent.py": ("budget: ",),
+}
+"""What each example prints: the agents behind the client, which is an example itself."""
+
+NEEDS_PACKAGES = frozenset({"retrying_agent.py", "pydantic_ai_agent.py"})
 
 
 def test_every_example_is_run_here() -> None:
@@ -19,8 +34,14 @@ def test_every_example_is_run_here() -> None:
 
 @pytest.mark.parametrize("name", SAYS)
 def test_an_example_runs_and_says_what_it_promises(name: str) -> None:
+    command = [sys.executable, str(EXAMPLES / CLIENT)]
+    environment = {**os.environ, "PYTHONPATH": str(TESTS.parent / "src")}
+    environment.pop("OPENAI_BASE_URL", None)
+    if name != CLIENT:
+        python = require_packages(TESTS / "guard") if name in NEEDS_PACKAGES else sys.executable
+        command += ["--", str(python), str(EXAMPLES / name)]
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name], capture_output=True, text=True, timeout=60, check=False
+        command, capture_output=True, text=True, timeout=120, check=False, env=environment
     )
     assert done.returncode == 0, done.stderr
     for words in SAYS[name]:

@@ -14,7 +14,10 @@ import functools
 import inspect
 import math
 import random
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast, overload
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
 import anyio
 import msgspec
@@ -26,10 +29,10 @@ from lastword.core.taxonomy import RetrySafety
 from lastword.core.tried import Tried
 from lastword.errors import TurnFailed
 from lastword.inprocess import calls
-from lastword.inprocess.failing import causes, verdict_of
+from lastword.inprocess.failing import causes, tried_before, verdict_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from types import TracebackType
 
     from lastword.core.classify import Verdict
@@ -50,7 +53,9 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         attempts: Requests in all, the first and those of the provider's own package included: the
-            packages of OpenAI and Anthropic try twice more by themselves.
+            packages of OpenAI and Anthropic try twice more by themselves. No attempt begins that
+            could exceed them, going by those before it. Better give a package `max_retries=0`:
+            its own waits are told to nobody, and Anthropic's are as long as the server likes.
         budget_seconds: From the first attempt's start: no wait begins that would end later.
         max_wait_seconds: The longest single wait; where the server asks for more there is no
             retry. At most 300.
@@ -89,11 +94,21 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 
     def wait_seconds(self, verdict: Verdict, failures: int) -> float:
         """How long to wait after so many failures, the first included."""
-        if verdict.retry_after_seconds is not None:
+        asked = asked_seconds(verdict)
+        if asked is not None:
             most = min(_SERVER_JITTER_SECONDS, self.first_wait_seconds)
-            return verdict.retry_after_seconds + random.uniform(0, most)  # noqa: S311
+            # Upward only, and over the longest wait not even that.
+            return max(asked, min(asked + random.uniform(0, most), self.max_wait_seconds))  # noqa: S311
         doubled = self.first_wait_seconds * 2 ** min(failures - 1, _MOST_DOUBLINGS)
         return random.uniform(0, min(doubled, self.max_wait_seconds))  # noqa: S311
+
+
+def asked_seconds(verdict: Verdict) -> float | None:
+    """How long the server asked to wait, in seconds or by the moment at which a limit ends."""
+    if verdict.retry_after_seconds is not None or verdict.reset_at_epoch_ms is None:
+        return verdict.retry_after_seconds
+    left = verdict.reset_at_epoch_ms / 1000 - time.time()
+    return left if left > 0 else None
 
 
 class Attempt:
@@ -104,15 +119,14 @@ class Attempt:
     def __init__(self, loop: _Loop, manager: AttemptManager) -> None:
         self._loop = loop
         self._manager = manager
-        self._noted = calls.Attempt()
+        self._noted = calls.Attempt(loop.call)
         self.entered = False
         self.number = manager.retry_state.attempt_number
         """1 for the first."""
 
     def __enter__(self) -> Self:
         self.entered = True
-        if self._loop.call is not None:
-            self._loop.call.attempts.append(self._noted)
+        self._noted.enter()
         return self
 
     def __exit__(
@@ -121,11 +135,11 @@ class Attempt:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
-        call = self._loop.call
-        if call is not None:
-            call.attempts.remove(self._noted)
+        self._noted.leave()
         if error is not None:
             self._loop.failed(error, self._noted.facts)
+            if not isinstance(error, Exception):
+                return None  # a cancellation, or the process's end, goes its own way at once
         # tenacity keeps the exception, and raises it where no attempt follows.
         return self._manager.__exit__(kind, error, traceback)
 
@@ -137,6 +151,7 @@ class _Loop:
         self.call = call
         self._retry = retry
         self._tried: list[Tried] = []
+        self._remembered: tuple[Tried, ...] = ()
         self._facts = Facts()
         self._ends_at = anyio.current_time() + retry.budget_seconds
         self._wait_seconds = 0.0
@@ -144,23 +159,29 @@ class _Loop:
     def failed(self, error: BaseException, facts: Facts) -> None:
         """Take in how an attempt ended."""
         self._facts = facts
-        self._tried.append(Tried(verdict_of(error), tries_of(error)))
+        within = tried_before(self.call, error) if self.call is not None else ()
+        if within and within is not self._remembered:
+            self._tried += within  # a loop within this one made, and told, these
+        else:
+            self._tried.append(Tried(verdict_of(error), tries_of(error)))
         self._wait_seconds = self._retry.wait_seconds(self._tried[-1].verdict, len(self._tried))
         if self.call is not None:
-            self.call.remember(error, tuple(self._tried))
+            self._remembered = tuple(self._tried)
+            self.call.remember(error, self._remembered)
 
     def worth_another(self, error: BaseException) -> bool:
         """Would another attempt help, do no harm, and stay within bounds?"""
-        if not isinstance(error, Exception) or isinstance(error, TurnFailed):
+        if isinstance(error, TurnFailed):
             return False
         if self.call is not None and (self.call.cancel_asked or self.call.over):
             return False
-        if sum(tried.tries for tried in self._tried) >= self._retry.attempts:
+        tries = [tried.tries for tried in self._tried]
+        if sum(tries) + max(tries) > self._retry.attempts:
             return False
         verdict = self._tried[-1].verdict
         if not verdict.retryable or not self._retry.permits(self._facts):
             return False
-        asked = verdict.retry_after_seconds or 0
+        asked = asked_seconds(verdict) or 0
         in_time = anyio.current_time() + self._wait_seconds <= self._ends_at
         return asked <= self._retry.max_wait_seconds and in_time
 
@@ -185,28 +206,47 @@ class _Loop:
         if self.call is None:
             await anyio.sleep(seconds)
             return
-        self.call.waiting = True
+        self.call.waits += 1
         try:
             await anyio.sleep(seconds)
         finally:
-            self.call.waiting = False
+            self.call.waits -= 1
 
 
-async def attempts(retry: Retry, call: Call | None) -> AsyncIterator[Attempt]:
-    """The attempts of one model call, for the author to enter; see `CurrentTurn.attempts`."""
-    loop = _Loop(retry, call)
-    retrying_ = AsyncRetrying(
-        sleep=loop.sleep,
-        wait=loop.wait,
-        retry=retry_if_exception(loop.worth_another),
-        before_sleep=loop.tell,
-        reraise=True,
-    )
-    async for manager in retrying_:
-        attempt = Attempt(loop, manager)
-        yield attempt
-        if not attempt.entered:
+class _Attempts(AsyncIterator[Attempt]):
+    """The attempts of one model call.
+
+    No generator: a `return` out of its loop would leave that open, and trio warns of such.
+    """
+
+    def __init__(self, retry: Retry, call: Call | None) -> None:
+        self._retry = retry
+        self._call = call
+        self._loop: _Loop | None = None
+        self._retrying: AsyncRetrying | None = None
+        self._last: Attempt | None = None
+
+    async def __anext__(self) -> Attempt:
+        if self._last is not None and not self._last.entered:
             raise RuntimeError("Put the model call into `with attempt:`, so that it can be retried")
+        if self._loop is None or self._retrying is None:
+            self._loop = loop = _Loop(self._retry, self._call)
+            self._retrying = aiter(
+                AsyncRetrying(
+                    sleep=loop.sleep,
+                    wait=loop.wait,
+                    retry=retry_if_exception(loop.worth_another),
+                    before_sleep=loop.tell,
+                    reraise=True,
+                )
+            )
+        self._last = Attempt(self._loop, await anext(self._retrying))
+        return self._last
+
+
+def attempts(retry: Retry, call: Call | None) -> AsyncIterator[Attempt]:
+    """The attempts of one model call, for the author to enter; see `CurrentTurn.attempts`."""
+    return _Attempts(retry, call)
 
 
 def tries_of(error: BaseException) -> int:
@@ -215,21 +255,21 @@ def tries_of(error: BaseException) -> int:
     The packages of OpenAI and Anthropic number their requests in a header of each; tenacity, which
     Google's and LangChain's use, numbers its attempts.
     """
-    for cause in causes(error):
-        request = getattr(cause, "request", None) or getattr(
-            getattr(cause, "response", None), "request", None
-        )
+    return next((count + 1 for cause in causes(error) if (count := _retries_of(cause)) > 0), 1)
+
+
+def _retries_of(cause: BaseException) -> int:
+    try:
+        request = getattr(cause, "request", None)
+        if request is None:
+            request = getattr(getattr(cause, "response", None), "request", None)
         headers = getattr(request, "headers", None)
-        try:
-            count = headers.get("x-stainless-retry-count") if headers is not None else None
-            if count is None:
-                last = getattr(cause, "last_attempt", None)
-                count = getattr(last, "attempt_number", 1) - 1
-            if int(count) > 0:
-                return int(count) + 1
-        except (AttributeError, TypeError, ValueError):
-            continue
-    return 1
+        count = headers.get("x-stainless-retry-count") if headers is not None else None
+        if count is None:
+            count = getattr(getattr(cause, "last_attempt", None), "attempt_number", 1) - 1
+        return int(count)
+    except Exception:  # noqa: BLE001 - foreign properties: httpx raises where there was no request
+        return 0
 
 
 Async = TypeVar("Async", bound="Callable[..., Any]")
@@ -240,10 +280,10 @@ def retrying(function: Async, /) -> Async: ...
 
 
 @overload
-def retrying(retry: Retry, /) -> Callable[[Async], Async]: ...
+def retrying(retry: Retry = ..., /) -> Callable[[Async], Async]: ...
 
 
-def retrying(what: Any, /) -> Any:
+def retrying(what: Any = None, /) -> Any:
     """Try an asynchronous model call again, as `CurrentTurn.attempts` does, in a turn or without.
 
     ```python
@@ -260,8 +300,8 @@ def retrying(what: Any, /) -> Any:
     Raises:
         TypeError: The function is not asynchronous.
     """
-    if isinstance(what, Retry):
-        return functools.partial(_decorated, what)
+    if what is None or isinstance(what, Retry):
+        return functools.partial(_decorated, what or Retry())
     return _decorated(Retry(), what)
 
 
@@ -288,21 +328,25 @@ def _retried_function(
 
 
 def _retried_generator(
-    retry: Retry, function: Callable[Params, AsyncIterator[Result]]
+    retry: Retry, function: Callable[Params, AsyncGenerator[Result, None]]
 ) -> Callable[Params, AsyncIterator[Result]]:
+    async def begin(
+        *args: Params.args, **kwargs: Params.kwargs
+    ) -> tuple[AsyncGenerator[Result, None], list[Result]]:
+        items = function(*args, **kwargs)
+        return items, [item async for item in _one(items)]
+
+    begun = _retried_function(retry, begin)
+
     @functools.wraps(function)
     async def tried(*args: Params.args, **kwargs: Params.kwargs) -> AsyncIterator[Result]:
-        items = cast("AsyncIterator[Result]", None)
-        first: list[Result] = []
-        async for attempt in attempts(retry, calls.CURRENT.get()):
-            with attempt:
-                items = function(*args, **kwargs)
-                first = [item async for item in _one(items)]
-        for item in first:
-            yield item
-        if first:
-            async for item in items:
+        items, first = await begun(*args, **kwargs)
+        async with aclosing(items):
+            for item in first:
                 yield item
+            if first:
+                async for item in items:
+                    yield item
 
     return tried
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from package_venv import require_packages
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from provider_venv import require_providers  # noqa: E402
-
 ROOT = HERE.parent.parent
 RUN_TIMEOUT_SECONDS = 120.0
 
@@ -78,7 +75,7 @@ EXPECTED: dict[str, Expected] = {
 @pytest.fixture(scope="module")
 def raised() -> dict[str, dict[str, Any]]:
     """What lastword said of each exception, by case."""
-    command = [str(require_providers()), str(HERE / "raise_all.py"), str(ROOT / "src")]
+    command = [str(require_packages(HERE)), str(HERE / "raise_all.py"), str(ROOT / "src")]
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

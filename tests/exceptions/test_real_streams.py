@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from package_venv import require_packages
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-from provider_venv import require_providers  # noqa: E402
-
 ROOT = HERE.parent.parent
 RUN_TIMEOUT_SECONDS = 120.0
 
@@ -55,7 +52,7 @@ RAISED = {"openai chat-failed", "google-error", "ollama-error"}
 @pytest.fixture(scope="module")
 def read() -> dict[str, dict[str, Any]]:
     """What came of each stream, by case."""
-    command = [str(require_providers()), str(HERE / "stream_cases.py"), str(ROOT / "src")]
+    command = [str(require_packages(HERE)), str(HERE / "stream_cases.py"), str(ROOT / "src")]
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

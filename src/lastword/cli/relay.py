@@ -42,4 +42,3 @@ def sidecar_for(
         verbose=bool(values["verbose"]),
     )
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox)
-

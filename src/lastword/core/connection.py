@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core import ending, from_agent, from_client, jsonrpc, timers, updates
-from lastword.core.effects import FORWARD, Effect, Side
+from lastword.core.effects import FORWARD, Effect, Record, Side
 from lastword.core.session import Link, Options
 from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
@@ -49,7 +49,7 @@ class Connection:
             return malformed(link, message)
         receive = from_client.receive if side is Side.CLIENT else from_agent.receive
         effects = receive(link, message)
-        if len(effects) == 1 and effects[0] is FORWARD:
+        if _passes_untouched(effects):
             self._look_again(now)
         else:
             self._due_known = False
@@ -181,3 +181,15 @@ class Connection:
         for session in list(self._link.sessions.values()):
             effects += ending.stop_session(self._link, session, Event.STOP, verdict)
         return effects
+
+
+_SETS_NO_NEAR_DEADLINE = frozenset({Kind.PROMPT, Kind.FIRST_UPDATE, Kind.ANSWER})
+
+
+def _passes_untouched(effects: list[Effect]) -> bool:
+    """Does the frame pass, with nothing set that is due sooner than any limit?"""
+    if len(effects) == 2:  # noqa: PLR2004  (what is remembered of it, and the frame)
+        note = effects[0]
+        known = isinstance(note, Record) and note.entry.kind in _SETS_NO_NEAR_DEADLINE
+        return known and effects[1] is FORWARD
+    return len(effects) == 1 and effects[0] is FORWARD

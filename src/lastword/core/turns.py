@@ -249,8 +249,16 @@ def _verdict_of_result(link: Link, result: object, turn: Turn) -> Verdict:
 
     if not isinstance(result, dict):
         return ending.own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
-    return classify.classify_rpc_error(
+    verdict = classify.classify_rpc_error(
         {"message": result.get("message") or "", "data": result},
         agent=link.agent.name,
         stderr_tail=link.stderr.tail(turn.stderr_mark),
     )
+    if verdict.type is not ErrorType.UNKNOWN:
+        return verdict
+    stop_reason = result.get("stopReason")
+    if stop_reason is None:
+        return ending.own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
+    if stop_reason != acp.STOP_ERROR:
+        return msgspec.structs.replace(verdict, reason="unknown_stop_reason")
+    return verdict

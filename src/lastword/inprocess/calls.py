@@ -33,18 +33,50 @@ MAX_REMEMBERED = 16
 
 
 class Attempt:
-    """What has happened since a model call was begun: may it be sent again?"""
+    """What has happened since a model call was begun: may it be sent again?
 
-    __slots__ = ("_tools", "facts")
+    Of calls that are under way at once each counts what comes out of its own tasks, and all of
+    them what comes from elsewhere in the turn.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_around", "_call", "_tools", "facts")
+
+    def __init__(self, call: Call | None) -> None:
         self.facts = Facts()
+        self._call = call
         self._tools = OpenTools()
+        self._around: tuple[Attempt, ...] = ()
+
+    def enter(self) -> None:
+        """The call begins, in this context."""
+        if self._call is not None:
+            self._call.attempts.append(self)
+            self._around = _ENTERED.get()
+            _ENTERED.set((*self._around, self))
+
+    def leave(self) -> None:
+        """It has ended."""
+        if self._call is not None:
+            self._call.attempts.remove(self)
+            _ENTERED.set(self._around)
+
+    @property
+    def concerned(self) -> bool:
+        """Is what happens in this context the call's doing, as far as one can tell?"""
+        if self._call is None:
+            return False
+        here = [attempt for attempt in _ENTERED.get() if attempt in self._call.attempts]
+        return self in here or not here
 
     def note_update(self, update: Update) -> None:
         """Take in what went to the client."""
-        kind = self._tools.note(update) if update.session_update in acp.TOOL_KINDS else ""
-        self.facts.note(update, kind)
+        if self.concerned:
+            kind = self._tools.note(update) if update.session_update in acp.TOOL_KINDS else ""
+            self.facts.note(update, kind)
+
+
+_ENTERED: ContextVar[tuple[Attempt, ...]] = ContextVar("lastword_attempts", default=())
+"""The attempts within which this very code runs, the innermost last."""
 
 
 class Call:
@@ -66,7 +98,7 @@ class Call:
         "started",
         "tools",
         "tried",
-        "waiting",
+        "waits",
         "warned",
     )
 
@@ -91,12 +123,17 @@ class Call:
         """What model calls failed of at last, and each with all its attempts."""
         self.tools: dict[str, int] = {}
         """Tools that the handler said are at work, by name, and how often."""
-        self.waiting = False
-        """The handler does nothing but wait before it tries again."""
+        self.waits = 0
+        """Model calls that wait before they are tried again."""
         self.warned = False
         self.cancel_asked = False
         self.cancel_sent = False
         self._cancel: Callable[[], object] | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Does the handler do nothing but wait before it tries again?"""
+        return self.waits > 0 and not self.attempts
 
     def remember(self, error: BaseException, tried: tuple[Tried, ...]) -> None:
         """Keep what a model call has failed of so far, for the case that it fails the turn."""
@@ -149,3 +186,15 @@ class Call:
 
 
 CURRENT: ContextVar[Call | None] = ContextVar("lastword_call", default=None)
+
+
+def process_ending(error: BaseException) -> BaseException | None:
+    """The exception by which a handler wants the process to end, alone or in a group."""
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            found = process_ending(inner)
+            if found is not None:
+                return found
+    return None

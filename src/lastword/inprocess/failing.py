@@ -14,8 +14,14 @@ import msgspec
 from lastword.core import classify, sentences
 from lastword.core.classify import Verdict
 from lastword.core.handler import Failure
-from lastword.core.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, AgentError, ErrorType
-from lastword.errors import TurnFailed
+from lastword.core.taxonomy import (
+    DEFAULTS,
+    MAX_AUTO_WAIT_SECONDS,
+    AgentError,
+    ErrorType,
+    Origin,
+)
+from lastword.errors import ClientError, TurnFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,12 +95,31 @@ def word_for(call: Call, error: BaseException, sent: object = None) -> Failure:
     """
     if isinstance(call.failure, AuthorFailure):
         return call.failure.word
+    if isinstance(error, ClientError) or (sent is not None and call.link.refused_by_client(sent)):
+        return Failure(verdict=_client_refused(error))
+    return Failure(verdict=verdict_of(error, sent), sent=sent, tried=tried_before(call, error))
+
+
+def _client_refused(error: BaseException) -> Verdict:
+    """The handler did not expect that the client would refuse what it asked for."""
+    return Verdict(
+        type=ErrorType.INTERNAL,
+        rule="client_error",
+        retryable=False,
+        reason="client_error",
+        origin=Origin.CLIENT,
+        detail=str(error),
+    )
+
+
+def tried_before(call: Call, error: BaseException) -> tuple[Tried, ...]:
+    """The attempts of the model call that failed of this at last, the outermost where they nest."""
     tried: tuple[Tried, ...] = ()
     for cause in causes(error):
         for failed_of, attempts in call.tried:
             if cause is failed_of:
                 tried = attempts
-    return Failure(verdict=verdict_of(error, sent), sent=sent, tried=tried)
+    return tried
 
 
 def verdict_of(error: BaseException, sent: object = None) -> Verdict:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from lastword.core.connection import Options
     from lastword.core.handler import Word
     from lastword.core.jsonrpc import Frame
+
+MAX_REFUSALS = 16
+"""Errors of the client's that are remembered, the latest."""
 
 logger = logging.getLogger("lastword")
 
@@ -65,6 +69,7 @@ class Link:
         self._lock = threading.RLock()
         self._initialized = False
         self.client_gone = False
+        self._refusals: deque[tuple[object, object]] = deque(maxlen=MAX_REFUSALS)
 
     def from_client(self, line: bytes) -> None:
         """Take in one line of the client's."""
@@ -122,15 +127,26 @@ class Link:
                 self.client_gone = True
                 self._carry_out(self._core.receive_eof(Side.CLIENT, None, time.monotonic()))
 
-    def handler_left(self, cause: Callable[[], Verdict]) -> None:
-        """Take in that no handler will answer any more."""
+    def handler_left(self) -> None:
+        """Take in that no handler will answer any more: the process, or its connection, ends."""
         with self._lock:
-            if not self.client_gone:
-                self._carry_out(self._core.receive_eof(Side.AGENT, cause, time.monotonic()))
+            if self._calls and not self.client_gone:
+                effects = self._core.receive_eof(Side.AGENT, _process_ends, time.monotonic())
+                self._carry_out(effects)
+
+    def refused_by_client(self, error: object) -> bool:
+        """Is this JSON-RPC error object what the client answered to a request of the handler's?
+
+        An SDK raises it in the handler as it does one of the author's own; but where the client
+        wants no file read, nobody has to log in.
+        """
+        members = error if isinstance(error, dict) else {}
+        return (members.get("code"), members.get("message")) in self._refusals
 
     def next_timeout(self) -> float | None:
         """When `handle_timeout` is due, in monotonic seconds."""
-        return self._core.next_timeout()
+        with self._lock:
+            return self._core.next_timeout()
 
     def handle_timeout(self) -> None:
         """Do what is due."""
@@ -200,6 +216,10 @@ class Link:
             self._initialized = True
             call = Call(self, frame)
             self._calls[call.request_id] = call
+        elif message.method is None and message.error is not UNSET:
+            refusal = jsonrpc.loads(message.error)
+            if isinstance(refusal, dict):
+                self._refusals.append((refusal.get("code"), refusal.get("message")))
         elif message.method in {acp.CANCEL, acp.CANCEL_REQUEST}:
             stopping = self._cancelled_by(frame)
             if message.method == acp.CANCEL:
@@ -234,6 +254,14 @@ class Link:
         answer = jsonrpc.decode(jsonrpc.error(message.request_id or jsonrpc.NULL_ID, error))
         if isinstance(answer, jsonrpc.Frame):
             self._to_handler(answer, None)
+
+
+def _process_ends() -> Verdict:
+    # Loaded when the process ends in the middle of a turn.
+    from lastword.core.classify import own_failure  # noqa: PLC0415
+    from lastword.core.taxonomy import ErrorType  # noqa: PLC0415
+
+    return own_failure(ErrorType.AGENT_CRASH, "premature_exit")
 
 
 def _ends_by_us(entry: Entry) -> bool:

@@ -18,6 +18,8 @@ logger = logging.getLogger("lastword")
 _MENDED_BY = {
     "no_stop_reason": "the handler of session/prompt returned no stop reason: return "
     'acp.PromptResponse(stop_reason="end_turn"), or {"stopReason": "end_turn"} under serve',
+    "unknown_stop_reason": "the handler of session/prompt returned a stop reason that the "
+    "protocol does not know",
     "silent_success": "the handler of session/prompt returned without having shown anything: send "
     "an update, raise what went wrong, or call current_turn().output() if the user did see "
     "something",
@@ -51,7 +53,8 @@ def note(entry: Entry) -> None:
     if entry.kind is Kind.ERROR:
         told = _MENDED_BY.get(str(reason))
         if told:
-            logger.warning("Session %s failed: %s.", entry.session_id, told)
+            what = f"Session {entry.session_id}" if entry.session_id else "A request"
+            logger.warning("%s failed: %s.", what, told)
     elif entry.kind is Kind.FRAME_DROPPED and entry.facts.get("side") == "agent":
         told = _DROPPED.get(str(reason))
         if told:

@@ -176,7 +176,8 @@ class CurrentTurn:
     def _say(self, note: Note) -> None:
         call = self._call
         for attempt in call.attempts:
-            _NOTED[note](attempt.facts)
+            if attempt.concerned:
+                _NOTED[note](attempt.facts)
         call.link.say(call, note)
 
 

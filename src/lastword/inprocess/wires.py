@@ -30,6 +30,7 @@ class Wire(Protocol):
 
     def blocks(self) -> AsyncIterator[tuple[bytes | None, list[bytes]]]:
         """What comes: how an oversized line began, if one was skipped, and whole lines."""
+        ...
 
     def write(self, frame: bytes) -> None:
         """Send a frame, without its line end, or keep it until `drain`."""

@@ -16,13 +16,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import acp
+from acp.agent.connection import AgentSideConnection
 from acp.core import DEFAULT_STDIO_BUFFER_LIMIT_BYTES
 from acp.stdio import stdio_streams
 
 from lastword.inprocess import mistakes, settings
-from lastword.inprocess.calls import CURRENT, Call
+from lastword.inprocess.calls import CURRENT, process_ending
 from lastword.inprocess.wires import StreamWire
-from lastword.sdk.transport import GuardedTransport, process_ends
+from lastword.sdk.transport import GuardedTransport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -84,7 +85,7 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
         timeout = connection_kwargs.pop("receive_timeout", None)
         input_stream = StreamWire(output_stream, input_stream, receive_timeout=timeout)
         output_stream = None
-    connection = acp.AgentSideConnection(
+    connection = AgentSideConnection(
         guard(agent, options=options),
         input_stream,
         output_stream,
@@ -112,11 +113,13 @@ def guard(agent: Any, *, options: Options | None = None) -> Any:
     Returns:
         What to give to the SDK in its place. Every attribute but the handlers is the agent's own.
     """
-    if settings.passthrough(os.environ):
+    if settings.passthrough(os.environ) or isinstance(agent, _Guarded):
         return agent
     if isinstance(agent, type) or (callable(agent) and not hasattr(agent, "prompt")):
         return lambda connection: guard(agent(connection), options=options)
-    return _Guarded(agent, options)
+    # By the name of its class the SDK tells an author which agent a warning is about.
+    named: type[_Guarded] = type(type(agent).__name__, (_Guarded,), {})
+    return named(agent, options)
 
 
 class _Guarded:
@@ -127,14 +130,20 @@ class _Guarded:
         self._options = options
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._agent, name)
-        return _guarded_handler(value) if name in HANDLERS and callable(value) else value
+        if name == "cancel" and not hasattr(self._agent, name):
+            # The SDK would log that there is none, with a traceback, at each of the user's cancels.
+            return _nothing_to_cancel
+        value: Any = getattr(self._agent, name)
+        is_handler = name in HANDLERS and callable(value)
+        return _guarded_handler(value) if is_handler else value
 
     def on_connect(self, connection: Any) -> None:
         """The SDK has made the connection: put the core into it, then tell the agent."""
         # The SDK has no public way to a connection's transport; a test holds that this one works.
         inner = connection._conn  # noqa: SLF001
-        has_cancel = callable(getattr(self._agent, "cancel", None))
+        cancel = getattr(self._agent, "cancel", None)
+        # What it has from the SDK's own class is a stub, and ends nothing.
+        has_cancel = callable(cancel) and _function(cancel) is not _function(acp.Agent.cancel)
         inner._transport = GuardedTransport(  # noqa: SLF001
             inner._transport,  # noqa: SLF001
             settings.settle(self._options),
@@ -145,11 +154,15 @@ class _Guarded:
             own(connection)
 
 
+async def _nothing_to_cancel(session_id: str, **_: Any) -> None:
+    """The prompt's handler is cancelled without the agent's help."""
+
+
 class HandlerFailedError(Exception):
     """Stands for what a handler raised and the SDK would not answer; that is its cause."""
 
 
-def _guarded_handler(handler: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _guarded_handler(handler: Any) -> Callable[..., Awaitable[Any]]:
     """The handler, with what it raises kept for the answer, and its cancellation."""
 
     @functools.wraps(handler)
@@ -160,11 +173,20 @@ def _guarded_handler(handler: Callable[..., Awaitable[Any]]) -> Callable[..., Aw
         try:
             result = await call.run(lambda: handler(*args, **kwargs))
         except BaseException as error:
-            _keep(call, error)
-            if isinstance(error, (SystemExit, KeyboardInterrupt)) or _is_ours_to_pass(error):
+            call.failure = call.failure or error
+            ending = process_ending(error)
+            if ending is not None:
+                # The process ends now: whoever waits is told before.
+                call.link.handler_left()
+                if isinstance(ending, SystemExit):
+                    mistakes.raised(call, error)
+                raise ending from None
+            if _is_ours_to_pass(error):
                 raise
             if not isinstance(error, Exception):
-                mistakes.raised(call, error)
+                # Of a cancellation of its own the author is told when the core names it.
+                if not isinstance(error, asyncio.CancelledError):
+                    mistakes.raised(call, error)
                 raise HandlerFailedError(f"{call.method} raised {type(error).__name__}") from error
             raise
         if call.failure is not None:  # `turn.fail()`, and somebody caught it
@@ -172,19 +194,16 @@ def _guarded_handler(handler: Callable[..., Awaitable[Any]]) -> Callable[..., Aw
         return result
 
     # The SDK tells its older calling convention by the function behind a bound method.
-    guarded.__func__ = getattr(handler, "__func__", handler)  # type: ignore[attr-defined]
+    guarded.__func__ = _function(handler)  # type: ignore[attr-defined]
     return guarded
+
+
+def _function(method: Any) -> Any:
+    """The function behind a bound method."""
+    return getattr(method, "__func__", method)
 
 
 def _is_ours_to_pass(error: BaseException) -> bool:
     """Is it the connection that cancels its handlers, because it is being closed?"""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-
-
-def _keep(call: Call, error: BaseException) -> None:
-    if call.failure is None:
-        call.failure = error
-    if isinstance(error, (SystemExit, KeyboardInterrupt)):
-        # The process ends now: whoever waits is told before.
-        call.link.handler_left(process_ends)

@@ -22,7 +22,6 @@ from lastword.inprocess.stalls import LoopWatch
 from lastword.inprocess.wires import MessageWire, StreamWire, Wire
 
 if TYPE_CHECKING:
-    from lastword.core.classify import Verdict
     from lastword.core.connection import Options
     from lastword.core.jsonrpc import Frame
 
@@ -40,6 +39,7 @@ class GuardedTransport:
     def __init__(self, inner: Any, options: Options, *, own_cancel_seconds: float) -> None:
         self._wire: Wire = inner if isinstance(inner, StreamWire) else MessageWire(inner)
         self._own_cancel_seconds = own_cancel_seconds
+        self._secrets = options.secrets
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._timer: asyncio.TimerHandle | None = None
@@ -74,9 +74,11 @@ class GuardedTransport:
         call = CURRENT.get()
         mine = call is not None and "method" not in message and not call.over
         raised = call.failure if call is not None and mine and "error" in message else None
-        if call is not None and raised and self._failed(call, raised, message["error"]):
-            await self._wire.drain()
-            return
+        if call is not None and raised is not None:
+            if self._failed(call, raised, message["error"]):
+                await self._wire.drain()
+                return
+            message = message | {"error": self._redacted(message["error"])}
         try:
             line = jsonrpc.dumps(message)
         except (TypeError, ValueError, RecursionError) as error:
@@ -96,7 +98,7 @@ class GuardedTransport:
                 call.method != protocol.PROMPT for call in self.link.open_calls
             ):
                 await asyncio.sleep(0.005)
-        self.link.handler_left(process_ends)
+        self.link.handler_left()
         self._watch.close()
         if self._timer is not None:
             self._timer.cancel()
@@ -112,6 +114,11 @@ class GuardedTransport:
         if own is not None and call.method != protocol.PROMPT:
             return False  # the author's own answer to a request that is no prompt stays
         return self.link.failed(call, word_for(call, error, own))
+
+    def _redacted(self, error: object) -> object:
+        from lastword.core.redact import Redactor  # noqa: PLC0415  (as above)
+
+        return Redactor(self._secrets).json(error)
 
     async def _read(self) -> None:
         try:
@@ -175,12 +182,3 @@ class GuardedTransport:
             self.link.stand_still(late)
             return
         self.link.handle_timeout()
-
-
-def process_ends() -> Verdict:
-    """Why nobody will answer: the process, or its connection, comes to its end."""
-    # Loaded when the process ends in the middle of a turn.
-    from lastword.core.classify import own_failure  # noqa: PLC0415
-    from lastword.core.taxonomy import ErrorType  # noqa: PLC0415
-
-    return own_failure(ErrorType.AGENT_CRASH, "premature_exit")

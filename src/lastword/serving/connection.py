@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio
 
 from lastword.core import acp, jsonrpc
-from lastword.inprocess.calls import CURRENT, Call
+from lastword.inprocess.calls import CURRENT, Call, process_ending
 from lastword.inprocess.link import Link
 from lastword.inprocess.stalls import LoopWatch
 from lastword.serving import outcome
@@ -96,12 +96,12 @@ class Connection:
                 await self._leave()
                 self._tasks.cancel_scope.cancel()
         except BaseExceptionGroup as group:
-            self._exit = self._exit or outcome.process_ending(group)
+            self._exit = self._exit or process_ending(group)
             if self._exit is None:
                 raise
         finally:
             self._watch.close()
-            self._link.handler_left(outcome.process_ends)
+            self._link.handler_left()
             await self._pipes.last_frames()
         if self._exit is not None:
             raise self._exit
@@ -189,7 +189,7 @@ class Connection:
             if ending is not None:
                 self._exit = ending
                 # The process ends now: whoever waits is told before.
-                self._link.handler_left(outcome.process_ends)
+                self._link.handler_left()
                 self._tasks.cancel_scope.cancel()
         finally:
             done.set()

@@ -15,12 +15,12 @@ from msgspec import Raw
 from lastword.core import acp, jsonrpc
 from lastword.errors import TurnFailed
 from lastword.inprocess import mistakes
+from lastword.inprocess.calls import process_ending
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from types import TracebackType
 
-    from lastword.core.classify import Verdict
     from lastword.inprocess.calls import Call
     from lastword.inprocess.link import Link
 
@@ -73,27 +73,6 @@ async def of_notification(work: Callable[[], Awaitable[Any]]) -> BaseException |
         logger.exception("The handler of a notification failed.")
         return process_ending(error)
     return None
-
-
-def process_ending(error: BaseException) -> BaseException | None:
-    """The exception by which a handler wants the process to end, alone or in a group."""
-    if isinstance(error, (SystemExit, KeyboardInterrupt)):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            found = process_ending(inner)
-            if found is not None:
-                return found
-    return None
-
-
-def process_ends() -> Verdict:
-    """Why nobody will answer: the process, or its connection, comes to its end."""
-    # Loaded when the process ends in the middle of a turn.
-    from lastword.core.classify import own_failure  # noqa: PLC0415
-    from lastword.core.taxonomy import ErrorType  # noqa: PLC0415
-
-    return own_failure(ErrorType.AGENT_CRASH, "premature_exit")
 
 
 def _is_for_us(error: BaseException) -> bool:

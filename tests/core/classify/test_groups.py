@@ -19,12 +19,16 @@ class KeyRefusedError(Exception):
     status_code = 401
 
 
-@pytest.mark.parametrize("members", permutations([ValueError("odd"), LimitError("slow down")]))
+@pytest.mark.parametrize(
+    "members", list(permutations([ValueError("odd"), LimitError("slow down")]))
+)
 def test_the_failure_that_is_recognised_decides(members: tuple[Exception, ...]) -> None:
     assert classify(ExceptionGroup("together", members)).type is ErrorType.RATE_LIMIT
 
 
-@pytest.mark.parametrize("members", permutations([KeyRefusedError("no"), LimitError("slow down")]))
+@pytest.mark.parametrize(
+    "members", list(permutations([KeyRefusedError("no"), LimitError("slow down")]))
+)
 def test_the_failure_that_forbids_a_retry_decides(members: tuple[Exception, ...]) -> None:
     verdict = classify(ExceptionGroup("together", members))
     assert (verdict.type, verdict.retryable) == (ErrorType.AUTH, False)

@@ -1,0 +1,87 @@
+"""Fixtures of the guard's tests: a provider, and a real agent in front of it for every client."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+# The modules beside this file, and the two providers' dialects.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from agent_client import AgentClient, Frame
+from cases import Case
+from model_provider import ModelProvider
+from package_venv import require_packages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PACKAGES = ("openai", "anthropic")
+
+
+@pytest.fixture(scope="session")
+def packages_python() -> Path:
+    """The Python that has the providers' packages and the SDK."""
+    return require_packages(HERE)
+
+
+@pytest.fixture(scope="session")
+def environment() -> dict[str, str]:
+    """What a process of that Python needs to run lastword from its source."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LASTWORD_", "OPENAI_"))}
+    return kept | {"PYTHONPATH": str(ROOT / "src"), "NO_PROXY": "127.0.0.1"}
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[ModelProvider]:
+    """The provider."""
+    with ModelProvider() as provider:
+        yield provider
+
+
+@pytest.fixture(scope="module")
+def client_for(
+    packages_python: Path, environment: dict[str, str], provider: ModelProvider
+) -> Iterator[Callable[..., AgentClient]]:
+    """A client with these capabilities; one agent's process for each, started when it is needed."""
+    clients: dict[tuple[str, str], AgentClient] = {}
+
+    def client_for(capabilities: Frame, kind: str = "plain") -> AgentClient:
+        key = repr(capabilities), kind
+        if key not in clients:
+            command = [str(packages_python), str(HERE / "guarded_agent.py"), kind]
+            clients[key] = AgentClient(command, environment | {"PROVIDER_URL": provider.url})
+            clients[key].open(capabilities)
+        return clients[key]
+
+    yield client_for
+    for client in clients.values():
+        with client:
+            pass
+
+
+@pytest.fixture(params=PACKAGES)
+def case(
+    request: pytest.FixtureRequest,
+    client_for: Callable[..., AgentClient],
+    provider: ModelProvider,
+) -> Case:
+    """A case for each package."""
+    return Case(client_for, provider, str(request.param), str(request.node.name))
+
+
+@pytest.fixture
+def framework(
+    request: pytest.FixtureRequest,
+    client_for: Callable[..., AgentClient],
+    provider: ModelProvider,
+) -> Case:
+    """A case for a framework over such a package."""
+    return Case(client_for, provider, "pydantic-ai", str(request.node.name))

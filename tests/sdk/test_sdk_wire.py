@@ -1,0 +1,170 @@
+"""What the SDK drops or refuses on its way, and a guarded agent's client gets all the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from agent_process import AGENTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Start
+
+TYPED = {"_meta": {"agent_error": {"version": 1}}}
+NOTICES: dict[str, Any] = {"session": {"notices": {}}}
+SOON = {"LASTWORD_WARN_AFTER": "0.2"}
+HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
+
+
+def test_a_client_that_advertises_notices_is_told_of_a_silent_agent(start: Start) -> None:
+    agent = start(**SOON).open(**NOTICES)
+    prompt = agent.prompt("wait")
+    agent.expect(lambda f: f.get("params", {}).get("update", {}).get("sessionUpdate") == "notice")
+    agent.notify("_go")
+    assert agent.answer(prompt)["result"] == {"stopReason": "end_turn"}
+    assert agent.end() == 0
+    assert agent.said == []
+
+
+def test_a_client_that_does_not_advertise_them_gets_no_notice(start: Start) -> None:
+    agent = start(**SOON, LASTWORD_IDLE_TIMEOUT="1").open()
+    # The limit comes well after the notice would have.
+    error = agent.turn("wait")["error"]
+    assert error["data"]["agent_error"]["reason"] == "idle_timeout"
+    assert agent.end() == 0
+    assert agent.updates("notice") == []
+    [said] = agent.said
+    assert "the handler went silent" in said
+
+
+def test_a_client_that_negotiated_gets_the_typed_update_that_the_sdk_refuses_to_send(
+    start: Start,
+) -> None:
+    agent = start().open(**TYPED)
+    answer = agent.turn("fail value_error")
+    [update] = agent.updates("agent_error")
+    assert update["stopReason"] == "error"
+    assert update["error"]["type"] == "auth"
+    assert answer["error"]["data"]["agent_error"]["type"] == "auth"
+    assert agent.end() == 0
+
+
+def test_the_sdk_alone_refuses_such_an_update(start: Start) -> None:
+    agent = start().open(**TYPED)
+    # The refusal is the handler's own failure, and a typed one.
+    error = agent.turn("unknown_kind agent_error")["error"]
+    assert error["data"]["agent_error"]["type"] == "protocol_error"
+    assert agent.end() == 0
+
+
+def test_initialize_promises_that_no_turn_ends_in_silence(start: Start) -> None:
+    agent = start()
+    result = agent.call("initialize", protocolVersion=1)["result"]
+    assert result["agentCapabilities"]["_meta"]["agent_error"]["version"] == 1
+
+
+def test_the_user_can_take_lastword_out_of_the_way(start: Start) -> None:
+    agent = start(LASTWORD_PASSTHROUGH="1")
+    result = agent.call("initialize", protocolVersion=1)["result"]
+    assert "_meta" not in result.get("agentCapabilities", {})
+    assert agent.turn("silent")["result"] == {"stopReason": "end_turn"}
+    assert agent.end() == 0
+    assert agent.said == []
+
+
+def test_a_prompt_before_initialize_is_served_and_its_author_is_told(start: Start) -> None:
+    agent = start()
+    assert agent.turn("hello")["result"] == {"stopReason": "end_turn"}
+    error = agent.turn("fail value_error")["error"]
+    assert error["data"]["agent_error"]["type"] == "auth"
+    assert agent.end() == 0
+    [said] = agent.said
+    assert "The client sent session/prompt before initialize" in said
+
+
+@pytest.mark.parametrize("kind", ["plain", "factory", "class", "camel_case", "observed", "guarded"])
+def test_every_way_to_give_the_sdk_an_agent_is_guarded(start: Start, kind: str) -> None:
+    agent = start(kind).open()
+    assert agent.turn("hello")["result"] == {"stopReason": "end_turn"}
+    assert agent.turn("fail value_error")["error"]["data"]["agent_error"]["type"] == "auth"
+    error = agent.call("session/new", cwd="/fail value_error", mcpServers=[])["error"]
+    assert error["data"]["agent_error"]["type"] == "auth"
+    assert agent.end() == 0
+    assert agent.said == []
+
+
+def test_a_method_of_the_agents_own_passes_both_ways(start: Start) -> None:
+    agent = start().open()
+    assert agent.call("_ping", n=1)["result"] == {"echo": {"n": 1}}
+
+
+def test_a_factory_is_given_the_sdks_own_connection(start: Start) -> None:
+    agent = start("factory").open()
+    agent.expect_line("made for AgentSideConnection")
+
+
+def test_observers_see_what_they_see_under_the_sdk(start: Start) -> None:
+    agent = start("observed").open()
+    agent.turn("hello")
+    agent.expect_line("observed: incoming")
+
+
+@pytest.mark.parametrize(("kind", "code"), [("unstable", None), ("stable", -32601)])
+def test_the_unstable_part_is_there_where_it_was_asked_for(
+    start: Start, kind: str, code: int | None
+) -> None:
+    agent = start(kind).open()
+    answer = agent.call("session/fork", sessionId="s1", cwd="/", mcpServers=[])
+    assert answer.get("error", {}).get("code") == code
+    if code is None:
+        assert answer["result"] == {"sessionId": "s1-fork"}
+        error = agent.call("session/fork", sessionId="s1", cwd="/fail value_error")["error"]
+        assert error["data"]["agent_error"]["type"] == "auth"
+    assert agent.end() == 0
+
+
+def test_a_client_that_says_nothing_for_too_long_ends_the_agent_as_under_the_sdk(
+    start: Start,
+) -> None:
+    said = []
+    for passthrough in ("", "1"):
+        agent = start("timeout", LASTWORD_PASSTHROUGH=passthrough)
+        assert "result" in agent.call("initialize", protocolVersion=1)
+        said.append((agent.process.wait(15), agent.expect_line("RequestError: Internal error")))
+    assert said[0] == said[1]
+
+
+def test_a_client_that_leaves_right_after_its_question_is_answered() -> None:
+    done = subprocess.run(
+        [sys.executable, str(AGENTS), "plain"],
+        input=HELLO,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.count(b'"result"') == 1
+    assert b"[lastword]" not in done.stderr
+
+
+@pytest.mark.parametrize("passthrough", ["", "1"])
+def test_a_file_as_stdin_is_refused_with_the_same_error_as_by_the_sdk(
+    tmp_path: Path, passthrough: str
+) -> None:
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(HELLO)
+    with file.open("rb") as stdin:
+        done = subprocess.run(
+            [sys.executable, str(AGENTS), "plain"],
+            stdin=stdin,
+            env={"LASTWORD_PASSTHROUGH": passthrough},
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"ValueError: Pipe transport is for pipes/sockets only." in done.stderr
