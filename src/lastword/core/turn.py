@@ -25,6 +25,9 @@ class State(Enum):
     FAILED = auto()
     """Answered with a failure."""
 
+    # Members are singletons; Enum's own hash is a Python call, made twice for each event.
+    __hash__ = object.__hash__
+
 
 class Event(Enum):
     """What can happen to a turn."""
@@ -45,6 +48,8 @@ class Event(Enum):
     """The client closed its side."""
     TIMEOUT = auto()
     """A deadline of this state passed: the watchdog's, or the grace after a cancel or stop."""
+
+    __hash__ = object.__hash__
 
 
 class Move(Enum):

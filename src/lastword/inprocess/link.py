@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from lastword.core import acp, jsonrpc
 from lastword.core.effects import Answer, Effect, Forward, Record, Send, Side
-from lastword.core.timeline import Entry, Kind
+from lastword.core.timeline import Kind
 from lastword.fuse import FusedConnection
 from lastword.inprocess import mistakes
 from lastword.inprocess.calls import Call
@@ -177,7 +177,6 @@ class Link:
         side: Side | None = None,
         frame: Frame | jsonrpc.Malformed | None = None,
     ) -> None:
-        own = any(isinstance(effect, Record) and _ends_by_us(effect.entry) for effect in effects)
         for effect in effects:
             if isinstance(effect, Forward):
                 if isinstance(frame, jsonrpc.Frame) and side is Side.CLIENT:
@@ -185,7 +184,7 @@ class Link:
                 elif frame is not None:
                     self._forward(frame)
             elif isinstance(effect, Answer) and effect.to is Side.CLIENT:
-                self._answered(effect.request_id, own=own)
+                self._answered(effect.request_id, own=any(map(_ends_by_us, effects)))
                 self._to_client(effect.frame)
             elif isinstance(effect, Send | Answer):
                 if effect.to is Side.CLIENT:
@@ -264,8 +263,11 @@ def _process_ends() -> Verdict:
     return own_failure(ErrorType.AGENT_CRASH, "premature_exit")
 
 
-def _ends_by_us(entry: Entry) -> bool:
-    """Was the answer lastword's own: a failure, or a cancel that the handler did not confirm?"""
+def _ends_by_us(effect: Effect) -> bool:
+    """Is the answer lastword's own: a failure, or a cancel that the handler did not confirm?"""
+    if not isinstance(effect, Record):
+        return False
+    entry = effect.entry
     return entry.kind is Kind.ERROR or entry.facts.get("by") == "lastword"
 
 

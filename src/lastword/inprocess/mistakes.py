@@ -49,14 +49,13 @@ _DROPPED = {
 
 def note(entry: Entry) -> None:
     """Look at what the core recorded: does it tell of something that the author can mend?"""
-    reason = entry.facts.get("reason")
     if entry.kind is Kind.ERROR:
-        told = _MENDED_BY.get(str(reason))
+        told = _MENDED_BY.get(str(entry.facts.get("reason")))
         if told:
             what = f"Session {entry.session_id}" if entry.session_id else "A request"
             logger.warning("%s failed: %s.", what, told)
     elif entry.kind is Kind.FRAME_DROPPED and entry.facts.get("side") == "agent":
-        told = _DROPPED.get(str(reason))
+        told = _DROPPED.get(str(entry.facts.get("reason")))
         if told:
             logger.warning("lastword: %s.", told)
     elif entry.kind is Kind.QUARANTINED:

@@ -8,15 +8,16 @@ from __future__ import annotations
 import asyncio
 import os
 import select
+import sys
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from lastword.core import jsonrpc
 from lastword.lines import READ_BYTES, LineReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 LINE_LIMIT_BYTES = 64 * 1024 * 1024
 """As `lastword run --line-limit`: no real message is so long."""
@@ -25,24 +26,48 @@ BLOCKED_WRITE_SECONDS = 5.0
 """How long a client that takes no bytes may hold up the thread that stands in for the loop."""
 
 
+Take: TypeAlias = "Callable[[bytes | None, list[bytes]], None]"
+"""Takes in how an oversized line began, if one was skipped, and whole lines."""
+
+End: TypeAlias = "Callable[[Exception | None], None]"
+"""Takes in that nothing more comes, and why, where it was a failure."""
+
+
 class Wire(Protocol):
     """A client, as far as it can be read and written."""
 
-    def blocks(self) -> AsyncIterator[tuple[bytes | None, list[bytes]]]:
-        """What comes: how an oversized line began, if one was skipped, and whole lines."""
+    def start(self, take: Take, end: End) -> None:
+        """Begin to read."""
         ...
 
     def write(self, frame: bytes) -> None:
         """Send a frame, without its line end, or keep it until `drain`."""
+        ...
 
     def write_for_blocked_loop(self, frame: bytes) -> None:
         """Send a frame from another thread, while the event loop stands still."""
+        ...
 
     async def drain(self) -> None:
         """Wait until the client has room; raises where it is gone."""
+        ...
 
     async def aclose(self) -> None:
         """Close it."""
+        ...
+
+
+async def _pull(
+    blocks: AsyncIterator[tuple[bytes | None, list[bytes]]], take: Take, end: End
+) -> None:
+    """Read what has to be asked for."""
+    try:
+        async for oversized, lines in blocks:
+            take(oversized, lines)
+    except Exception as error:  # noqa: BLE001  (whoever reads on decides what it means)
+        end(error)
+    else:
+        end(None)
 
 
 class StreamWire:
@@ -50,7 +75,7 @@ class StreamWire:
 
     def __init__(
         self,
-        reader: asyncio.StreamReader,
+        reader: asyncio.StreamReader | None,
         writer: asyncio.StreamWriter,
         *,
         receive_timeout: float | None = None,
@@ -58,19 +83,25 @@ class StreamWire:
         self._reader = reader
         self._writer = writer
         self._receive_timeout = receive_timeout
+        self._reading: asyncio.Task[None] | None = None
 
-    async def blocks(self) -> AsyncIterator[tuple[bytes | None, list[bytes]]]:
-        """As `Wire.blocks`."""
+    def start(self, take: Take, end: End) -> None:
+        """As `Wire.start`."""
+        self._reading = asyncio.create_task(_pull(self._blocks(), take, end), name="lastword.read")
+
+    async def _blocks(self) -> AsyncIterator[tuple[bytes | None, list[bytes]]]:
         lines = LineReader(LINE_LIMIT_BYTES)
         while data := await self._read():
             oversized, block = lines.feed(data)
             if oversized is not None or block:
-                yield oversized, [line for line in block.split(b"\n") if line.strip()]
+                yield oversized, whole_lines(block)
         rest = lines.rest().strip()
         if rest:
             yield None, [rest]
 
     async def _read(self) -> bytes:
+        if self._reader is None:
+            return b""
         if self._receive_timeout is None:
             return await self._reader.read(READ_BYTES)
         return await asyncio.wait_for(self._reader.read(READ_BYTES), self._receive_timeout)
@@ -97,6 +128,8 @@ class StreamWire:
 
     async def aclose(self) -> None:
         """As `Wire.aclose`: the streams are whose they were, as under the SDK."""
+        if self._reading is not None:
+            self._reading.cancel()
 
     async def send(self, message: dict[str, Any]) -> None:
         """As the SDK's transport."""
@@ -104,12 +137,86 @@ class StreamWire:
         await self.drain()
 
     async def receive(self) -> dict[str, Any] | None:
-        """As the SDK's transport; the guard reads `blocks` in its place."""
+        """As the SDK's transport; the guard has `start` in its place."""
         raise RuntimeError("this stream is read by lastword")
 
     async def close(self) -> None:
         """As the SDK's transport."""
         await self.aclose()
+
+
+class StdioWire(StreamWire):
+    """The standard streams, without a task between the pipe and the core.
+
+    A task of its own costs each message 10 µs.
+    """
+
+    def __init__(self, receiver: Receiver, writer: asyncio.StreamWriter) -> None:
+        super().__init__(None, writer)
+        self._receiver = receiver
+
+    @classmethod
+    async def open(cls) -> Self:
+        """Take the process's standard streams; as under the SDK they do not block from then on."""
+        loop = asyncio.get_running_loop()
+        receiver = Receiver()
+        await loop.connect_read_pipe(lambda: receiver, sys.stdin)
+        transport, flow = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, sys.stdout
+        )
+        return cls(receiver, asyncio.StreamWriter(transport, flow, None, loop))
+
+    def start(self, take: Take, end: End) -> None:
+        """As `Wire.start`."""
+        self._receiver.start(take, end)
+
+
+class Receiver(asyncio.Protocol):
+    """What the event loop calls with what comes on a pipe."""
+
+    def __init__(self) -> None:
+        self._lines = LineReader(LINE_LIMIT_BYTES)
+        self._early: list[bytes] = []
+        self._over: tuple[Exception | None] | None = None
+        self._take: Take | None = None
+        self._end: End | None = None
+
+    def start(self, take: Take, end: End) -> None:
+        """Hand on what has come already, and what comes from now on."""
+        self._take, self._end = take, end
+        early, self._early = self._early, []
+        for data in early:
+            self.data_received(data)
+        if self._over is not None:
+            self._finish(self._over[0])
+
+    def data_received(self, data: bytes) -> None:
+        """As the event loop calls it."""
+        if self._take is None:
+            self._early.append(data)
+            return
+        oversized, block = self._lines.feed(data)
+        if oversized is not None or block:
+            self._take(oversized, whole_lines(block))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As the event loop calls it, at the end of input too."""
+        if self._take is None:
+            self._over = (exc,)
+        else:
+            self._finish(exc)
+
+    def _finish(self, error: Exception | None) -> None:
+        rest = self._lines.rest().strip()
+        if rest and self._take is not None:
+            self._take(None, [rest])
+        if self._end is not None:
+            self._end(error)
+
+
+def whole_lines(block: bytes) -> list[bytes]:
+    """The lines of a block, without those that are blank."""
+    return [line for line in block.split(b"\n") if line.strip()]
 
 
 class MessageWire:
@@ -120,9 +227,13 @@ class MessageWire:
         self._waiting: deque[bytes] = deque()
         self._lock = asyncio.Lock()
         self._sending: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
 
-    async def blocks(self) -> AsyncIterator[tuple[bytes | None, list[bytes]]]:
-        """As `Wire.blocks`."""
+    def start(self, take: Take, end: End) -> None:
+        """As `Wire.start`."""
+        self._reading = asyncio.create_task(_pull(self._blocks(), take, end), name="lastword.read")
+
+    async def _blocks(self) -> AsyncIterator[tuple[bytes | None, list[bytes]]]:
         while (message := await self._transport.receive()) is not None:
             yield None, [jsonrpc.dumps(message)]
 
@@ -151,5 +262,7 @@ class MessageWire:
 
     async def aclose(self) -> None:
         """As `Wire.aclose`."""
+        if self._reading is not None:
+            self._reading.cancel()
         await self._send_quietly()
         await self._transport.close()

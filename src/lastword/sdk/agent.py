@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import acp
@@ -22,7 +23,7 @@ from acp.stdio import stdio_streams
 
 from lastword.inprocess import mistakes, settings
 from lastword.inprocess.calls import CURRENT, process_ending
-from lastword.inprocess.wires import StreamWire
+from lastword.inprocess.wires import StdioWire, StreamWire
 from lastword.sdk.transport import GuardedTransport
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
         )
         return
     if input_stream is None and output_stream is None:
-        output_stream, input_stream = await stdio_streams(limit=stdio_buffer_limit_bytes)
+        if sys.platform == "win32" or connection_kwargs.get("receive_timeout") is not None:
+            output_stream, input_stream = await stdio_streams(limit=stdio_buffer_limit_bytes)
+        else:
+            input_stream = await StdioWire.open()
     if isinstance(input_stream, asyncio.StreamWriter):
         if not isinstance(output_stream, asyncio.StreamReader):
             raise TypeError("run_agent needs a StreamWriter and a StreamReader, or one transport")

@@ -45,7 +45,7 @@ class GuardedTransport:
         self._timer: asyncio.TimerHandle | None = None
         self._inbox: asyncio.Queue[tuple[dict[str, Any], Call | None] | BaseException | None]
         self._inbox = asyncio.Queue()
-        self._reading: asyncio.Task[None] | None = None
+        self._started = False
         self.link = Link(
             options,
             to_client=self._to_client,
@@ -57,8 +57,9 @@ class GuardedTransport:
 
     async def receive(self) -> dict[str, Any] | None:
         """The next message for the agent; its call becomes the context of its handler."""
-        if self._reading is None:
-            self._reading = asyncio.create_task(self._read(), name="lastword.read")
+        if not self._started:
+            self._started = True
+            self._wire.start(self._take, self._end)
         item = await self._inbox.get()
         if item is None:
             return None
@@ -102,8 +103,6 @@ class GuardedTransport:
         self._watch.close()
         if self._timer is not None:
             self._timer.cancel()
-        if self._reading is not None:
-            self._reading.cancel()
         await self._wire.aclose()
 
     def _failed(self, call: Call, error: BaseException, sent: object) -> bool:
@@ -120,18 +119,17 @@ class GuardedTransport:
 
         return Redactor(self._secrets).json(error)
 
-    async def _read(self) -> None:
-        try:
-            async for oversized, lines in self._wire.blocks():
-                if oversized is not None:
-                    self.link.oversized(oversized)
-                for line in lines:
-                    self.link.from_client(line)
-        except Exception as error:  # noqa: BLE001  (the SDK's loop is where it belongs)
-            self._inbox.put_nowait(error)
-            return
-        self.link.client_left()
-        self._inbox.put_nowait(None)
+    def _take(self, oversized: bytes | None, lines: list[bytes]) -> None:
+        if oversized is not None:
+            self.link.oversized(oversized)
+        for line in lines:
+            self.link.from_client(line)
+
+    def _end(self, error: Exception | None) -> None:
+        if error is None:
+            self.link.client_left()
+        # The SDK's own loop is where a failure to read belongs.
+        self._inbox.put_nowait(error)
 
     def _to_client(self, frame: bytes) -> None:
         if self._in_loop():
