@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         ("base_exception", "unknown", None),
         ("nothing", "protocol_error", "no_stop_reason"),
         ("a_string", "protocol_error", "no_stop_reason"),
-        ("a_new_reason", "unknown", None),
+        ("a_new_reason", "unknown", "unknown_stop_reason"),
         ("no_json", "internal", "uncaught_exception"),
         ("update_without_kind", "internal", "uncaught_exception"),
         ("fail_and_catch", "budget", None),
