@@ -75,6 +75,10 @@ class FusedConnection:
         """As `Connection.receive_word`."""
         return self._try(lambda: self._connection.receive_word(request_id, word, now), [])
 
+    def agent_started(self, now: float) -> list[Effect]:
+        """As `Connection.agent_started`."""
+        return self._try(lambda: self._connection.agent_started(now), [])
+
     def receive_eof(
         self, side: Side, cause: Callable[[], Verdict | None] | None, now: float
     ) -> list[Effect]:

@@ -213,6 +213,14 @@ class Guardian:
             return  # somebody killed it: there is nobody to tell
 
 
+def guardian_of(agent: Agent) -> Guardian | None:
+    """A guardian for an agent that runs."""
+    try:
+        return Guardian(agent.pid)
+    except OSError:
+        return None  # no process is to be had: an agent without a guardian is still an agent
+
+
 def _guard(read_end: int, pgid: int) -> None:
     """The guardian's whole life; never returns."""
     try:

@@ -67,6 +67,7 @@ class Pump:
         self._agent_fd = agent[1] if agent else -1
         self._stderr_fd = agent[2] if agent else -1
         self._client_lines = LineReader(line_limit_bytes)
+        self._line_limit_bytes = line_limit_bytes
         self._agent_lines = LineReader(line_limit_bytes)
         self.to_client = Outlet(client[1])
         self.to_agent = Outlet(agent[0]) if agent else None
@@ -76,6 +77,21 @@ class Pump:
         self.agent_open = self.stderr_open = agent is not None
         self._blocked_since: float | None = None
         self._busy = False
+
+    def detach_agent(self) -> None:
+        """The agent has ended; its descriptors are about to be closed."""
+        if self.to_agent is not None:
+            self.to_agent.close()
+        self.to_agent = self.relay.to_agent = None
+        self.agent_open = self.stderr_open = False
+        self._agent_fd = self._stderr_fd = -1
+
+    def attach_agent(self, agent: tuple[int, int, int]) -> None:
+        """There is a new agent, with these descriptors."""
+        self.to_agent = self.relay.to_agent = Outlet(agent[0])
+        self._agent_fd, self._stderr_fd = agent[1], agent[2]
+        self._agent_lines = LineReader(self._line_limit_bytes)
+        self.agent_open = self.stderr_open = True
 
     @property
     def talking(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core import jsonrpc
-from lastword.core.effects import Answer, Effect, Forward, Record, Send, Side
+from lastword.core.effects import Answer, Effect, Forward, Kill, Record, Restart, Send, Side
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +33,10 @@ class Relay:
     ) -> None:
         self._connection = connection
         self._to_client = to_client
-        self._to_agent = to_agent
+        self.to_agent = to_agent
         self._recorder = recorder
+        self.orders: list[Kill | Restart] = []
+        """What the core asked for about the agent's process, for the sidecar to carry out."""
         self.client_spoke = False
         self.noise = bytearray()
         """What a program that is no agent printed before the client spoke."""
@@ -95,8 +97,8 @@ class Relay:
             frame = jsonrpc.decode(line)
             effects = self._connection.receive(Side.CLIENT, frame, now)
             self._carry_out(effects, frame.line, Side.AGENT, out)
-        if self._to_agent is not None:
-            _write(self._to_agent, out)
+        if self.to_agent is not None:
+            _write(self.to_agent, out)
 
     def _carry_out(
         self, effects: list[Effect], line: bytes, onward: Side, out: list[bytes]
@@ -115,8 +117,10 @@ class Relay:
         for effect in effects:
             if isinstance(effect, Record):
                 self._recorder(effect.entry)
+            elif isinstance(effect, Kill | Restart):
+                self.orders.append(effect)
             elif isinstance(effect, Send | Answer):
-                outlet = self._to_client if effect.to is Side.CLIENT else self._to_agent
+                outlet = self._to_client if effect.to is Side.CLIENT else self.to_agent
                 if outlet is not None:
                     outlet.write(effect.frame + b"\n")
 

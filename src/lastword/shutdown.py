@@ -78,6 +78,13 @@ class Shutdown:
             self.begun = True
             self._term_due = now + grace_seconds
 
+    def replaced(self, now: float) -> None:
+        """Another process is to take the agent's place: it is told to go, then killed."""
+        if not self.begun:
+            self.begun = True
+            self._kill_due = now + TOLD_GRACE_SECONDS
+            self._signal(signal.SIGTERM)
+
     def told_to_stop(self, number: int, now: float) -> None:
         """We were sent a signal that ends us: it is the agent's; asked twice, it is killed."""
         if not self.told:

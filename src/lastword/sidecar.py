@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.agent_log import watch_logs
-from lastword.core.effects import Side
+from lastword.core.effects import Kill, Side
 from lastword.fuse import FusedConnection
-from lastword.process import unread_bytes, widen
+from lastword.life import Life
+from lastword.process import guardian_of, spawn, widen
 from lastword.pump import Descriptors, Pump
-from lastword.shutdown import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS, Shutdown
+from lastword.shutdown import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS
 from lastword.signals import ENDING, PASSED
 from lastword.voice import Voice
 
@@ -68,11 +69,11 @@ class Sidecar:
         inbox: SignalInbox,
     ) -> None:
         self._settings = settings
-        self._agent = agent
-        self._guardian = guardian
+        self._life = Life(agent, guardian)
+        self._past: list[Life] = []
+        """Agents that ended and left something behind which is still being ended."""
         self._voice = Voice(verbose=settings.verbose)
         self._connection = FusedConnection(options, self._voice.report)
-        self._shutdown = Shutdown(agent)
         self._stdout_blocked = os.get_blocking(1)
         os.set_blocking(1, False)
         widen(1)
@@ -80,7 +81,7 @@ class Sidecar:
             self._connection,
             Descriptors(
                 client=(0, 1),
-                agent=(agent.stdin, agent.stdout, agent.stderr) if agent else None,
+                agent=self._life.descriptors,
                 wake=inbox.fd,
             ),
             self._voice,
@@ -88,10 +89,7 @@ class Sidecar:
         )
         self._inbox = inbox
         self._client_lost = False
-        self._exit_seen_at: float | None = None
-        self._last_bytes = 0
         self._logs = watch_logs()
-        self._agent_over_at: float | None = None
         self._finish_by: float | None = None
         self._ended_idle = False
 
@@ -104,8 +102,8 @@ class Sidecar:
 
             return classify_spawn_failure(error.errno or 0, self._settings.command[0])
 
-        self._agent_over_at = time.monotonic()
-        self._pump.relay.apply(self._connection.receive_eof(Side.AGENT, cause, self._agent_over_at))
+        now = self._life.over_at = time.monotonic()
+        self._pump.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
 
     def run(self) -> Exit | None:
         """Relay until the session is over; gives how the agent ended."""
@@ -120,33 +118,61 @@ class Sidecar:
             self._pump.look_at_clocks(now)
             self._look_at_client(now)
             # A look costs a system call: where no signal came, the pipes tell that it is due.
-            if told or self._exit_seen_at is not None or not self._pump.talking:
+            if told or self._life.exit_seen_at is not None or not self._pump.talking:
                 self._look_at_agent(now)
-            self._shutdown.run(now)
-            if self._agent_over_at is not None and not self._shutdown.group_left:
-                # The id of a group that is gone may become a stranger's.
-                self._dismiss_guardian()
-        self._shutdown.finish()
-        self._dismiss_guardian()
+            if self._pump.relay.orders:
+                self._obey(now)
+            self._life.tidy(now)
+            if self._past:
+                self._past = [life for life in self._past if not life.tidy(now)]
+        for life in (self._life, *self._past):
+            life.shutdown.finish()
+            life.dismiss_guardian()
         os.set_blocking(1, self._stdout_blocked)
-        return self._agent.exit if self._agent else None
+        return self._life.agent.exit if self._life.agent else None
 
-    def _dismiss_guardian(self) -> None:
-        guardian, self._guardian = self._guardian, None
-        if guardian is not None:
-            guardian.disarm()
+    def _obey(self, now: float) -> None:
+        """Carry out what the core asks for about the agent's process."""
+        orders, self._pump.relay.orders = self._pump.relay.orders, []
+        for order in orders:
+            if isinstance(order, Kill):
+                if self._life.over_at is None:
+                    self._life.shutdown.replaced(now)
+            elif self._life.over_at is not None and not self._client_lost:
+                self._start_again(now)
+
+    def _start_again(self, now: float) -> None:
+        self._voice.say("starting the agent again")
+        life = self._life
+        self._pump.detach_agent()
+        life.close()
+        if life.shutdown.group_left:
+            self._past.append(life)
+        else:
+            life.dismiss_guardian()
+        try:
+            agent = spawn(self._settings.command)
+        except OSError as error:
+            self._life = Life(None, None)
+            self._voice.say(f"the agent could not be started: {error.strerror or error}")
+            self.refuse(error)
+            return
+        self._life = Life(agent, guardian_of(agent))
+        self._pump.attach_agent((agent.stdin, agent.stdout, agent.stderr))
+        self._pump.relay.apply(self._connection.agent_started(now))
 
     def _handle_signals(self, now: float, round_seconds: float) -> bool:
         numbers = self._inbox.take()
         for number in numbers:
-            if number in PASSED and self._agent is not None and self._agent.exit is None:
-                self._agent.signal_group(number)
+            agent = self._life.agent
+            if number in PASSED and agent is not None and agent.exit is None:
+                agent.signal_group(number)
             elif number == signal.SIGCONT:
                 # The round was no wait of the agent's: we were stopped, and it with us.
                 self._connection.stand_still(round_seconds)
             elif number in ENDING:
                 self._lose_client(now)
-                self._shutdown.told_to_stop(number, now)
+                self._life.shutdown.told_to_stop(number, now)
         return bool(numbers)
 
     def _look_at_log(self, now: float) -> None:
@@ -167,7 +193,7 @@ class Sidecar:
         # What the client said before it left is still the agent's to read.
         if pump.to_agent is not None and not pump.to_agent.pending_bytes:
             pump.to_agent.close()
-        self._shutdown.after(CLOSED_GRACE_SECONDS, now)
+        self._life.shutdown.after(CLOSED_GRACE_SECONDS, now)
 
     def _lose_client(self, now: float) -> None:
         if not self._client_lost:
@@ -175,32 +201,29 @@ class Sidecar:
             self._pump.relay.apply(self._connection.receive_eof(Side.CLIENT, None, now))
 
     def _look_at_agent(self, now: float) -> None:
-        agent, pump = self._agent, self._pump
-        if agent is None or self._agent_over_at is not None:
+        life, pump = self._life, self._pump
+        if life.agent is None or life.over_at is not None:
             return
-        exit_ = agent.poll()
-        if exit_ is None:
+        exit_ = life.look_for_exit(now)
+        if exit_ is None or life.exit_seen_at is None:
             deaf = pump.to_agent is not None and pump.to_agent.broken
             if deaf or not pump.agent_open:
                 # It lives, but can no longer be talked to: as good as gone.
-                self._shutdown.after(PIPE_GRACE_SECONDS, now)
+                life.shutdown.after(PIPE_GRACE_SECONDS, now)
             return
-        if self._exit_seen_at is None:
-            self._exit_seen_at = now
-            self._last_bytes = unread_bytes(agent.stdout)
         # What was in its pipe when it died is its own; what comes later is somebody else's, who
         # holds the pipe open, and gets a moment only if somebody waits for an answer.
-        while pump.agent_open and self._last_bytes > 0 and not pump.to_client.full:
-            self._last_bytes -= pump.read_agent(now) or self._last_bytes
-        if self._last_bytes > 0 and pump.agent_open and not self._client_lost:
+        while pump.agent_open and life.last_bytes > 0 and not pump.to_client.full:
+            life.last_bytes -= pump.read_agent(now) or life.last_bytes
+        if life.last_bytes > 0 and pump.agent_open and not self._client_lost:
             return
         while pump.agent_open and not pump.to_client.full and pump.read_agent(now):
-            if time.monotonic() > self._exit_seen_at + DRAIN_SECONDS:
+            if time.monotonic() > life.exit_seen_at + DRAIN_SECONDS:
                 break
         # What the agent itself wrote has been read: only a cut line, or a launcher that left on
         # good terms, lets something more be hoped for.
         hopeful = exit_.clean or pump.holds_part
-        late = now - self._exit_seen_at >= DRAIN_SECONDS
+        late = now - life.exit_seen_at >= DRAIN_SECONDS
         over = not hopeful or late or self._connection.idle
         if not pump.agent_open or over or self._client_lost:
             self._agent_ended(exit_, now)
@@ -212,11 +235,12 @@ class Sidecar:
                 break
         pump.last_line(now)
         pump.agent_open = pump.stderr_open = False
-        self._agent_over_at = now
+        shutdown = self._life.shutdown
+        self._life.over_at = now
         needed = not self._connection.idle
 
         def cause() -> Verdict | None:
-            if self._shutdown.acted and not self._client_lost:
+            if shutdown.acted and not self._client_lost:
                 return None  # we ended it, because its pipes were closed
             # Loaded when an agent has ended: no part of a healthy turn.
             from lastword.core.classify import classify_exit  # noqa: PLC0415
@@ -228,17 +252,18 @@ class Sidecar:
                 in_turn=needed,
             )
 
-        own_terms = exit_.clean and not (self._client_lost or self._shutdown.acted)
+        own_terms = exit_.clean and not (self._client_lost or shutdown.acted)
         self._ended_idle = own_terms and not needed and self._connection.agent_name is not None
-        self._shutdown.agent_ended(now, leave_group=own_terms)
+        shutdown.agent_ended(now, leave_group=own_terms)
         if needed or not (self._client_lost or self._ended_idle):
             pump.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
         if not self._client_lost and not self._ended_idle:
             self._voice.say(f"the agent ended: {describe(exit_)}")
 
     def _wake_at(self, now: float) -> float | None:
-        over, seen = self._agent_over_at, self._exit_seen_at
-        wakes = [self._shutdown.due(now), self._finish_by]
+        over, seen = self._life.over_at, self._life.exit_seen_at
+        wakes = [life.shutdown.due(now) for life in (self._life, *self._past)]
+        wakes.append(self._finish_by)
         if over is not None:
             wakes += [over + STDERR_FLUSH_SECONDS, over + FIRST_WORD_SECONDS]
         elif seen is not None:
@@ -247,17 +272,18 @@ class Sidecar:
         return min((wake for wake in wakes if wake is not None and wake > now), default=None)
 
     def _finished(self, now: float) -> bool:
-        if self._agent_over_at is None:
+        over_at = self._life.over_at
+        if over_at is None:
             return False
-        pump = self._pump
+        pump, shutdown = self._pump, self._life.shutdown
         unheard = not pump.relay.client_spoke and (
-            self._client_lost or now >= self._agent_over_at + FIRST_WORD_SECONDS
+            self._client_lost or now >= over_at + FIRST_WORD_SECONDS
         )
         over = self._client_lost or self._ended_idle or self._connection.blown
         if not (unheard or over):
             return False
         if self._finish_by is None:
-            self._finish_by = now + (TOLD_FLUSH_SECONDS if self._shutdown.told else FLUSH_SECONDS)
+            self._finish_by = now + (TOLD_FLUSH_SECONDS if shutdown.told else FLUSH_SECONDS)
             if unheard:
                 # No session was ever begun: this was a command such as `agent --version`.
                 pump.to_client.write(bytes(pump.relay.noise))
@@ -265,9 +291,9 @@ class Sidecar:
                     self._voice.say(
                         "the rest of what it printed was left out; --passthrough shows all"
                     )
-        told = not pump.stderr.pending or now >= self._agent_over_at + STDERR_FLUSH_SECONDS
+        told = not pump.stderr.pending or now >= over_at + STDERR_FLUSH_SECONDS
         flushed = not pump.to_client.pending_bytes and told
-        return now >= self._finish_by or (flushed and not self._shutdown.group_left)
+        return now >= self._finish_by or (flushed and not shutdown.group_left)
 
 
 def describe(exit_: Exit) -> str:

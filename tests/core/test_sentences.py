@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastword.core.classify import Verdict, classify_exit, classify_rpc_error, own_failure
+from lastword.core.moments import plain_duration, plain_moment
 from lastword.core.redact import Redactor
 from lastword.core.sentences import (
     ADVICE,
@@ -20,8 +21,6 @@ from lastword.core.sentences import (
     WHAT,
     WHAT_BY_REASON,
     compose,
-    plain_duration,
-    plain_moment,
     quotable,
 )
 from lastword.core.taxonomy import Action, AgentError, ErrorType, Phase, RetrySafety

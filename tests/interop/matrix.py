@@ -131,12 +131,34 @@ def killed_at_first_text(
         pid_file: Where the shell that becomes the agent writes its pid.
         then: Called before the kill, the one time it happens.
     """
-    wrapped = ["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"', str(pid_file), *command]
+    return _telling_pid(command, pid_file), _killing(
+        pid_file,
+        lambda event: event["event"] == "update" and event["kind"] == "agent_message_chunk",
+        then,
+    )
+
+
+def killed_after_first_answer(
+    command: list[str], pid_file: Path
+) -> tuple[list[str], Callable[[Event], None]]:
+    """Return a command that tells its pid, and a listener that kills it after its first answer."""
+    return _telling_pid(command, pid_file), _killing(
+        pid_file, lambda event: event["event"] == "answer", None
+    )
+
+
+def _telling_pid(command: list[str], pid_file: Path) -> list[str]:
+    return ["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"', str(pid_file), *command]
+
+
+def _killing(
+    pid_file: Path, when: Callable[[Event], bool], then: Callable[[], None] | None
+) -> Callable[[Event], None]:
     killed = False
 
     def on_event(event: Event) -> None:
         nonlocal killed
-        if killed or event["event"] != "update" or event["kind"] != "agent_message_chunk":
+        if killed or not when(event):
             return
         killed = True
         if then is not None:
@@ -144,4 +166,4 @@ def killed_at_first_text(
         with suppress(ProcessLookupError):
             os.kill(int(pid_file.read_text()), signal.SIGKILL)
 
-    return wrapped, on_event
+    return on_event

@@ -62,6 +62,8 @@ class Call:
     model: str
     stream: bool
     has_tool_result: bool
+    messages: int
+    """How long a conversation came along: a call without history has fewer."""
     scenario: Scenario
 
 
@@ -177,6 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
             model=str(body.get("model")),
             stream=bool(body.get("stream")),
             has_tool_result=has_tool_result(body),
+            messages=len(body["messages"]) if isinstance(body.get("messages"), list) else 0,
             scenario=scenario,
         )
         provider.record(call)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import real_agents
-from matrix import killed_at_first_text, sidecar
+from matrix import killed_after_first_answer, killed_at_first_text, sidecar
 from provider import Provider, Scenario
 from runs import Client, Event, Run, run
 
@@ -40,7 +40,7 @@ def test_a_session_goes_on_once_its_provider_has_recovered(agent_name: str, tmp_
     assert "model is 42" in texts(result)
 
 
-def test_after_a_crash_the_next_prompt_is_answered_at_once_and_typed(
+def test_after_a_crash_in_mid_prompt_the_next_prompt_of_the_session_works(
     agent_name: str, tmp_path: Path
 ) -> None:
     with Provider(Scenario.HANG_AFTER_TEXT) as provider:
@@ -55,9 +55,26 @@ def test_after_a_crash_the_next_prompt_is_answered_at_once_and_typed(
     first, second = result.outcomes()
     assert first["data"]["agent_error"]["type"] == "agent_crash"
     assert first["data"]["agent_error"]["exit_signal"] == "SIGKILL"
-    assert second["event"] == "error"
-    assert second["data"]["agent_error"]["type"] == "agent_crash"
-    assert second["data"]["agent_error"]["phase"] == "before_request"
+    assert second["event"] == "answer", second
+    assert second["stop_reason"] == "end_turn"
+    assert "model is 42" in texts(result)
+    assert result.leftovers == []
+
+
+def test_an_agent_killed_between_two_prompts_goes_on_with_its_history(
+    agent_name: str, tmp_path: Path
+) -> None:
+    with Provider(Scenario.HEALTHY) as provider:
+        agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
+        command, kill = killed_after_first_answer(list(agent.argv), tmp_path / "pid")
+        env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
+        result = run(TWO_TURNS, sidecar(command), env, agent.cwd, on_event=kill)
+        longest = max(call.messages for call in provider.calls)
+        first_longest = provider.calls[0].messages
+    first, second = result.outcomes()
+    assert (first["event"], second["event"]) == ("answer", "answer"), (first, second)
+    assert texts(result).count("model is 42") == 2
+    assert longest > first_longest
     assert result.leftovers == []
 
 

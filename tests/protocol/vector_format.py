@@ -51,6 +51,7 @@ OPTIONS = frozenset(
         "stderr_limit_bytes",
         "fallback",
         "silent_success",
+        "restart",
     }
 )
 MATCHERS = frozenset(

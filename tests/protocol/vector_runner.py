@@ -15,7 +15,7 @@ from vector_format import BadVectorError, Matching, Vector, step_kind
 from lastword.core import jsonrpc
 from lastword.core.classify import Verdict, classify_exit
 from lastword.core.connection import Connection, Options
-from lastword.core.effects import Answer, Drop, Effect, Forward, Record, Send, Side
+from lastword.core.effects import Answer, Drop, Effect, Forward, Record, Restart, Send, Side
 
 MAX_TIMEOUTS = 1000
 """Timers that may fire within one `time` step before the clock counts as stuck."""
@@ -123,6 +123,8 @@ class Run:
             elif isinstance(effect, Send | Answer):
                 self.out[effect.to].append(effect.frame)
                 self.own.append((effect.to, effect.frame))
+            elif isinstance(effect, Restart):
+                self._carry_out(self.connection.agent_started(self.now), where)
             elif not isinstance(effect, Drop | Record):
                 raise AssertionError(f"{where}: cannot carry out {effect}")
 

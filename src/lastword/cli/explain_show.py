@@ -13,8 +13,8 @@ from lastword.cli.explain_case import safety_of
 from lastword.cli.explain_why import Proof, basis_of, proofs_of
 from lastword.core.classify.statuses import type_of_status
 from lastword.core.known_secrets import secrets_of
+from lastword.core.moments import plain_duration, plain_moment
 from lastword.core.redact import Redactor
-from lastword.core.sentences import plain_duration, plain_moment
 from lastword.core.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
 from lastword.public import compose
 

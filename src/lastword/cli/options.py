@@ -62,6 +62,7 @@ OPTIONS = (
         "how a failure reaches the client; auto goes by what the client says it can take",
     ),
     Option("silent-success", "error", "error|pass", "what to make of a success with nothing shown"),
+    Option("restart", "on-crash", "on-crash|never", "what to do about an agent that died"),
     Option("passthrough", 0, "flag", "become the agent: lastword takes no part"),
     Option("verbose", 0, "flag", "say on stderr what is seen and done"),
 )

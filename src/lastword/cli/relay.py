@@ -31,6 +31,7 @@ def sidecar_for(
         stderr_limit_bytes=int(values["stderr_limit"]),
         fallback=str(values["fallback"]),
         silent_success=str(values["silent_success"]),
+        restart=str(values["restart"]),
         implementation=IMPLEMENTATION,
         incident_prefix=f"{run_id()}-",
         secrets=secrets_of(os.environ),

@@ -10,7 +10,7 @@ import signal
 import sys
 
 from lastword.cli.options import UsageError, help_text, parse
-from lastword.process import Agent, Guardian, ensure_standard_streams, spawn
+from lastword.process import Agent, Guardian, ensure_standard_streams, guardian_of, spawn
 from lastword.signals import SignalInbox
 
 NOT_FOUND_STATUS = 127
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         failure = error
     if agent is not None:
-        guardian = _guardian_of(agent)
+        guardian = guardian_of(agent)
     # Loaded while the agent starts: what an editor waits for is the slower of the two.
     from lastword.cli.relay import sidecar_for  # noqa: PLC0415
 
@@ -56,13 +56,6 @@ def main(arguments: list[str]) -> int:
         return status
     exit_ = sidecar.run()
     return exit_.status if exit_ else 1
-
-
-def _guardian_of(agent: Agent) -> Guardian | None:
-    try:
-        return Guardian(agent.pid)
-    except OSError:
-        return None  # no process is to be had: an agent without a guardian is still an agent
 
 
 def _become(command: list[str]) -> int:

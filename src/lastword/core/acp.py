@@ -22,8 +22,16 @@ TERMINAL_CREATE = "terminal/create"
 TERMINAL_RELEASE = "terminal/release"
 TERMINAL_KILL = "terminal/kill"
 
+LOAD = "session/load"
+RESUME = "session/resume"
 OPENS_SESSION = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 ENDS_SESSION = frozenset({CLOSE, "session/delete"})
+SETTINGS = frozenset({"session/set_mode", "session/set_model", "session/set_config_option"})
+"""Requests that decide how a session works; they are made again for a new process."""
+
+MAX_WAITING = 1000
+"""Requests that wait while their session comes back, or while the agent is busy with what ended."""
+
 ASKS_USER = frozenset({PERMISSION, ELICITATION})
 """Requests that wait for a person: while one is open, no clock runs."""
 
@@ -107,6 +115,7 @@ class Dialect(msgspec.Struct, frozen=True):
         error_kind: our update kind for a failure; version 2 wants a leading `_`.
         retry_kind: our update kind for a retry.
         turn_ends_by_state: a turn ends with an idle `state_update`, not with the prompt's answer.
+        always_resumes: every agent brings a session back by `session/resume`.
         notice_needs_capability: may a `notice` be sent only to clients that advertise it?
     """
 
@@ -118,6 +127,7 @@ class Dialect(msgspec.Struct, frozen=True):
     error_kind: str
     retry_kind: str
     turn_ends_by_state: bool
+    always_resumes: bool
     notice_needs_capability: bool
 
 
@@ -130,6 +140,7 @@ V1 = Dialect(
     error_kind="agent_error",
     retry_kind="agent_retry",
     turn_ends_by_state=False,
+    always_resumes=False,
     notice_needs_capability=True,
 )
 V2 = Dialect(
@@ -141,6 +152,7 @@ V2 = Dialect(
     error_kind="_agent_error",
     retry_kind="_agent_retry",
     turn_ends_by_state=True,
+    always_resumes=True,
     notice_needs_capability=False,
 )
 

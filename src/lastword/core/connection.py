@@ -18,6 +18,7 @@ from lastword.core.turn import Event
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.handler import Word
+    from lastword.core.revival import Revival
 
 __all__ = ["Connection", "Options", "Side"]
 
@@ -47,6 +48,9 @@ class Connection:
             self._due_known = False
             malformed = from_client.malformed if side is Side.CLIENT else from_agent.malformed
             return malformed(link, message)
+        if link.revival is not None:
+            self._due_known = False
+            return self._after_crash(link.revival, side, message)
         receive = from_client.receive if side is Side.CLIENT else from_agent.receive
         effects = receive(link, message)
         if _passes_untouched(effects):
@@ -54,6 +58,23 @@ class Connection:
         else:
             self._due_known = False
         return effects
+
+    def _after_crash(self, revival: Revival, side: Side, frame: jsonrpc.Frame) -> list[Effect]:
+        # Loaded at the first crash, as in `ending.agent_lost`.
+        from lastword.core import restart  # noqa: PLC0415
+
+        if side is Side.AGENT:
+            effects = restart.from_the_agent(self._link, revival, frame)
+            return restart.translate(revival, effects, None)
+        effects = restart.from_the_client(self._link, revival, frame)
+        return restart.translate(revival, effects, frame)
+
+    def agent_started(self, now: float) -> list[Effect]:
+        """Take in that a `Restart` was carried out: a new process runs."""
+        from lastword.core import restart  # noqa: PLC0415  (as above)
+
+        link = self._at(now)
+        return restart.agent_started(link, link.revival) if link.revival else []
 
     def observe(self, messages: list[jsonrpc.Envelope], start: int, now: float) -> int:
         """Take in a run of the agent's messages, from `start` on, that pass untouched.
@@ -89,6 +110,9 @@ class Connection:
         request = link.from_client.get(request_id) if is_answer and request_id else None
         if request is not None and request_id is not None:
             return [entry, *from_agent.fail_open_request(link, request_id, request, verdict)]
+        if is_answer and any(request_id in s.unresolved for s in link.sessions.values()):
+            # The late answer to a turn that is over: no other has lost anything.
+            return [entry, *from_agent.answer_to_nobody(link, request_id or jsonrpc.NULL_ID)]
         return [entry, *from_agent.oversized(head, request_id), *self._stop_all(verdict)]
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
@@ -118,6 +142,8 @@ class Connection:
         link = self._at(now)
         if side is Side.CLIENT:
             link.client_closed = True
+            if link.revival is not None:
+                link.revival.client_left()
             for turn in link.open_turns():
                 turn.step(Event.CLIENT_LOST)
             return [ending.record(link, Kind.CLIENT_GONE)]
@@ -126,11 +152,16 @@ class Connection:
         # Its last word had no id: nothing can follow now that would speak against it.
         told = from_agent.with_request_id(link, held.frame, held.request_id) if held else []
         facts = {"exit_code": verdict.exit_code, "exit_signal": verdict.exit_signal}
-        return [
+        lost = [
             *told,
             ending.record(link, Kind.AGENT_EXITED, None, **facts),
             *ending.agent_lost(link, verdict),
         ]
+        if link.revival is None:
+            return lost
+        from lastword.core import restart  # noqa: PLC0415  (as above)
+
+        return lost + restart.agent_lost(link, link.revival, verdict)
 
     def next_timeout(self) -> float | None:
         """The moment at which `handle_timeout` is to be called next, at the latest.
@@ -144,7 +175,14 @@ class Connection:
 
     def handle_timeout(self, now: float) -> list[Effect]:
         """Do what is due."""
-        return timers.handle(self._at(now))
+        link = self._at(now)
+        effects = timers.handle(link)
+        if link.revival is None:
+            return effects
+        from lastword.core import restart  # noqa: PLC0415  (as above)
+
+        effects += restart.handle_timeout(link, link.revival)
+        return restart.translate(link.revival, effects, None)
 
     def stand_still(self, seconds: float) -> None:
         """The link stood still for so long (a client that blocks us, a stopped process)."""
@@ -160,6 +198,8 @@ class Connection:
         """Is nothing waiting for the agent?"""
         link = self._link
         held_back = any(session.waiting for session in link.sessions.values())
+        if link.revival is not None and link.revival.awaited():
+            return False
         return not link.from_client and not link.open_turns() and not held_back
 
     @property

@@ -51,12 +51,20 @@ class Drop(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Kill(msgspec.Struct, frozen=True):
+    """End the agent's process: it does not serve."""
+
+
+class Restart(msgspec.Struct, frozen=True):
+    """Start the agent anew, and say `agent_started`; where it cannot be, say `receive_eof`."""
+
+
 class Record(msgspec.Struct, frozen=True):
     """Something worth remembering happened."""
 
     entry: Entry
 
 
-Effect: TypeAlias = Forward | Send | Answer | Drop | Record
+Effect: TypeAlias = Forward | Send | Answer | Drop | Kill | Restart | Record
 
 FORWARD = Forward()

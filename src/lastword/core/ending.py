@@ -17,7 +17,7 @@ from lastword.core.error_object import error_object
 from lastword.core.session import Turn
 from lastword.core.taxonomy import ErrorType, Origin, Phase, RetrySafety
 from lastword.core.timeline import Entry, Kind
-from lastword.core.turn import Event, Move
+from lastword.core.turn import Event, Move, State
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from lastword.core.session import Link, Request, Session
     from lastword.core.taxonomy import AgentError
     from lastword.core.tried import Tried
+
+_AT_WORK = frozenset({State.SENT, State.RUNNING})
+"""States of turns that can be stopped: the others have a grace that runs already."""
+
+MAX_WITHDRAWN = 1000
+"""Requests of dead agents that are remembered: a late answer to one is told from any other."""
 
 FOREGROUND = b"foreground"
 """In `Session.unresolved`: version 2's foreground work that we declared over."""
@@ -75,7 +81,6 @@ def fail_turn(
     )
     effects = _close(session, turn)
     dialect = link.dialect
-    others_run = any(other.open and other is not turn for other in session.turns)
     out = fallback.frames_for(
         fallback.Ending(
             error=error,
@@ -85,7 +90,7 @@ def fail_turn(
             had_output=facts.output,
             can_login=link.agent.can_login,
             agent_gone=link.agent_gone is not None,
-            ends_foreground=not others_run,
+            ends_foreground=not _others_run(session, turn),
             state=turn.idle_state,
             announced=turn.announced,
         ),
@@ -123,12 +128,21 @@ def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
         result = {"stopReason": acp.CANCELLED}
         answers = [(prompt, jsonrpc.result(prompt, result)) for prompt in turn.prompts]
     effects += [Answer(Side.CLIENT, prompt, frame) for prompt, frame in answers]
-    if link.dialect.turn_ends_by_state:
+    if link.dialect.turn_ends_by_state and not _others_run(session, turn):
         state = fallback.idle(acp.CANCELLED, agent_gone=link.agent_gone is not None)
         effects.append(Send(Side.CLIENT, fallback.session_update(session.session_id, state)))
     effects.append(record(link, Kind.ANSWER, session, stop_reason=acp.CANCELLED, by="lastword"))
     forget(link, turn)
     return effects
+
+
+def _others_run(session: Session, turn: Turn) -> bool:
+    """Does other work go on? A prompt that was cancelled before it was taken in is none."""
+    return any(
+        other.open and (other.running_seen or other.state is not State.CANCELLING)
+        for other in session.turns
+        if other is not turn
+    )
 
 
 def forget(link: Link, turn: Turn) -> None:
@@ -161,7 +175,7 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
     for request_id, request in list(link.from_agent.items()):
         if request.session_id == session.session_id:
             # What the user still allows would reach a turn that they were told is over.
-            link.withdrawn[request_id] = link.from_agent.pop(request_id)
+            _note_withdrawn(link, request_id, link.from_agent.pop(request_id))
             session.asking.pop(request_id, None)
             effects += [refuse(request_id, request.method), _withdrawal(request_id)]
     return effects
@@ -207,7 +221,9 @@ def fail_request(link: Link, request_id: bytes, request: Request, verdict: Verdi
     """Answer a request that is no prompt with a typed JSON-RPC error."""
     error = compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
     # `had_output` keeps the code at -32603: there is no prompt that could be resent.
-    answer = jsonrpc.error(request_id, error_object(error, had_output=True))
+    bare = fallback.details_only(link.client)
+    members = error_object(error, had_output=True, details_only=bare)
+    answer = jsonrpc.error(request_id, members)
     facts = {"type": error.type.value, "reason": error.reason, "method": request.method}
     entry = Entry(
         kind=Kind.ERROR,
@@ -241,6 +257,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
         retry_safety = RetrySafety.NEVER
     clock = link.options.wall_clock
     redact = redactor(link)
+    crashed = verdict.type is ErrorType.AGENT_CRASH
     error = sentences.compose(
         verdict,
         phase=phase,
@@ -249,6 +266,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
         incident_id=link.next_incident(),
         redact=redact,
         now=clock() if clock else None,
+        restarts=link.restarts or (link.options.in_process and not crashed),
     )
     said = sentences.plain_text(redact(message)) if message else ""
     if said:
@@ -266,7 +284,7 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
             turn.held = None
             fails = turn.step(Event.ERROR) is Move.FAIL
             effects += fail_turn(link, turn, verdict) if fails else confirm_cancelled(link, turn)
-        elif turn.step(event) is Move.STOP:
+        elif turn.state in _AT_WORK and turn.step(event) is Move.STOP:
             stopped = True
             turn.stop_cause = verdict
             turn.stop_due = link.now + link.options.cancel_grace_seconds
@@ -283,6 +301,11 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
 def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
     """The agent is gone: everything that waits for it is answered."""
     link.agent_gone = verdict
+    if link.restarts and (link.revival or verdict.reason != "spawn_failed"):
+        # Loaded at the first crash: no part of a session without one.
+        from lastword.core.revival import Revival  # noqa: PLC0415
+
+        link.revival = link.revival or Revival(link.started_at)
     effects: list[Effect] = _withdraw(link)
     for session in list(link.sessions.values()):
         session.unresolved.clear()
@@ -294,8 +317,9 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
     for request_id, request in list(link.from_client.items()):
         effects += fail_request(link, request_id, request, verdict)
     link.from_client.clear()
-    # Nothing restarts the agent: sending the prompt again to this process cannot help.
-    link.agent_gone = msgspec.structs.replace(verdict, retryable=False)
+    if link.revival is None:
+        # Nothing restarts the agent: sending the prompt again to this process cannot help.
+        link.agent_gone = msgspec.structs.replace(verdict, retryable=False)
     return effects
 
 
@@ -322,7 +346,8 @@ def refuse_prompt(
 def _withdraw(link: Link) -> list[Effect]:
     """Take back what a dead agent asked of the client, and free what it holds there."""
     effects: list[Effect] = [_withdrawal(request_id) for request_id in link.from_agent]
-    link.withdrawn.update(link.from_agent)
+    for request_id, request in link.from_agent.items():
+        _note_withdrawn(link, request_id, request)
     link.from_agent.clear()
     for session in link.sessions.values():
         session.asking.clear()
@@ -330,6 +355,13 @@ def _withdraw(link: Link) -> list[Effect]:
         effects += release_terminal(link, terminal_id, session_id)
     link.terminals.clear()
     return effects
+
+
+def _note_withdrawn(link: Link, request_id: bytes, request: Request) -> None:
+    """The client may still answer it; one that never does must not make us remember for ever."""
+    if len(link.withdrawn) >= MAX_WITHDRAWN:
+        del link.withdrawn[next(iter(link.withdrawn))]
+    link.withdrawn[request_id] = request
 
 
 def release_terminal(link: Link, terminal_id: str, session_id: str | None) -> list[Effect]:

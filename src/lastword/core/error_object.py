@@ -71,7 +71,8 @@ def error_object(
     code = _code(error, sent, had_output=had_output, can_login=can_login)
     message = (sent.message if sent else "") or error.message
     if details_only:
-        return {"code": code, "message": message, "data": {"details": _full_text(error, sent)}}
+        only = {"details": _full_text(error, sent)}
+        return {"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": only}
     data = dict(sent.data) if sent else {}
     if not isinstance(data.get("details"), str) or not data["details"]:
         data["details"] = error.message if sent else message

@@ -94,10 +94,11 @@ class Outgoing(msgspec.Struct, frozen=True):
 
 def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
     """The rung by the user's choice, else by what the client said in `initialize`."""
-    if option != AUTO:
-        return Rung(option)
     if dialect.turn_ends_by_state:
         return Rung.V2
+    # Version 1 has no frames for that rung: its idle state would follow the answer.
+    if option not in {AUTO, Rung.V2}:
+        return Rung(option)
     if client.typed:
         return Rung.TYPED
     rule = CLIENT_RULES.get(client.name)
@@ -108,7 +109,7 @@ def frames_for(
     ending: Ending, *, rung: Rung, client: ClientProfile, dialect: acp.Dialect
 ) -> list[Outgoing]:
     """The frames that end this turn for this client, in order; the last one is terminal."""
-    if rung is Rung.V2 or dialect.turn_ends_by_state:
+    if rung is Rung.V2:
         return _v2_frames(ending, client, dialect)
     out = [Outgoing(update) for update in _updates(ending, rung, dialect)]
     if rung is Rung.TEXT:
@@ -165,15 +166,20 @@ def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> l
 
 
 def _error_answers(ending: Ending, client: ClientProfile) -> list[Outgoing]:
-    rule = CLIENT_RULES.get(client.name)
     members = error_object(
         ending.error,
         sent=ending.sent,
         had_output=ending.had_output,
         can_login=ending.can_login,
-        details_only=rule is not None and rule.details_only and not client.typed,
+        details_only=details_only(client),
     )
     return [Outgoing(jsonrpc.error(prompt, members), prompt) for prompt in ending.prompts]
+
+
+def details_only(client: ClientProfile) -> bool:
+    """Does this client show `data` as it came unless `details` is all that is in it?"""
+    rule = CLIENT_RULES.get(client.name)
+    return rule is not None and rule.details_only and not client.typed
 
 
 def session_update(session_id: str, update: dict[str, Any]) -> bytes:

@@ -113,8 +113,13 @@ def fail_open_request(
     link: Link, request_id: bytes, request: Request, verdict: Verdict
 ) -> list[Effect]:
     """End an open request of the client's, whatever it is, as a failure of the agent's answer."""
-    if request.turn is not None:
-        return turns.end_failed(link, request.turn, verdict)
+    failing = request.turn
+    if failing is not None:
+        if link.dialect.turn_ends_by_state:
+            failing = foreground.refused(link, request_id, failing)
+            if failing is None:
+                return foreground.cancelled(link, request_id)
+        return turns.end_failed(link, failing, verdict)
     link.from_client.pop(request_id, None)
     return ending.fail_request(link, request_id, request, verdict)
 
@@ -124,7 +129,8 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
     request = link.from_client.get(request_id)
     if request is not None:
         return _answered(link, frame, request_id, request)
-    resolved = _resolve(link, request_id)
+    accepted = link.dialect.turn_ends_by_state and frame.message.error is UNSET
+    resolved = _resolve(link, request_id, accepted=accepted)
     if resolved is not None:
         return resolved
     if request_id == jsonrpc.NULL_ID:
@@ -146,7 +152,7 @@ def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]
     request = link.from_client.get(request_id)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, request_id))
     if request is None or isinstance(renamed, jsonrpc.Malformed):
-        return [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
+        return answer_to_nobody(link, request_id)
     effects = _answered(link, renamed, request_id, request)
     return [
         ending.record(link, Kind.FRAME_REPAIRED, reason="id"),
@@ -166,11 +172,16 @@ def _hold_error(link: Link, frame: Frame) -> list[Effect]:
     return []
 
 
-def _resolve(link: Link, request_id: bytes) -> list[Effect] | None:
-    """The late answer to a prompt that was ended without it: the session is itself again."""
+def _resolve(link: Link, request_id: bytes, *, accepted: bool = False) -> list[Effect] | None:
+    """The late answer to a prompt that was ended without it: the session is itself again.
+
+    Unless the agent has only now `accepted` it (version 2): then its work is still to come.
+    """
     for session in link.sessions.values():
         if request_id in session.unresolved:
             session.unresolved.discard(request_id)
+            if accepted:
+                session.unresolved.add(ending.FOREGROUND)
             return [
                 Drop("late_answer"),
                 _dropped(link, "late_answer"),
@@ -191,15 +202,23 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> 
         return _initialized(link, frame, request_id)
     if request.method in acp.ENDS_SESSION:
         ended = link.sessions.get(request.session_id or "")
-        # Its turns still get their answers, from the agent or when the grace is over.
-        if ended is not None and not ended.turns and not ended.waiting:
+        # Its turns still get their answers, from the agent or when the grace is over, and what is
+        # late of them stays back.
+        busy = ended is not None and (ended.turns or ended.waiting or ended.quarantined)
+        if ended is not None and not busy:
             del link.sessions[ended.session_id]
     elif request.method in acp.OPENS_SESSION:
         result = jsonrpc.loads(frame.message.result)
         session_id = result.get("sessionId") if isinstance(result, dict) else None
         session_id = session_id if isinstance(session_id, str) else request.session_id
         if session_id is not None:
-            link.session(session_id).opened = True
+            session = link.session(session_id)
+            session.opened, session.opening = True, request.params
+    elif request.method in acp.SETTINGS and request.params is not None:
+        chosen = link.sessions.get(request.session_id or "")
+        if chosen is not None:
+            option = str(request.params.get("configId", ""))
+            chosen.settings[request.method, option] = request.params
     return [FORWARD]
 
 

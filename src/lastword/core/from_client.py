@@ -6,7 +6,7 @@ session is in quarantine, or the answer is to a request that no longer waits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
@@ -14,6 +14,7 @@ from lastword.core import acp, ending, jsonrpc, turns
 from lastword.core.effects import FORWARD, Answer, Drop, Effect, Send, Side
 from lastword.core.handshake import read_client
 from lastword.core.session import Request, Session, Turn, WaitingPrompt
+from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
 from lastword.core.turn import Event, Move
 
@@ -63,6 +64,9 @@ def _prompt(link: Link, frame: Frame) -> list[Effect]:
     if link.agent_gone is not None:
         return [entry, *ending.refuse_prompt(link, session, frame, link.agent_gone)]
     if session.quarantined:
+        if len(session.waiting) >= acp.MAX_WAITING:
+            full = ending.own_failure(ErrorType.AGENT_STALLED, "queue_full")
+            return [entry, *ending.refuse_prompt(link, session, frame, full)]
         due = link.now + link.options.cancel_grace_seconds
         session.waiting.append(WaitingPrompt(frame, due))
         return [entry]
@@ -79,6 +83,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     effects: list[Effect] = []
     if method == acp.INITIALIZE:
         link.client = read_client(frame.line)
+        link.greeting, link.started_at = frame.line, link.now
         effects.append(ending.record(link, Kind.CLIENT_ATTACHED, name=link.client.name))
     limit = acp.request_limit_seconds(method)
     request = Request(
@@ -86,6 +91,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         message.session_id,
         due=None if limit is None else link.now + limit,
         sequence=link.sent_to_agent,
+        params=_remembered(method, frame),
     )
     if link.agent_gone is not None:
         return [*effects, *ending.fail_request(link, request_id, request, link.agent_gone)]
@@ -93,6 +99,19 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         effects += _cancel(link, link.sessions[message.session_id])
     link.from_client[request_id] = request
     return [*effects, FORWARD]
+
+
+_OPENED_WITH = ("cwd", "mcpServers", "additionalDirectories")
+
+
+def _remembered(method: str, frame: Frame) -> dict[str, Any] | None:
+    """What an agent that is started again will have to be told of this request."""
+    if method in acp.SETTINGS:
+        return jsonrpc.params_of(frame)
+    if method in acp.OPENS_SESSION:
+        params = jsonrpc.params_of(frame)
+        return {key: params[key] for key in _OPENED_WITH if params.get(key) is not None}
+    return None
 
 
 def _notification(link: Link, frame: Frame) -> list[Effect]:
@@ -116,7 +135,7 @@ def _cancel(link: Link, session: Session) -> list[Effect]:
         effects += _cancel_turn(link, turn)
     waiting, session.waiting = session.waiting, []
     for prompt in waiting:
-        effects += _cancel_waiting(link, session, prompt)
+        effects += cancel_unsent(link, session, prompt.frame)
     return effects
 
 
@@ -125,16 +144,18 @@ def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
     if turn.held is not None:
         # The agent had answered before the user cancelled.
         effects += turns.release_held(link, turn)
-    elif turn.step(Event.CANCEL) is Move.CANCEL:
-        turn.stop_due = link.now + link.options.cancel_grace_seconds
+    else:
+        turn.cancelled = tuple(turn.prompts)
+        if turn.step(Event.CANCEL) is Move.CANCEL:
+            turn.stop_due = link.now + link.options.cancel_grace_seconds
     effects.append(ending.record(link, Kind.CANCEL, turn.session, by="user"))
     return effects
 
 
-def _cancel_waiting(link: Link, session: Session, prompt: WaitingPrompt) -> list[Effect]:
+def cancel_unsent(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """A prompt that never reached the agent is cancelled: it never will."""
     turn = Turn(session, link.now)
-    turn.prompts.append(prompt.frame.message.request_id or jsonrpc.NULL_ID)
+    turn.prompts.append(frame.message.request_id or jsonrpc.NULL_ID)
     turn.step(Event.CANCEL)
     turn.step(Event.ERROR)
     return ending.confirm_cancelled(link, turn)
@@ -152,7 +173,7 @@ def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
         for prompt in session.waiting:
             if prompt.frame.message.request_id == request_id:
                 session.waiting.remove(prompt)
-                return _cancel_waiting(link, session, prompt)
+                return cancel_unsent(link, session, prompt.frame)
     return []
 
 

@@ -51,12 +51,16 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
         name: its `agentInfo.name`.
         speaks_typed: it speaks `agent_error` itself.
         can_login: it offered a way to authenticate.
+        can_resume: it brings a session back by `session/resume`.
+        can_load: it brings a session back by `session/load`, and tells its past.
     """
 
     dialect: acp.Dialect | None = None
     name: str = ""
     speaks_typed: bool = False
     can_login: bool = False
+    can_resume: bool = False
+    can_load: bool = False
 
 
 def read_client(line: bytes) -> ClientProfile:
@@ -89,6 +93,9 @@ def read_agent(result: object) -> AgentProfile:
         name=_text(_object(members.get(dialect.agent_info)).get("name")),
         speaks_typed=_speaks(_object(_object(capabilities.get("_meta")).get(EXTENSION))),
         can_login=isinstance(methods, list) and bool(methods),
+        can_resume=dialect.always_resumes
+        or isinstance(_object(capabilities.get("sessionCapabilities")).get("resume"), dict),
+        can_load=capabilities.get("loadSession") is True,
     )
 
 

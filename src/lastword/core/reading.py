@@ -9,7 +9,7 @@ import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lastword.core import jsonrpc
+from lastword.core import jsonrpc, sentences
 from lastword.core.taxonomy import (
     DEFAULTS,
     Action,
@@ -50,7 +50,8 @@ def read_payload(payload: dict[str, Any], redactor: Redactor) -> AgentError:
     """Read the payload as far as it keeps the contract; what does not is left out."""
     error_type = _word(ErrorType, payload.get("type")) or ErrorType.UNKNOWN
     retryable = payload.get("retryable")
-    message = _text(payload, "message", redactor) or "The agent reported a failure."
+    said = sentences.plain_text(_text(payload, "message", redactor) or "")
+    message = said or "The agent reported a failure."
     return AgentError(
         type=error_type,
         message=message,

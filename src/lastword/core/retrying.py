@@ -70,9 +70,9 @@ def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
     # The clocks stand while the handler waits as it should.
     turn.session.progress(link.now + wait)
     # Loaded at the first retry that is told of, as in `_tell`.
-    from lastword.core import sentences  # noqa: PLC0415
+    from lastword.core import moments  # noqa: PLC0415
 
-    when = f"in {sentences.plain_duration(wait)}" if wait else "now"
+    when = f"in {moments.plain_duration(wait)}" if wait else "now"
     of = "" if word.max_attempts is None else f" of {word.max_attempts}"
     return _tell(link, turn, word, f"Trying again {when} (attempt {word.attempt}{of}).")
 

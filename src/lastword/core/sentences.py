@@ -7,12 +7,11 @@ because a client in the field reads a meaning into them (`FORBIDDEN`).
 
 from __future__ import annotations
 
-import math
 import re
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lastword.core.classify.text import telling_lines
+from lastword.core.moments import plain_duration, plain_moment
 from lastword.core.redact import redact_text
 from lastword.core.taxonomy import (
     DEFAULTS,
@@ -25,6 +24,7 @@ from lastword.core.taxonomy import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from lastword.core.classify.evidence import Verdict
 
@@ -33,8 +33,6 @@ MAX_QUOTE_CHARS = 200
 MAX_DETAIL_BYTES = 4096
 _MAX_ID_CHARS = 128
 _CUT_MARK = " (cut)"
-_A_CLOCK_IS_CLEARER = 600
-"""Seconds from which a reset is told by the clock rather than as a wait."""
 
 FORBIDDEN = {
     "session not found": "no such session",
@@ -171,6 +169,17 @@ ADVICE_BY_REASON: dict[str, str] = {
 }
 """What to do, where the reason knows better than the action."""
 
+STARTED_AGAIN = "The agent is started again with your next prompt."
+_STARTED_AND_REPORT = f"{STARTED_AGAIN} Report it if it happens again."
+RESTARTED_ADVICE: dict[str, str] = {
+    "uncaught_exception": _STARTED_AND_REPORT,
+    "panic": _STARTED_AND_REPORT,
+    "exit_status": f"{STARTED_AGAIN} Check the details if it happens again.",
+}
+"""What to do where a crashed agent is started again."""
+
+_NOT_RESTARTED = ("spawn_failed", "bad_arguments", "crash_loop", "context_lost")
+
 _ACTION_BY_REASON: dict[str, Action] = {
     "certificate": Action.FIX_CONFIGURATION,
     "name_not_resolved": Action.FIX_CONFIGURATION,
@@ -204,6 +213,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     incident_id: str | None = None,
     redact: Callable[[str], str] = redact_text,
     now: datetime | None = None,
+    restarts: bool = False,
 ) -> AgentError:
     """The error value for a verdict, ready for the wire.
 
@@ -216,12 +226,18 @@ def compose(  # noqa: PLR0913 - six options is our own limit
         redact: Takes secrets out of a text; every text of the evidence goes through it.
         now: The time of day where the reader sits, with its zone. Without it a reset is given as
             a date in UTC, since the core knows neither clock nor zone.
+        restarts: The next request finds an agent that serves, by whatever means.
     """
     text = without_forbidden(redact(verdict.detail)) if verdict.detail else ""
-    action = choose_action(verdict, retry_safety)
+    action = choose_action(verdict, retry_safety, restarts=restarts)
+    advice = _advice(verdict, action, now)
+    if restarts and verdict.type is ErrorType.AGENT_CRASH:
+        advice = RESTARTED_ADVICE.get(verdict.reason or "") or f"{advice} {STARTED_AGAIN}"
+        if verdict.reason in _NOT_RESTARTED:
+            advice = _advice(verdict, action, now)
     return AgentError(
         type=verdict.type,
-        message=_message(verdict, _advice(verdict, action, now), attempts, text),
+        message=_message(verdict, advice, attempts, text),
         detail={"text": _cut_bytes(text, MAX_DETAIL_BYTES - 64)} if text.strip() else None,
         retryable=verdict.retryable,
         retry_after_seconds=verdict.retry_after_seconds,
@@ -242,13 +258,17 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     )
 
 
-def choose_action(verdict: Verdict, retry_safety: RetrySafety | None) -> Action:
+def choose_action(
+    verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool = False
+) -> Action:
     """What the person can do: the type's own action, unless a retry needs a thought first."""
-    if verdict.retryable and verdict.type not in _NEEDS_RESTART:
+    if verdict.retryable and (restarts or verdict.type not in _NEEDS_RESTART):
         if retry_safety is RetrySafety.ASK:
             return Action.CONFIRM_RETRY
         if retry_safety is RetrySafety.OFFER_CONTINUE:
             return Action.CONTINUE
+        if restarts and DEFAULTS[verdict.type].action is Action.RESTART:
+            return Action.RETRY
     action = _ACTION_BY_REASON.get(verdict.reason or "")
     return action or DEFAULTS[verdict.type].action
 
@@ -294,46 +314,6 @@ def _when(verdict: Verdict, now: datetime | None) -> str:
     if verdict.reset_at_epoch_ms:
         return plain_moment(verdict.reset_at_epoch_ms, now)
     return ""
-
-
-def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
-    """A moment as a person says it, never too early: `at 14:05`, `tomorrow at 09:00`, `in 6 days`.
-
-    Args:
-        epoch_ms: The moment, in milliseconds since 1970 UTC.
-        now: The reader's time of day, with its zone; a date in UTC is given without it.
-
-    Returns:
-        Words that go on a sentence; empty for a moment that is past or no moment.
-    """
-    try:
-        moment = datetime.fromtimestamp(-(-epoch_ms // 1000), tz=now.tzinfo if now else UTC)
-        if now is None:
-            return f"after {moment:%Y-%m-%d %H:%M} UTC"
-        left = math.ceil((moment - now).total_seconds())
-        if left <= 0:
-            return ""
-        if left < _A_CLOCK_IS_CLEARER:
-            return f"in {plain_duration(left)}"
-        full = moment + timedelta(seconds=-moment.second % 60)
-    except (ValueError, OverflowError, OSError):
-        return ""
-    days = (full.date() - now.date()).days
-    if days > 1:
-        return f"in {plain_duration(left)}"
-    return f"{'tomorrow ' if days else ''}at {full:%H:%M}"
-
-
-def plain_duration(seconds: int) -> str:
-    """A wait as a person says it, never shorter than it is: `20 seconds`, `2 hours`, `6 days`."""
-    for size, unit, limit in ((1, "second", 91), (60, "minute", 5401), (3600, "hour", 172_801)):
-        if seconds < limit:
-            return _counted(-(-seconds // size), unit)
-    return _counted(-(-seconds // 86_400), "day")
-
-
-def _counted(count: int, unit: str) -> str:
-    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
 
 
 def quotable(text: str) -> str:
@@ -384,8 +364,6 @@ __all__ = [
     "FORBIDDEN",
     "choose_action",
     "compose",
-    "plain_duration",
-    "plain_moment",
     "quotable",
     "without_forbidden",
 ]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lastword.core import acp
     from lastword.core.classify import Verdict
     from lastword.core.jsonrpc import Frame
+    from lastword.core.revival import Revival
     from lastword.core.taxonomy import AgentError
     from lastword.core.tried import Tried
 
@@ -39,6 +40,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         cancel_grace_seconds: how long the agent may take to answer a cancel.
         stderr_limit_bytes: what the agent may write to stderr without a frame in between.
         fallback: `auto`, or the rung to use whatever the client said.
+        restart: `on-crash` starts an agent that died again when it is needed, `never` does not.
+        in_process: the handler is in this very process: it can be cancelled, and needs no restart.
         silent_success: `error` treats a success with nothing shown as a failure, `pass` does not.
         implementation: what we call ourselves to the client.
         incident_prefix: what incident ids begin with; unique to this run.
@@ -56,6 +59,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     stderr_limit_bytes: int = 16 * 1024 * 1024
     fallback: str = "auto"
     silent_success: str = "error"
+    restart: str = "never"
+    in_process: bool = False
     implementation: str = "lastword"
     incident_prefix: str = ""
     secrets: tuple[str, ...] = ()
@@ -88,6 +93,7 @@ LIMITS = (
 WORDS = {
     "fallback": ("auto", *fallback.Rung),
     "silent_success": ("error", "pass"),
+    "restart": ("on-crash", "never"),
 }
 
 
@@ -98,6 +104,7 @@ class Turn:
         "agent_error",
         "announced",
         "author_message",
+        "cancelled",
         "facts",
         "held",
         "held_until",
@@ -132,6 +139,8 @@ class Turn:
         self.warned = False
         self.stop_due: float | None = None
         """When the agent's grace after a cancel or stop runs out."""
+        self.cancelled: tuple[bytes, ...] = ()
+        """The prompts that the user's cancel was for; others may join the work after it."""
         self.stop_cause: Verdict | None = None
         """Why we stopped the turn."""
         self.held: Frame | None = None
@@ -181,9 +190,11 @@ class Session:
         "last_content",
         "last_tool",
         "opened",
+        "opening",
         "progress_at",
         "repeats",
         "session_id",
+        "settings",
         "tool_before",
         "tool_repeats",
         "tools",
@@ -196,6 +207,11 @@ class Session:
         self.session_id = session_id
         self.opened = False
         """Did the client open or name it? (Sub-agents' sessions it never saw.)"""
+        self.opening: dict[str, Any] | None = None
+        """With what the client opened it: working directory, MCP servers, further directories."""
+        self.settings: dict[tuple[str, str], dict[str, Any]] = {}
+        """The client's latest choices of mode, model and options: by method and option, the
+        params."""
         self.turns: list[Turn] = []
         self.tools = OpenTools()
         self.asking: dict[bytes, float] = {}
@@ -257,6 +273,7 @@ class Request(msgspec.Struct):
         due: when we answer it in the agent's place; `None` is never.
         turn: the turn it started, for a prompt.
         sequence: the count of messages sent to that side when it was sent.
+        params: what is remembered of its params, for a request that a new agent may need again.
     """
 
     method: str
@@ -264,6 +281,7 @@ class Request(msgspec.Struct):
     due: float | None = None
     turn: Turn | None = None
     sequence: int = 0
+    params: dict[str, Any] | None = None
 
 
 class HeldError(msgspec.Struct, frozen=True):
@@ -284,6 +302,7 @@ class Link:
         "client_closed",
         "from_agent",
         "from_client",
+        "greeting",
         "held_error",
         "incidents",
         "initialized",
@@ -291,8 +310,10 @@ class Link:
         "options",
         "own_requests",
         "redactions",
+        "revival",
         "sent_to_agent",
         "sessions",
+        "started_at",
         "stderr",
         "terminals",
         "withdrawn",
@@ -322,6 +343,16 @@ class Link:
         """How many messages the client has sent; tells whether one was sent since another."""
         self.stderr = StderrRecord()
         self.redactions: dict[str, int] = {}
+        self.greeting: bytes | None = None
+        """The client's `initialize`, for an agent that is started again."""
+        self.started_at = 0.0
+        self.revival: Revival | None = None
+        """Since the first crash: what is known of restarts."""
+
+    @property
+    def restarts(self) -> bool:
+        """Will there be another agent after this one?"""
+        return self.options.restart == "on-crash" and not self.client_closed
 
     @property
     def dialect(self) -> acp.Dialect:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core import acp, ending, fallback, from_agent, turns
-from lastword.core.effects import Effect, Send, Side
+from lastword.core.effects import Effect, Kill, Send, Side
 from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
 from lastword.core.turn import Event, Move, State
@@ -53,10 +53,32 @@ def handle(link: Link) -> list[Effect]:
             effects += _turn_due(link, turn)
         effects += _watchdog_due(link, session)
         effects += _warning_due(link, session)
-        for prompt in [prompt for prompt in session.waiting if prompt.due <= link.now]:
-            session.waiting.remove(prompt)
-            verdict = ending.own_failure(ErrorType.AGENT_STALLED, "busy_with_ended_turn")
-            effects += ending.refuse_prompt(link, session, prompt.frame, verdict)
+        if any(prompt.due <= link.now for prompt in session.waiting):
+            effects += _waited_too_long(link, session)
+    return effects
+
+
+def _waited_too_long(link: Link, session: Session) -> list[Effect]:
+    """The agent does not answer the turn that was ended: what waits behind it cannot wait longer.
+
+    Where nobody else is served by it, it is killed, and what waits goes to the next one.
+    """
+    others = any(other.turns for other in link.sessions.values() if other is not session)
+    if link.restarts and not others:
+        # Loaded when an agent is to be replaced: no part of a healthy session.
+        from lastword.core.revival import Revival  # noqa: PLC0415
+
+        link.revival = revival = link.revival or Revival(link.started_at)
+        waiting, session.waiting = session.waiting, []
+        for prompt in waiting:
+            revival.enqueue(prompt.frame)
+        revival.killed_by_us = True
+        return [ending.record(link, Kind.STOP, session, reason="busy_with_ended_turn"), Kill()]
+    effects: list[Effect] = []
+    for prompt in [prompt for prompt in session.waiting if prompt.due <= link.now]:
+        session.waiting.remove(prompt)
+        verdict = ending.own_failure(ErrorType.AGENT_STALLED, "busy_with_ended_turn")
+        effects += ending.refuse_prompt(link, session, prompt.frame, verdict)
     return effects
 
 
@@ -66,21 +88,27 @@ def _dues(link: Link) -> Iterator[float]:
             yield request.due
     if link.held_error is not None:
         yield link.held_error.until
+    if link.revival is not None:
+        yield from link.revival.dues()
     for session in link.sessions.values():
-        for prompt in session.waiting:
-            yield prompt.due
-        for turn in session.turns:
-            if turn.held is not None:
-                yield turn.held_until
-            if turn.stop_due is not None:
-                yield turn.stop_due
-        if session.turns:
-            due, _ = _watchdog(link, session)
-            if due is not None:
-                yield due
-            warning = _warning(link, session)
-            if warning is not None:
-                yield warning
+        yield from _session_dues(link, session)
+
+
+def _session_dues(link: Link, session: Session) -> Iterator[float]:
+    for prompt in session.waiting:
+        yield prompt.due
+    for turn in session.turns:
+        if turn.held is not None:
+            yield turn.held_until
+        if turn.stop_due is not None:
+            yield turn.stop_due
+    if session.turns:
+        due, _ = _watchdog(link, session)
+        if due is not None:
+            yield due
+        warning = _warning(link, session)
+        if warning is not None:
+            yield warning
 
 
 def _requests_due(link: Link) -> list[Effect]:

@@ -37,7 +37,7 @@ def start(link: Link, session: Session, frame: Frame) -> None:
     if not session.turns:
         # What a replay or a late update of an earlier turn left open is none of this turn's.
         session.tools.drain()
-    joined = session.turns[0] if link.dialect.turn_ends_by_state and session.turns else None
+    joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
     turn = joined or Turn(session, link.now, stderr_mark=link.stderr.total)
     turn.prompts.append(request_id)
     turn.slash = turn.slash or _begins_with_slash(frame)
@@ -51,6 +51,13 @@ def start(link: Link, session: Session, frame: Frame) -> None:
     link.from_client[request_id] = Request(
         acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent
     )
+
+
+def _work_to_join(session: Session) -> Turn | None:
+    """Version 2: a prompt joins what goes on, rather than what the user cancelled."""
+    first = session.turns[0] if session.turns else None
+    goes_on = (turn for turn in session.turns if turn.state is not State.CANCELLING)
+    return next(goes_on, first)
 
 
 class _Block(msgspec.Struct):

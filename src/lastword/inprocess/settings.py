@@ -37,6 +37,7 @@ def settle(options: Options | None) -> Options:
     chosen = options or from_environment(os.environ)
     return msgspec.structs.replace(
         chosen,
+        in_process=True,
         implementation=IMPLEMENTATION,
         incident_prefix=chosen.incident_prefix or f"{run_id()}-",
         secrets=(*chosen.secrets, *secrets_of(os.environ)),

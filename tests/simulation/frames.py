@@ -1,0 +1,279 @@
+"""Frames of made-up agents and clients, as lines written by template, and one reader for all.
+
+Owns what a frame looks like. The reader is the simulator's own: it shares no code with the core
+that it helps to judge.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+KEY = "sk-" + "ant-api03-" + "a7Kq2Zx9Wm4Rt6Yb1Nc8" * 4 + "AA"
+"""Looks like a secret wherever it stands."""
+
+TOLD_SECRET = "plainvalue" + "0x5ecret77"
+"""A secret that the core was told of by value."""
+
+SECRETS = (KEY[:30].encode(), TOLD_SECRET.encode())
+"""No frame of ours may hold one of these."""
+
+
+class _Update(msgspec.Struct, rename="camel"):
+    session_update: str = ""
+    status: str | None = None
+    state: str | None = None
+    stop_reason: Any = None
+    tool_call_id: str | None = None
+
+
+class _Params(msgspec.Struct, rename="camel"):
+    session_id: str | None = None
+    update: _Update | UnsetType = UNSET
+    request_id: Raw | UnsetType = UNSET
+
+
+class _Line(msgspec.Struct):
+    id: Raw | UnsetType = UNSET
+    method: str | None = None
+    params: _Params | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+STOP_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
+
+
+def _ends_well(result: bytes) -> bool:
+    value = json.loads(result) if b'"stopReason"' in result else None
+    stop = value.get("stopReason") if isinstance(value, dict) else None
+    return isinstance(stop, str) and stop in STOP_REASONS
+
+
+class Read:
+    """What the simulator needs to know of a frame."""
+
+    __slots__ = (
+        "ends_well",
+        "error",
+        "id",
+        "kind",
+        "method",
+        "named",
+        "result",
+        "session",
+        "state",
+        "stop",
+    )
+
+    def __init__(self, line: _Line) -> None:
+        self.id = None if line.id is UNSET else plain_id(bytes(line.id))
+        self.method = line.method
+        params = None if line.params is UNSET else line.params
+        self.session = params.session_id if params else None
+        update = params.update if params and params.update is not UNSET else None
+        self.kind = update.session_update if update else ""
+        self.state = update.state if update else None
+        self.stop = update.stop_reason if update else None
+        """Of an idle state; a result's is read where it matters."""
+        named = None if params is None or params.request_id is UNSET else params.request_id
+        self.named = None if named is None else bytes(named)
+        self.result = None if line.result is UNSET else bytes(line.result)
+        self.error = None if line.error is UNSET else bytes(line.error)
+        self.ends_well = self.result is not None and _ends_well(self.result)
+        """The result of a prompt, as version 1 knows it."""
+
+
+_decoder = msgspec.json.Decoder(_Line)
+
+
+@lru_cache(maxsize=8192)
+def read(line: bytes) -> Read | None:
+    """Read a frame; `None` for a line that is none, or that only a lenient reader can read."""
+    try:
+        found = _decoder.decode(line)
+    except (msgspec.MsgspecError, ValueError):
+        found = _leniently(line)
+    if found.method is None and found.id is UNSET:
+        return None
+    return Read(found)
+
+
+def _leniently(line: bytes) -> _Line:
+    """JSON allows half a surrogate pair, which no text can hold."""
+    try:
+        text = json.dumps(json.loads(line), ensure_ascii=False)
+        return _decoder.decode(text.encode(errors="replace"))
+    except (msgspec.MsgspecError, ValueError):
+        return _Line()
+
+
+def plain_id(raw: bytes) -> bytes:
+    """An id in the spelling in which it was asked: 8 for 8.0."""
+    if raw.isdigit() or raw[:1] == b'"':
+        return raw
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return raw
+    return b"%d" % value if isinstance(value, float) and value.is_integer() else raw
+
+
+def bare_id(raw: bytes) -> bytes:
+    """What is left of an id when its JSON type is."""
+    return raw.strip(b'"').removesuffix(b".0")
+
+
+def members(line: bytes) -> dict[str, Any]:
+    """A frame in full."""
+    value = json.loads(line)
+    return value if isinstance(value, dict) else {}
+
+
+def body(line: bytes) -> bytes:
+    """A frame without its id, the rest byte for byte."""
+    raw = msgspec.json.decode(line, type=dict[str, Raw])
+    raw.pop("id", None)
+    return msgspec.json.encode(raw)
+
+
+def prompt(request_id: bytes, session: bytes, text: bytes = b"hi") -> bytes:
+    """A prompt."""
+    return (
+        b'{"jsonrpc":"2.0","id":%b,"method":"session/prompt","params":{"sessionId":"%b",'
+        b'"prompt":[{"type":"text","text":"%b"}]}}' % (request_id, session, text)
+    )
+
+
+def request(request_id: bytes, method: bytes, session: bytes, more: bytes = b"") -> bytes:
+    """A request about a session; `more` are further members of its params."""
+    return b'{"jsonrpc":"2.0","id":%b,"method":"%b","params":{"sessionId":"%b"%b}}' % (
+        request_id,
+        method,
+        session,
+        more,
+    )
+
+
+def notification(method: bytes, params: bytes) -> bytes:
+    """A notification."""
+    return b'{"jsonrpc":"2.0","method":"%b","params":%b}' % (method, params)
+
+
+def cancel(session: bytes) -> bytes:
+    """The user stops a session's work."""
+    return notification(b"session/cancel", b'{"sessionId":"%b"}' % session)
+
+
+def withdraw(request_id: bytes) -> bytes:
+    """Whoever asked needs no answer any more."""
+    return notification(b"$/cancel_request", b'{"requestId":%b}' % request_id)
+
+
+def result(request_id: bytes, value: bytes = b"{}") -> bytes:
+    """An answer that succeeds."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (request_id, value)
+
+
+def stopped(request_id: bytes, reason: bytes = b"end_turn") -> bytes:
+    """An answer to a prompt."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":{"stopReason":"%b"}}' % (request_id, reason)
+
+
+def error(request_id: bytes, value: bytes) -> bytes:
+    """An answer that fails."""
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (request_id, value)
+
+
+def update(session: bytes, kind: bytes, more: bytes = b"") -> bytes:
+    """A session update; `more` are its further members."""
+    return (
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%b",'
+        b'"update":{"sessionUpdate":"%b"%b}}}' % (session, kind, more)
+    )
+
+
+def chunk(session: bytes, text: bytes, kind: bytes = b"agent_message_chunk") -> bytes:
+    """A piece of text."""
+    return update(session, kind, b',"content":{"type":"text","text":"%b"}' % text)
+
+
+def tool(session: bytes, call: bytes, status: bytes, kind: bytes = b"tool_call") -> bytes:
+    """A tool call, or news of one."""
+    return update(session, kind, b',"toolCallId":"%b","title":"Run","status":"%b"' % (call, status))
+
+
+def state(session: bytes, value: bytes, more: bytes = b"") -> bytes:
+    """Version 2: how the session's foreground work stands."""
+    return update(session, b"state_update", b',"state":"%b"%b' % (value, more))
+
+
+_KEY, _TOLD = KEY.encode(), TOLD_SECRET.encode()
+_LONG = b"word " * 2400
+
+ERRORS = (
+    b'{"code":-32603,"message":"Internal error"}',
+    b'{"code":-32603,"message":"429 Too Many Requests: try again in 20s","data":null}',
+    b'{"code":-32603,"message":"bad key %b","data":{"details":"x-api-key: %b"}}' % (_KEY, _TOLD),
+    b'{"code":-32000,"message":"Authentication required"}',
+    b'{"code":-32602,"message":"Invalid params","data":{"at":"prompt"}}',
+    b'{"code":-32800,"message":"Request cancelled"}',
+    b'{"code":429,"message":"rate limited","data":{"errorKind":"rate_limit"}}',
+    b'{"code":"E_FAIL","message":"fetch failed"}',
+    b'{"code":-32603,"message":""}',
+    b'{"message":"no code at all"}',
+    b'{"code":-32603,"message":"long","data":{"trace":"%b"}}' % (_LONG * 6),
+    b'"boom"',
+    b"[1]",
+    b'{"code":-32603,"message":"see [log](http://x/?key=%b)","data":"text %b"}' % (_KEY, _TOLD),
+    b'{"code":-32603,"message":"%b"}' % _LONG,
+    b'{"code":1e400,"message":"huge","data":{"statusCode":503}}',
+)
+"""The `error` members that agents answer with."""
+
+ODD_RESULTS = (
+    b"null",
+    b"{}",
+    b'"end_turn"',
+    b'{"stopReason":"error"}',
+    b'{"stopReason":"error","message":"401 %b"}' % _KEY,
+    b'{"stopReason":"exploded"}',
+    b'{"stopReason":null}',
+    b'{"stopReason":7}',
+    b"[]",
+)
+"""Results that are no healthy end of a prompt."""
+
+TYPED = (
+    b'{"type":"rate_limit","message":"Wait.","retryable":true}',
+    b'{"type":"odd","message":"See [this](http://x) %b","retryable":null}' % _KEY,
+    b'{"type":"auth","retry_after_seconds":1.5,"detail":{"text":"%b"}}' % (_LONG),
+    b'{"type":"network","message":"gone","detail":{"a":{"b":"%b"}},"attempts":-1}' % _TOLD,
+)
+"""Payloads of agents that announce their failures themselves."""
+
+JUNK = (
+    b"npm warn deprecated",
+    b"{",
+    b"[]",
+    b"null",
+    b'{"jsonrpc":"2.0"}',
+    b'{"jsonrpc":"2.0","id":1',
+    b"\xff\xfe\x00",
+    b'{"jsonrpc":"2.0","params":{"id":1}}',
+    b'"%b"' % _KEY,
+)
+"""Lines that are no frames."""
+
+STDERR = (
+    b"Error: 529 overloaded\n",
+    b"Traceback (most recent call last):\nValueError: key %b\n" % _KEY,
+    b"password: %b\n" % _TOLD,
+    b"info: at work\n",
+    b"FATAL ERROR: JavaScript heap out of memory\n",
+)
+"""What agents write to stderr."""
