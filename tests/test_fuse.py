@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from lastword.core import connection, jsonrpc
 from lastword.core.connection import Options
-from lastword.core.effects import FORWARD, Side
+from lastword.core.effects import FORWARD, Send, Side
 from lastword.fuse import FusedConnection
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 class _Broken:
@@ -62,3 +67,17 @@ def test_every_other_call_gives_what_a_plain_pipe_would(
     assert len(reports) == 1
     assert call(fused) == otherwise
     assert len(reports) == 1
+
+
+def test_an_answer_that_was_kept_back_is_sent_when_the_core_breaks() -> None:
+    def broken() -> datetime:
+        raise ZeroDivisionError
+
+    reports: list[Exception] = []
+    fused = FusedConnection(Options(wall_clock=broken), reports.append)
+    prompt = b'{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+    answer = b'{"id":1,"result":{"stopReason":"end_turn"}}'
+    assert FORWARD in fused.receive(Side.CLIENT, jsonrpc.decode(prompt), 0.0)
+    assert fused.receive(Side.AGENT, jsonrpc.decode(answer), 0.1) == []
+    assert fused.handle_timeout(1.0) == [Send(Side.CLIENT, answer)]
+    assert [type(report) for report in reports] == [ZeroDivisionError]

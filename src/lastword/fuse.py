@@ -37,9 +37,25 @@ class FusedConnection:
         try:
             return call()
         except Exception as error:  # noqa: BLE001  (whatever it is, the session goes on)
-            self.blown = True
-            self._report(error)
+            self._blow(error)
             return otherwise
+
+    def _effects(self, call: Callable[[], list[Effect]]) -> list[Effect]:
+        """What comes of a call; of one that fails, what had been kept back until then."""
+        if self.blown:
+            return []
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001  (as above)
+            return self._blow(error)
+
+    def _blow(self, error: Exception) -> list[Effect]:
+        self.blown = True
+        self._report(error)
+        try:
+            return self._connection.kept_frames()
+        except Exception:  # noqa: BLE001  (what is broken may be broken here too)
+            return []
 
     def receive(self, side: Side, message: Frame | Malformed, now: float) -> list[Effect]:
         """As `Connection.receive`."""
@@ -48,9 +64,7 @@ class FusedConnection:
         try:
             return self._connection.receive(side, message, now)
         except Exception as error:  # noqa: BLE001  (as above; written out for its speed)
-            self.blown = True
-            self._report(error)
-            return [FORWARD]
+            return [FORWARD, *self._blow(error)]
 
     def observe(self, messages: list[Envelope], start: int, now: float) -> int:
         """As `Connection.observe`."""
@@ -59,32 +73,31 @@ class FusedConnection:
         try:
             return self._connection.observe(messages, start, now)
         except Exception as error:  # noqa: BLE001  (as above; written out for its speed)
-            self.blown = True
-            self._report(error)
+            self._blow(error)
             return len(messages) - start
 
     def receive_oversized(self, side: Side, head: bytes, now: float) -> list[Effect]:
         """As `Connection.receive_oversized`."""
-        return self._try(lambda: self._connection.receive_oversized(side, head, now), [])
+        return self._effects(lambda: self._connection.receive_oversized(side, head, now))
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
         """As `Connection.receive_stderr`."""
-        return self._try(lambda: self._connection.receive_stderr(data, now), [])
+        return self._effects(lambda: self._connection.receive_stderr(data, now))
 
     def receive_word(self, request_id: bytes, word: Word, now: float) -> list[Effect]:
         """As `Connection.receive_word`."""
-        return self._try(lambda: self._connection.receive_word(request_id, word, now), [])
+        return self._effects(lambda: self._connection.receive_word(request_id, word, now))
 
     def agent_started(self, now: float) -> list[Effect]:
         """As `Connection.agent_started`."""
-        return self._try(lambda: self._connection.agent_started(now), [])
+        return self._effects(lambda: self._connection.agent_started(now))
 
     def receive_eof(
         self, side: Side, cause: Callable[[], Verdict | None] | None, now: float
     ) -> list[Effect]:
         """As `Connection.receive_eof`; the cause is a call, since telling it may fail too."""
-        return self._try(
-            lambda: self._connection.receive_eof(side, cause() if cause else None, now), []
+        return self._effects(
+            lambda: self._connection.receive_eof(side, cause() if cause else None, now)
         )
 
     def next_timeout(self) -> float | None:
@@ -93,7 +106,7 @@ class FusedConnection:
 
     def handle_timeout(self, now: float) -> list[Effect]:
         """As `Connection.handle_timeout`."""
-        return self._try(lambda: self._connection.handle_timeout(now), [])
+        return self._effects(lambda: self._connection.handle_timeout(now))
 
     def stand_still(self, seconds: float) -> None:
         """As `Connection.stand_still`."""

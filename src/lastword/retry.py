@@ -246,7 +246,8 @@ class _Attempts(AsyncIterator[Attempt]):
 
 def attempts(retry: Retry, call: Call | None) -> AsyncIterator[Attempt]:
     """The attempts of one model call, for the author to enter; see `CurrentTurn.attempts`."""
-    return _Attempts(retry, call)
+    # A task that outlived the request it was started in must not go by what became of that one.
+    return _Attempts(retry, None if call is None or call.left_behind else call)
 
 
 def tries_of(error: BaseException) -> int:

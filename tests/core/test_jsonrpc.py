@@ -7,8 +7,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from lastword.core import jsonrpc
+from lastword.core.connection import Connection
+from lastword.core.effects import Answer, Side
 from lastword.core.jsonrpc import Frame, Malformed, decode
 
 UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}'
@@ -114,6 +117,49 @@ def test_another_id_leaves_every_other_member_as_it_came() -> None:
     frame = decode(b'{ "result" : {"a":1e5,  "b":"\\u00e9"}, "id" : "2" }')
     assert isinstance(frame, Frame)
     assert jsonrpc.with_id(frame, b"2") == b'{"result":{"a":1e5,  "b":"\\u00e9"},"id":2}'
+
+
+@pytest.mark.parametrize("text", ["\udcff", "\ud83d said the agent"])
+def test_a_lone_surrogate_does_not_keep_a_frame_of_ours_from_being_sent(text: str) -> None:
+    for frame in (
+        jsonrpc.error(b"1", {"code": -32603, "message": text}),
+        jsonrpc.result(b"1", {"text": text}),
+        jsonrpc.request(b"1", "fs/read_text_file", {"path": text}),
+    ):
+        sent = json.loads(frame)
+        members = sent.get("error") or sent.get("result") or sent["params"]
+        assert sent["id"] == 1
+        assert text in members.values()
+
+
+def test_an_agents_error_with_a_lone_surrogate_ends_its_turn_typed() -> None:
+    link = Connection()
+    prompt = b'{"id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'
+    error = b'{"id":2,"error":{"code":-32603,"message":"busy","data":{"reason":"\\ud83d"}}}'
+    for side, line in ((Side.CLIENT, prompt), (Side.AGENT, error)):
+        effects = link.receive(side, decode(line), 0.0)
+    [answer] = [json.loads(effect.frame) for effect in effects if isinstance(effect, Answer)]
+    assert answer["error"]["data"]["agent_error"]["type"]
+    assert answer["error"]["data"]["reason"] == "\ud83d"
+
+
+class Markup(str):
+    """As an HTML library's."""
+
+    __slots__ = ()
+
+
+class Score(float):
+    """As numpy's."""
+
+    __slots__ = ()
+
+
+def test_what_json_takes_is_taken_though_msgspec_does_not() -> None:
+    value = {"text": Markup("x"), "score": Score(0.5), "id": Raw(b'"a"')}
+    assert json.loads(jsonrpc.dumps(value)) == {"text": "x", "score": 0.5, "id": "a"}
+    with pytest.raises(TypeError, match="object is no JSON"):
+        jsonrpc.dumps({"at": object()})
 
 
 def test_the_id_of_a_cut_line_is_read_off_its_beginning() -> None:

@@ -15,6 +15,7 @@ from in_process import CANCEL, Json, Shell
 
 import lastword
 from lastword import Retry, current_turn
+from lastword.inprocess.calls import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -345,3 +346,34 @@ def test_a_budget_is_not_overrun_by_a_wait(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(begun) == 3
     assert begun[-1] - begun[0] <= 450
     assert error_of(frames)["attempts"] == 3
+
+
+@pytest.mark.parametrize("begun_in_a_turn", [True, False])
+async def test_a_task_that_belongs_to_no_turn_retries_until_it_has_shown_something(
+    shell_for: ShellFor, *, begun_in_a_turn: bool
+) -> None:
+    async def nothing(shell: Shell) -> None:
+        shell.say("hello")
+
+    shell = shell_for(nothing)
+    await shell.whole_turn()
+    tries: list[str] = []
+
+    @lastword.retrying(AT_ONCE)
+    async def ask(shown: str) -> None:
+        tries.append(shown)
+        if shown:
+            shell.say(shown)
+        if len(tries) < 3:
+            raise ConnectionResetError("Connection reset by peer")
+
+    entered = CURRENT.set(shell.call if begun_in_a_turn else None)
+    try:
+        await ask("")
+        assert len(tries) == 3
+        tries.clear()
+        with pytest.raises(ConnectionResetError):
+            await ask("half an answer")
+    finally:
+        CURRENT.reset(entered)
+    assert len(tries) == 1

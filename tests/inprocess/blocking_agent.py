@@ -28,12 +28,13 @@ class BlockingAgent(acp.Agent):
         return acp.InitializeResponse(protocol_version=protocol_version)
 
     async def prompt(self, prompt: Any, session_id: str, **_: Any) -> acp.PromptResponse:
-        await self.connection.session_update(session_id, acp.update_agent_message_text("before"))
+        await self.connection.session_update(session_id, acp.update_agent_message_text(BEFORE))
         time.sleep(float(prompt[0].text))  # noqa: ASYNC251  (the mistake that is to be seen)
         await self.connection.session_update(session_id, acp.update_agent_message_text("after"))
         return acp.PromptResponse(stop_reason="end_turn")
 
 
+BEFORE = "before" * int(sys.argv[3])
 limits = lastword.Options(
     idle_timeout_seconds=float(sys.argv[1]), cancel_grace_seconds=float(sys.argv[2])
 )

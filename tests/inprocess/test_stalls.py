@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 AGENT = Path(__file__).parent / "blocking_agent.py"
+FUSE_SECONDS = 20.0
 
 
-def blocked(seconds: float, *, idle: float, grace: float) -> tuple[list[dict[str, Any]], str]:
+def blocked(
+    seconds: float, *, idle: float, grace: float, times: int = 1
+) -> tuple[list[dict[str, Any]], str]:
     """One turn of an agent that blocks: what the client read up to its answer, and stderr."""
     messages: list[dict[str, Any]] = []
     with subprocess.Popen(
-        [sys.executable, AGENT, str(idle), str(grace)],
+        [sys.executable, AGENT, str(idle), str(grace), str(times)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -24,6 +28,8 @@ def blocked(seconds: float, *, idle: float, grace: float) -> tuple[list[dict[str
         assert agent.stdin is not None
         assert agent.stdout is not None
         assert agent.stderr is not None
+        fuse = threading.Timer(FUSE_SECONDS, agent.kill)
+        fuse.start()
         prompt = {"sessionId": "s", "prompt": [{"type": "text", "text": str(seconds)}]}
         for number, method, params in (
             (0, "initialize", {"protocolVersion": 1}),
@@ -38,7 +44,9 @@ def blocked(seconds: float, *, idle: float, grace: float) -> tuple[list[dict[str
                 break
         agent.stdin.close()
         messages += [json.loads(line) for line in agent.stdout]
-        return messages, agent.stderr.read()
+        stderr = agent.stderr.read()
+        fuse.cancel()
+        return messages, stderr
 
 
 def texts(messages: list[dict[str, Any]]) -> list[str]:
@@ -54,6 +62,14 @@ def test_a_blocked_turn_ends_typed_while_the_loop_is_still_blocked() -> None:
     assert (error["phase"], error["retry_safety"]) == ("mid_output", "offer_continue")
     assert texts(messages) == ["before"]
     assert "The event loop has been blocked" in stderr
+
+
+def test_a_blocked_turn_is_answered_even_where_a_frame_is_half_written() -> None:
+    # More than a pipe takes at once, less than asyncio waits for: the loop has the rest of it.
+    messages, _ = blocked(1.0, idle=0.2, grace=0.1, times=15_000)
+    (answer,) = [message for message in messages if message.get("id") == 1]
+    assert answer["error"]["data"]["agent_error"]["reason"] == "idle_timeout"
+    assert texts(messages) == ["before" * 15_000]
 
 
 def test_the_author_is_told_the_line_that_blocks() -> None:

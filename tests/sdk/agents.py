@@ -12,10 +12,11 @@ import gc
 import json
 import logging
 import sys
+import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import acp
-from acp.schema import PermissionOption, ToolCallUpdate
+from acp.schema import AvailableCommandsUpdate, PermissionOption, ToolCallUpdate
 from agent_process import CANARY
 from pydantic import BaseModel, field_validator
 
@@ -83,6 +84,7 @@ class Agent(acp.Agent):
         self._client: Any = None
         self._go = asyncio.Event()
         self._late: list[asyncio.Task[None]] = []
+        self._work: asyncio.Queue[Any] | None = None
 
     def on_connect(self, conn: Any) -> None:
         self._client = conn
@@ -91,6 +93,8 @@ class Agent(acp.Agent):
         return acp.InitializeResponse(protocol_version=protocol_version)
 
     async def new_session(self, cwd: str, **_: Any) -> acp.NewSessionResponse:
+        if cwd == "/commands":
+            self._late.append(asyncio.create_task(self._tell_commands(cwd.strip("/"))))
         if cwd.startswith("/fail "):
             fail(cwd.removeprefix("/fail "))
         return acp.NewSessionResponse(session_id=cwd.strip("/") or "s1")
@@ -114,6 +118,13 @@ class Agent(acp.Agent):
 
     async def say(self, session_id: str, text: str) -> None:
         await self._client.session_update(session_id, acp.update_agent_message_text(text))
+
+    async def _tell_commands(self, session_id: str) -> None:
+        await asyncio.sleep(0)  # only once the client knows of the session
+        update = AvailableCommandsUpdate(
+            session_update="available_commands_update", available_commands=[]
+        )
+        await self._client.session_update(session_id, update)
 
     async def wait_for_go(self) -> None:
         await self._go.wait()
@@ -166,6 +177,30 @@ class Agent(acp.Agent):
         await self.wait_for_go()
         return DONE
 
+    async def turn_queue(self, session_id: str, argument: str) -> Any:
+        """Has the work done by a task that the first such turn started."""
+        if self._work is None:
+            self._work = asyncio.Queue()
+            self._late.append(asyncio.create_task(self._work_on(self._work)))
+        done = asyncio.get_running_loop().create_future()
+        await self._work.put((session_id, argument, done))
+        await done
+        return DONE
+
+    async def _work_on(self, work: asyncio.Queue[Any]) -> None:
+        while True:
+            session_id, argument, done = await work.get()
+            try:
+                await self.say(session_id, f"{argument} in {session_id}")
+                if argument == "ask":
+                    await self.say(session_id, (await self.ask(session_id)).outcome.outcome)
+                elif argument:
+                    fail(argument)
+            except Exception as error:  # noqa: BLE001  (the turn that waits for it raises it)
+                done.set_exception(error)
+            else:
+                done.set_result(None)
+
     async def turn_swallow(self, session_id: str, _: str) -> Any:
         await self.say(session_id, "waiting")
         while not self._go.is_set():
@@ -175,6 +210,12 @@ class Agent(acp.Agent):
                 print("swallowed", file=sys.stderr, flush=True)
         self._go.clear()
         await self.say(session_id, "late")
+        return DONE
+
+    async def turn_block(self, session_id: str, argument: str) -> Any:
+        for number in range(int(argument)):
+            time.sleep(0.01)  # noqa: ASYNC251  (a provider's package that is not async)
+            await self.say(session_id, f"word {number} ")
         return DONE
 
     async def turn_unknown_kind(self, session_id: str, argument: str) -> Any:

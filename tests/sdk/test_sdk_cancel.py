@@ -31,6 +31,19 @@ def test_a_cancelled_turn_ends_as_cancelled_and_its_session_goes_on(
     assert agent.said == []
 
 
+def test_a_handler_that_waits_for_nothing_but_its_updates_can_be_cancelled(start: Start) -> None:
+    agent = start().open().open_session("s2")
+    prompt = agent.prompt("block 1000")
+    agent.expect_text("word 0 ")
+    # Another session is served meanwhile.
+    assert agent.turn("hello", "s2")["result"] == {"stopReason": "end_turn"}
+    assert not agent.answers(prompt)
+    agent.cancel()
+    assert agent.answer(prompt)["result"] == {"stopReason": "cancelled"}
+    assert agent.end() == 0
+    assert agent.said == []
+
+
 def test_a_swallowed_cancel_is_answered_for_and_what_comes_late_is_dropped(start: Start) -> None:
     agent = start(**GRACE).open()
     prompt = agent.prompt("swallow")

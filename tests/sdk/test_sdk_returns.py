@@ -119,3 +119,30 @@ def test_a_question_that_a_failed_turn_asks_after_its_answer_is_refused_to_the_a
     assert agent.end() == 0
     assert not [f for f in agent.frames if f.get("method") == "session/request_permission"]
     assert len(agent.said) == 1
+
+
+def test_a_task_that_outlives_the_failed_turn_it_began_in_works_for_the_turns_after_it(
+    start: Start,
+) -> None:
+    agent = start().open().open_session("s2")
+    assert "error" in agent.turn("queue value_error")
+    assert agent.turn("queue")["result"] == {"stopReason": "end_turn"}
+    assert agent.turn("queue", "s2")["result"] == {"stopReason": "end_turn"}
+    prompt = agent.prompt("queue ask")
+    question = agent.expect(lambda frame: frame.get("method") == "session/request_permission")
+    outcome = {"outcome": "selected", "optionId": "yes"}
+    agent.send(id=question["id"], result={"outcome": outcome})
+    assert agent.answer(prompt)["result"] == {"stopReason": "end_turn"}
+    assert agent.end() == 0
+    assert [update["content"]["text"] for update in agent.updates("agent_message_chunk")] == [
+        *("value_error in s1", " in s1", " in s2", "ask in s1", "selected")
+    ]
+    assert agent.said == []
+
+
+def test_a_new_sessions_commands_may_follow_its_answer(start: Start) -> None:
+    agent = start().open().open_session("commands")
+    assert agent.turn("hello", "commands")["result"] == {"stopReason": "end_turn"}
+    assert agent.end() == 0
+    assert len(agent.updates("available_commands_update")) == 1
+    assert agent.said == []

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
 import subprocess
 import sys
+import termios
+import time
+from array import array
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from agent_process import AGENTS
+from agent_process import AGENTS, FUSE_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +23,7 @@ if TYPE_CHECKING:
 TYPED = {"_meta": {"agent_error": {"version": 1}}}
 NOTICES: dict[str, Any] = {"session": {"notices": {}}}
 SOON = {"LASTWORD_WARN_AFTER": "0.2"}
+FULL_PIPE_BYTES = 60_000
 HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
 
 
@@ -168,3 +175,34 @@ def test_a_file_as_stdin_is_refused_with_the_same_error_as_by_the_sdk(
         )
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"ValueError: Pipe transport is for pipes/sockets only." in done.stderr
+
+
+def test_a_client_that_dies_while_its_agent_writes_ends_the_agent_without_a_fault() -> None:
+    requests = [
+        {"id": 0, "method": "initialize", "params": {"protocolVersion": 1}},
+        {
+            "id": 1,
+            "method": "session/prompt",
+            "params": {"sessionId": "s1", "prompt": [{"type": "text", "text": "many 100000"}]},
+        },
+    ]
+    with subprocess.Popen(
+        [sys.executable, str(AGENTS), "plain"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")},
+    ) as agent:
+        assert agent.stdin
+        assert agent.stdout
+        for request in requests:
+            agent.stdin.write(json.dumps({"jsonrpc": "2.0", **request}).encode() + b"\n")
+        agent.stdin.flush()
+        until = time.monotonic() + FUSE_SECONDS
+        waiting = array("i", [0])
+        while waiting[0] < FULL_PIPE_BYTES:
+            assert time.monotonic() < until
+            fcntl.ioctl(agent.stdout.fileno(), termios.FIONREAD, waiting)
+        # The agent waits for room, and hears of both pipes at once.
+        agent.stdout.close()
+        agent.stdin.close()
+        assert agent.wait(FUSE_SECONDS) == 0

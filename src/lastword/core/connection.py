@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core import ending, from_agent, from_client, jsonrpc, timers, updates
-from lastword.core.effects import FORWARD, Effect, Record, Side
+from lastword.core.effects import FORWARD, Effect, Record, Send, Side
 from lastword.core.session import Link, Options
 from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
@@ -162,6 +162,17 @@ class Connection:
         from lastword.core import restart  # noqa: PLC0415  (as above)
 
         return lost + restart.agent_lost(link, link.revival, verdict)
+
+    def kept_frames(self) -> list[Effect]:
+        """What is kept back at this moment, for a link that goes on without the core."""
+        link = self._link
+        kept: list[Effect] = []
+        for session in link.sessions.values():
+            kept += [Send(Side.CLIENT, turn.held.line) for turn in session.turns if turn.held]
+            kept += [Send(Side.AGENT, prompt.frame.line) for prompt in session.waiting]
+        if link.held_error is not None:
+            kept.append(Send(Side.CLIENT, link.held_error.frame.line))
+        return kept
 
     def next_timeout(self) -> float | None:
         """The moment at which `handle_timeout` is to be called next, at the latest.

@@ -311,11 +311,23 @@ def params_of(frame: Frame) -> dict[str, Any]:
 
 
 def dumps(value: Json) -> bytes:
-    """Encode a JSON value, lone surrogates as the escapes that they came in as."""
+    """Encode a JSON value, lone surrogates as the escapes that they came in as.
+
+    Raises:
+        TypeError: It holds what neither msgspec nor `json` takes. Subclasses of `str`, `int` and
+            `float` (numpy's numbers, an HTML library's strings) are `json`'s alone.
+    """
     try:
         return msgspec.json.encode(value)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return json.dumps(value).encode()
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return json.dumps(value, default=_decoded).encode()
+
+
+def _decoded(value: object) -> Json:
+    """What `json` does not know: the bytes of a member, such as an id."""
+    if isinstance(value, Raw):
+        return loads(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")
 
 
 def notification(method: str, params: dict[str, Any]) -> bytes:

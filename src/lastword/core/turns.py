@@ -203,9 +203,11 @@ def end_silent(link: Link, turn: Turn) -> list[Effect]:
     # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
     from lastword.core import classify  # noqa: PLC0415
 
-    turn.held = None
     verdict = classify.classify_text("", stderr_tail=link.stderr.tail(turn.stderr_mark))
-    return end_failed(link, turn, msgspec.structs.replace(verdict, reason=SILENT))
+    effects = end_failed(link, turn, msgspec.structs.replace(verdict, reason=SILENT))
+    # Last of all: should any of this fail, the agent's own answer must still be there to be sent.
+    turn.held = None
+    return effects
 
 
 def end_with_error(link: Link, turn: Turn, error: object) -> list[Effect]:

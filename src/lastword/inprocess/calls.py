@@ -51,20 +51,25 @@ class Attempt:
         """The call begins, in this context."""
         if self._call is not None:
             self._call.attempts.append(self)
-            self._around = _ENTERED.get()
-            _ENTERED.set((*self._around, self))
+        self._around = _ENTERED.get()
+        _ENTERED.set((*self._around, self))
 
     def leave(self) -> None:
         """It has ended."""
         if self._call is not None:
             self._call.attempts.remove(self)
-            _ENTERED.set(self._around)
+        _ENTERED.set(self._around)
+
+    @property
+    def is_outside_of_turns(self) -> bool:
+        """Is the call made by a task of which nobody knows the turn that it works for?"""
+        return self._call is None
 
     @property
     def concerned(self) -> bool:
         """Is what happens in this context the call's doing, as far as one can tell?"""
         if self._call is None:
-            return False
+            return self in _ENTERED.get()
         here = [attempt for attempt in _ENTERED.get() if attempt in self._call.attempts]
         return self in here or not here
 
@@ -77,6 +82,13 @@ class Attempt:
 
 _ENTERED: ContextVar[tuple[Attempt, ...]] = ContextVar("lastword_attempts", default=())
 """The attempts within which this very code runs, the innermost last."""
+
+
+def note_outside_of_turns(update: Update) -> None:
+    """Take in what went to the client, for the model calls here of which no turn is known."""
+    for attempt in _ENTERED.get():
+        if attempt.is_outside_of_turns:
+            attempt.note_update(update)
 
 
 class Call:
@@ -134,6 +146,11 @@ class Call:
     def waiting(self) -> bool:
         """Does the handler do nothing but wait before it tries again?"""
         return self.waits > 0 and not self.attempts
+
+    @property
+    def left_behind(self) -> bool:
+        """Is the turn over, and its handler too? What still runs here works for another one."""
+        return self.over and self._cancel is None
 
     def remember(self, error: BaseException, tried: tuple[Tried, ...]) -> None:
         """Keep what a model call has failed of so far, for the case that it fails the turn."""

@@ -19,7 +19,7 @@ from lastword.core.effects import Answer, Effect, Forward, Record, Send, Side
 from lastword.core.timeline import Kind
 from lastword.fuse import FusedConnection
 from lastword.inprocess import mistakes
-from lastword.inprocess.calls import Call
+from lastword.inprocess.calls import Call, note_outside_of_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,8 +91,8 @@ class Link:
         frame = jsonrpc.decode(line)
         message = frame.message if isinstance(frame, jsonrpc.Frame) else None
         with self._lock:
-            if call is not None and call.over and message and message.method is not None:
-                mistakes.after_its_answer(call, message.method)
+            if call is not None and message and self._comes_too_late(message, call):
+                mistakes.after_its_answer(call, message.method or "")
                 if call.failed:
                     self._refuse(message)
                     return
@@ -101,6 +101,7 @@ class Link:
                     if at_work.attempts and at_work.session_id == message.session_id:
                         for attempt in at_work.attempts:
                             attempt.note_update(message.update)
+                note_outside_of_turns(message.update)
             effects = self._core.receive(Side.AGENT, frame, time.monotonic())
             self._carry_out(effects, Side.AGENT, frame)
         self._rearm()
@@ -244,6 +245,24 @@ class Link:
         for call in found:
             call.cancel_asked = True
         return found
+
+    def _comes_too_late(self, message: jsonrpc.Envelope, call: Call) -> bool:
+        """Was this sent for a turn that is over?
+
+        The context says which request a task was started in, not which it works for: many agents
+        have a task for each session that outlives the turn, or the `session/new`, it began in.
+        """
+        if message.method is None or not call.over or call.method != acp.PROMPT:
+            return False
+        if call.link is not self or message.session_id not in {None, call.session_id}:
+            return False
+        update = message.update
+        if update is not None and update.session_update in acp.SESSION_STATE_KINDS:
+            return False
+        return not any(
+            other.method == acp.PROMPT and other.session_id == call.session_id
+            for other in self._calls.values()
+        )
 
     def _refuse(self, message: jsonrpc.Envelope) -> None:
         """Whoever asks for a turn that is over waits for an answer, and gets none but this."""

@@ -6,9 +6,11 @@ Owns the two ways to read and write. Looks into nothing.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import select
 import sys
+import threading
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
@@ -84,6 +86,10 @@ class StreamWire:
         self._writer = writer
         self._receive_timeout = receive_timeout
         self._reading: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._kept = bytearray()
+        """What another thread could not write, and must come before all else."""
+        self._keeping = threading.Lock()
 
     def start(self, take: Take, end: End) -> None:
         """As `Wire.start`."""
@@ -108,19 +114,39 @@ class StreamWire:
 
     def write(self, frame: bytes) -> None:
         """As `Wire.write`."""
+        if self._kept:
+            self._write_kept()
         self._writer.write(frame + b"\n")
 
     def write_for_blocked_loop(self, frame: bytes) -> None:
-        """As `Wire.write_for_blocked_loop`, past the loop: straight to the descriptor."""
-        transport = self._writer.transport
-        if transport.get_write_buffer_size():
-            return  # part of a frame may be in the pipe: ours must not stand in the middle of it
-        end = transport.get_extra_info("pipe") or transport.get_extra_info("socket")
+        """As `Wire.write_for_blocked_loop`, past the loop: straight to the descriptor.
+
+        What the client does not take, or what would stand in the middle of a frame that the loop
+        has begun to write, is kept until the loop runs: the frame may be a turn's only answer.
+        """
         rest = memoryview(frame + b"\n")
+        with self._keeping:
+            if not self._kept and not self._writer.transport.get_write_buffer_size():
+                with contextlib.suppress(OSError):  # that the client is gone the loop finds out too
+                    rest = self._write_past_the_loop(rest)
+            if rest:
+                self._kept += rest
+                self._loop.call_soon_threadsafe(self._write_kept)
+
+    def _write_past_the_loop(self, rest: memoryview) -> memoryview:
+        transport = self._writer.transport
+        end = transport.get_extra_info("pipe") or transport.get_extra_info("socket")
         until = time.monotonic() + BLOCKED_WRITE_SECONDS
         while rest and time.monotonic() < until:
             if select.select([], [end], [], BLOCKED_WRITE_SECONDS)[1]:
                 rest = rest[os.write(end.fileno(), rest) :]
+        return rest
+
+    def _write_kept(self) -> None:
+        with self._keeping:
+            if self._kept:
+                self._writer.write(bytes(self._kept))
+                self._kept.clear()
 
     async def drain(self) -> None:
         """As `Wire.drain`."""
@@ -251,7 +277,7 @@ class MessageWire:
     async def _send_quietly(self) -> None:
         try:
             await self.drain()
-        except (OSError, RuntimeError):
+        except Exception:  # noqa: BLE001  (each transport has its own word for a client that is gone)
             self._waiting.clear()
 
     async def drain(self) -> None:
@@ -264,5 +290,7 @@ class MessageWire:
         """As `Wire.aclose`."""
         if self._reading is not None:
             self._reading.cancel()
-        await self._send_quietly()
-        await self._transport.close()
+        try:
+            await self._send_quietly()
+        finally:
+            await self._transport.close()

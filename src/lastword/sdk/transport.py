@@ -7,6 +7,7 @@ loop, and the moment at which a handler is cancelled.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -77,7 +78,7 @@ class GuardedTransport:
         raised = call.failure if call is not None and mine and "error" in message else None
         if call is not None and raised is not None:
             if self._failed(call, raised, message["error"]):
-                await self._wire.drain()
+                await self._drain_answer()
                 return
             message = message | {"error": self._redacted(message["error"])}
         try:
@@ -86,10 +87,20 @@ class GuardedTransport:
             if call is None or not mine:
                 raise
             mistakes.unusable(call, error)
-            self._failed(call, error, None)
+            if not self._failed(call, error, None):
+                # The core is out of order: a plain answer, since there is no other.
+                plain = {"code": protocol.INTERNAL_ERROR, "message": "Internal error"}
+                self.link.from_handler(jsonrpc.error(call.request_id, plain), call)
         else:
             self.link.from_handler(line, call)
+        if "method" not in message:
+            await self._drain_answer()
+            return
         await self._wire.drain()
+        # As under the SDK, whose writer is a task of its own, the loop runs once. A handler on a
+        # provider's blocking stream has no other moment: neither its cancel nor any other session
+        # would be heard before it is done.
+        await asyncio.sleep(0)
 
     async def close(self) -> None:
         """Close the link; whoever still waits for an answer gets one."""
@@ -104,6 +115,12 @@ class GuardedTransport:
         if self._timer is not None:
             self._timer.cancel()
         await self._wire.aclose()
+
+    async def _drain_answer(self) -> None:
+        # That the client is gone ends the handlers which still send, and none of those which answer
+        # it: the SDK hands such a failure on to whoever closes the connection, as the process's.
+        with contextlib.suppress(OSError):
+            await self._wire.drain()
 
     def _failed(self, call: Call, error: BaseException, sent: object) -> bool:
         # Loaded when a handler raises: no part of a healthy turn.
