@@ -193,7 +193,7 @@ def flood(bench: Bench, agents: Mapping[str, Sequence[str]], megabytes: int) -> 
     for relay in bench.without("direct", "cat"):
         row: Row = {}
         for name, agent in agents.items():
-            with bench.start(relay, agent, {"LASTWORD_STDERR_LIMIT": "64GiB"}) as link:
+            with bench.start(relay, agent, {"LASTWORD_STDERR_LIMIT": "0"}) as link:
                 hops, seconds = _stamped_hops(link.open_session())
                 row |= {f"{name}_hop_p50_us": median(hops), f"{name}_hop_p99_us": p99(hops)}
                 if name == "flood":
@@ -206,9 +206,10 @@ def _stamped_hops(link: Link) -> tuple[list[float], float]:
     """Microseconds from each frame's writing to its arrival, and the seconds of the whole turn."""
     id_ = link.prompt()
     start, hops = time.perf_counter(), []
-    while b'"@' in (line := link.line()):
+    while stamp := re.search(rb'"(\d+)@(\d+)"', line := link.line()):
         now = time.monotonic_ns()
-        hops.append((now - int(line[line.index(b"@") + 1 :].split(b'"', 1)[0])) / 1e3)
+        assert int(stamp[1]) == len(hops), "a frame is missing"
+        hops.append((now - int(stamp[2])) / 1e3)
     answer = json.loads(line)
     assert answer == {"jsonrpc": "2.0", "id": id_, "result": {"stopReason": "end_turn"}}, answer
     return hops, time.perf_counter() - start
@@ -235,13 +236,56 @@ _SUMMARY: dict[str, Callable[[Sequence[float]], float]] = {"p50": median, "p99":
 
 
 def _time_to_answer(link: Link) -> float:
-    id_ = link.open_session().prompt()
+    link.open_session()
+    return _kill_in_turn(link, link.agent_pid)
+
+
+def _kill_in_turn(link: Link, agent_pid: int) -> float:
+    """Milliseconds from SIGKILL in mid-turn to the typed answer."""
+    id_ = link.prompt()
     for _ in range(3):
         link.line()
     start = time.perf_counter_ns()
     with suppress(ProcessLookupError):
-        os.kill(link.agent_pid, signal.SIGKILL)
+        os.kill(agent_pid, signal.SIGKILL)
     answer = link.answer(id_)
     milliseconds = (time.perf_counter_ns() - start) / 1e6
     assert "agent_crash" in json.dumps(answer), answer
     return milliseconds
+
+
+def restart(bench: Bench, agent: Sequence[str], runs: int, crashes: int) -> Table:
+    """Milliseconds from a crash to the typed answer, and to the end of the turn that is sent then.
+
+    `crashes` in one session, one after the other; the first of each session is counted apart.
+    """
+    table: Table = {}
+    for relay in bench.without("direct", "cat"):
+        samples: dict[str, list[float]] = {"first": [], "later": [], "answered": []}
+        for _ in range(runs):
+            with bench.start(relay, agent) as link:
+                link.open_session()
+                pid = link.agent_pid
+                for crash_number in range(crashes):
+                    typed = _kill_in_turn(link, pid)
+                    samples["later" if crash_number else "first"].append(typed)
+                    start = time.perf_counter_ns()
+                    pid = _go_on(link)
+                    samples["answered"].append(typed + (time.perf_counter_ns() - start) / 1e6)
+        table[relay.name] = {
+            f"{name}_{label}_ms": measure(all_)
+            for name, all_ in samples.items()
+            if all_
+            for label, measure in (("p50", median), ("max", max))
+        }
+    return table
+
+
+def _go_on(link: Link) -> int:
+    """A turn of the agent that was started again; gives its pid."""
+    id_ = link.prompt("Go on.")
+    while not (said := re.search(rb'"pid (\d+)"', link.line())):
+        pass
+    answer = link.answer(id_)
+    assert answer["result"] == {"stopReason": "end_turn"}, answer
+    return int(said[1])

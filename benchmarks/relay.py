@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 AGENTS = Path(__file__).parent / "agents"
+AT_ONCE = Path(__file__).parent.parent / "tests" / "chaos_sidecar.py"
+"""`lastword run` without the wait between a crash and the next start."""
 STREAM = [sys.executable, "-I", "-S", str(AGENTS / "stream.py")]
-KINDS = ("bulk", "frames", "mixed", "pingpong", "startup", "memory", "flood", "crash")
+KINDS = ("bulk", "frames", "mixed", "pingpong", "startup", "memory", "flood", "crash", "restart")
 
 
 def say(text: str) -> None:
@@ -61,8 +64,11 @@ def compile_pong(folder: Path) -> list[str] | None:
 class Suite:
     """The measurements by kind, at full length or `--quick`."""
 
-    def __init__(self, bench: Bench, folder: Path, *, quick: bool) -> None:
+    def __init__(
+        self, bench: Bench, folder: Path, *, quick: bool, flood_megabytes: int | None = None
+    ) -> None:
         self.bench, self.folder, self.quick = bench, folder, quick
+        self.flood_megabytes = flood_megabytes or (50 if quick else 500)
         self._traffic: dict[str, Traffic] = {}
 
     def run(self, kind: str) -> dict[str, Table]:
@@ -76,6 +82,7 @@ class Suite:
             "memory": self._memory,
             "flood": self._flood,
             "crash": self._crash,
+            "restart": self._restart,
         }
         return methods[kind]()
 
@@ -133,13 +140,22 @@ class Suite:
         return {"memory": measures.memory(self.bench, agent, self.small(), 2)}
 
     def _flood(self) -> dict[str, Table]:
-        size = 50 if self.quick else 500
+        size = self.flood_megabytes
         agents = {name: [*STREAM, name, str(size)] for name in ("quiet", "flood")}
         return {"flood": measures.flood(self.bench, agents, size)}
 
     def _crash(self) -> dict[str, Table]:
         agents = {"alone": [*STREAM, "hang"], "grandchild": [*STREAM, "hang", "grandchild"]}
         return {"crash": measures.crash(self.bench, agents, 15 if self.quick else 60)}
+
+    def _restart(self) -> dict[str, Table]:
+        agent, runs = [*STREAM, "hang"], 3 if self.quick else 20
+        at_once = Relay("lastword, no wait", f"'{sys.executable}' '{AT_ONCE}' -- {{agent}}")
+        without_wait = replace(self.bench, relays=[at_once])
+        return {
+            "restart": measures.restart(self.bench, agent, runs, 1),
+            "restart, no wait": measures.restart(without_wait, agent, 2, 20 * runs),
+        }
 
 
 def show(title: str, table: Table) -> None:
@@ -174,6 +190,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the traffic, fewer rounds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there, too")
     parser.add_argument(
+        "--flood-megabytes", type=int, metavar="N", help="how much `flood` writes to stderr"
+    )
+    parser.add_argument(
         "--only", action="append", choices=KINDS, metavar="KIND", help=", ".join(KINDS)
     )
     options = parser.parse_args()
@@ -182,7 +201,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="lastword-bench-") as name:
         folder = Path(name)
         bench = Bench(relays(options.relay), folder / "state")
-        suite = Suite(bench, folder, quick=options.quick)
+        suite = Suite(bench, folder, quick=options.quick, flood_megabytes=options.flood_megabytes)
         for kind in options.only or KINDS:
             for title, table in suite.run(kind).items():
                 figures[title] = table

@@ -382,3 +382,23 @@ def _states() -> Iterator[tuple[str, str]]:
         except OSError:
             continue  # it ended while we looked
         yield state, group
+
+
+def test_a_start_that_runs_out_of_descriptors_leaves_none_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    real = os.pipe
+
+    def pipe() -> tuple[int, int]:
+        if len(made) == 4:
+            raise OSError(errno.EMFILE, "Too many open files")
+        made.extend(ends := real())
+        return ends
+
+    monkeypatch.setattr(os, "pipe", pipe)
+    with pytest.raises(OSError, match="Too many open files"):
+        spawn(["true"])
+    for fd in made:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(fd)

@@ -2,7 +2,8 @@
 
 Run as ``python -I -S stream.py COMMAND``, where COMMAND is one of ``bulk FILE``, ``frame FILE``,
 ``flood MEGABYTES``, ``quiet`` and ``hang [grandchild]``.
-Every other request gets an empty result, so that ``hang`` also serves ping-pong.
+Every other request gets an empty result, so that ``hang`` also serves ping-pong; and a prompt that
+says `GO_ON` ends at once and names the process, so that the next one can be killed in its turn.
 """
 
 import json
@@ -13,6 +14,7 @@ import time
 SESSION = "sess_01hv5m2c9dq8w0"
 BLOCK = 1 << 20
 STAMP_EVERY_SECONDS = 0.002
+GO_ON = "Go on."
 
 
 def send(message: dict[str, object]) -> None:
@@ -42,13 +44,15 @@ def flood(megabytes: int) -> None:
         while left > 0:
             left -= os.write(2, block)
         os._exit(0)
+    number = 0
     while os.waitpid(child, os.WNOHANG) == (0, 0):
-        stamp()
+        stamp(number)
+        number += 1
 
 
-def stamp() -> None:
-    """Send a frame with the clock in it, and wait a little."""
-    chunk(f"@{time.monotonic_ns()}")
+def stamp(number: int) -> None:
+    """Send a frame with a number and the clock in it, and wait a little."""
+    chunk(f"{number}@{time.monotonic_ns()}")
     time.sleep(STAMP_EVERY_SECONDS)
 
 
@@ -65,8 +69,8 @@ def prompt(command: str, argument: str) -> bool:
     elif command == "flood":
         flood(int(argument))
     elif command == "quiet":
-        for _ in range(300):
-            stamp()
+        for number in range(300):
+            stamp(number)
     else:
         for number in range(3):
             chunk(f"Looking at part {number} of the question.")
@@ -91,7 +95,7 @@ def main(command: str, argument: str) -> None:
         if request["method"] == "initialize":
             result = {
                 "protocolVersion": 1,
-                "agentCapabilities": {"loadSession": False},
+                "agentCapabilities": {"loadSession": True},
                 "agentInfo": {"name": "benchmark", "version": "1"},
                 "authMethods": [],
                 "_meta": meta,
@@ -99,7 +103,10 @@ def main(command: str, argument: str) -> None:
         elif request["method"] == "session/new":
             result = {"sessionId": SESSION}
         elif request["method"] == "session/prompt":
-            if not prompt(command, argument):
+            text = request["params"]["prompt"][0]["text"]
+            if text == GO_ON:
+                chunk(f"pid {os.getpid()}")
+            elif not prompt(command, argument):
                 continue
             result = {"stopReason": "end_turn"}
         send({"id": request["id"], "result": result})

@@ -6,10 +6,9 @@ sequence, and when it was seen to end. The sidecar has one at a time, and tidies
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from lastword.process import unread_bytes
+from lastword.process import close, unread_bytes
 from lastword.shutdown import Shutdown
 
 if TYPE_CHECKING:
@@ -63,5 +62,5 @@ class Life:
     def close(self) -> None:
         """Close our ends of its output; its stdin is its outlet's to close."""
         if self.agent is not None:
-            os.close(self.agent.stdout)
-            os.close(self.agent.stderr)
+            close(self.agent.stdout)
+            close(self.agent.stderr)

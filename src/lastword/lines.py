@@ -6,9 +6,12 @@ that say they are ready. A slow reader slows its writer; nothing is buffered wit
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections import deque
+
+from lastword.process import close
 
 READ_BYTES = 64 * 1024
 HEAD_BYTES = 4096
@@ -90,10 +93,12 @@ class LineReader:
 class Outlet:
     """Whole frames out, on a descriptor that does not block."""
 
-    __slots__ = ("_pending", "_pending_bytes", "broken", "closed", "fd")
+    __slots__ = ("_pending", "_pending_bytes", "broken", "closed", "failure", "fd")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
+        self.failure: OSError | None = None
+        """Why it could not be written to, where that is not that its reader has gone."""
         self._pending: deque[bytes | memoryview] = deque()
         self._pending_bytes = 0
         self.broken = False
@@ -138,7 +143,7 @@ class Outlet:
         if not self.closed:
             self.closed = True
             self._drop()
-            os.close(self.fd)
+            close(self.fd)
 
     def give_up(self) -> None:
         """The reader is gone."""
@@ -159,7 +164,9 @@ class Outlet:
                 written = os.write(self.fd, data)
         except BlockingIOError:
             return data
-        except OSError:
+        except OSError as error:
+            if error.errno != errno.EPIPE:
+                self.failure = error
             self.give_up()
         return b""
 

@@ -108,12 +108,12 @@ def spawn(command: Sequence[str]) -> Agent:
         OSError: it could not be started; `errno` says why (not found, not executable).
     """
     ensure_standard_streams()
-    stdin_read, stdin_write = os.pipe()
-    stdout_read, stdout_write = os.pipe()
-    stderr_read, stderr_write = os.pipe()
-    for fd in (stdin_write, stdout_read, stderr_read):
-        widen(fd)
+    (stdin_read, stdin_write), (stdout_read, stdout_write), (stderr_read, stderr_write) = _pipes(3)
+    ours, theirs = (stdin_write, stdout_read, stderr_read), (stdin_read, stdout_write, stderr_write)
     try:
+        for fd in ours:
+            widen(fd)
+            os.set_blocking(fd, False)
         pid = os.posix_spawnp(
             command[0],
             list(command),
@@ -128,15 +128,35 @@ def spawn(command: Sequence[str]) -> Agent:
             setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
         )
     except OSError:
-        for fd in (stdin_write, stdout_read, stderr_read):
-            os.close(fd)
+        for fd in ours:
+            close(fd)
         raise
     finally:
-        for fd in (stdin_read, stdout_write, stderr_write):
-            os.close(fd)
-    for fd in (stdin_write, stdout_read, stderr_read):
-        os.set_blocking(fd, False)
-    return Agent(pid, stdin_write, stdout_read, stderr_read)
+        for fd in theirs:
+            close(fd)
+    return Agent(pid, *ours)
+
+
+def _pipes(count: int) -> list[tuple[int, int]]:
+    """So many pipes, or none."""
+    pipes: list[tuple[int, int]] = []
+    try:
+        for _ in range(count):
+            pipes.append(os.pipe())  # noqa: PERF401  (what is there must be known when one fails)
+    except OSError:
+        for pipe in pipes:
+            for fd in pipe:
+                close(fd)
+        raise
+    return pipes
+
+
+def close(fd: int) -> None:
+    """Close a descriptor; it is gone even where the system reports an error of what it was for."""
+    try:
+        os.close(fd)
+    except OSError:
+        return
 
 
 def ensure_standard_streams() -> None:
@@ -192,15 +212,20 @@ class Guardian:
         """Fork it. To be called before any thread exists."""
         read_end, write_end = os.pipe()
         self._fd = write_end
-        self._pid = os.fork()
+        try:
+            self._pid = os.fork()
+        except OSError:
+            close(write_end)
+            close(read_end)
+            raise
         if self._pid == 0:
             _guard(read_end, pgid)
-        os.close(read_end)
+        close(read_end)
 
     def disarm(self) -> None:
         """There is nothing left to guard: let it end."""
         self._tell(b"0")
-        os.close(self._fd)
+        close(self._fd)
         try:
             os.waitpid(self._pid, 0)
         except ChildProcessError:

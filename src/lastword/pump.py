@@ -28,6 +28,8 @@ BLOCKED_SECONDS = 1.0
 LATE_SECONDS = 1.0
 """How much later than due a clock may be looked at while there is always something to read."""
 
+BREATH_SECONDS = 0.05
+
 MAX_ANSWERS_BYTES = 8 * 1024 * 1024
 
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
@@ -71,6 +73,7 @@ class Pump:
         self._agent_lines = LineReader(line_limit_bytes)
         self.to_client = Outlet(client[1])
         self.to_agent = Outlet(agent[0]) if agent else None
+        self._voice = voice
         self.stderr = voice.stderr
         self.relay = Relay(connection, self.to_client, self.to_agent, voice.record)
         self.client_open = True
@@ -105,7 +108,12 @@ class Pump:
         due = None if self.to_client.pending_bytes else self._connection.next_timeout()
         wakes = [at for at in (wake_at, due) if at is not None]
         timeout = max(0.0, min(wakes) - before) if wakes else None
-        ready = self._poll.poll(None if timeout is None else timeout * 1000 + 0.5)
+        try:
+            ready = self._poll.poll(None if timeout is None else timeout * 1000 + 0.5)
+        except OSError:
+            # The kernel is out of memory: for a moment, or for all of us.
+            time.sleep(BREATH_SECONDS)
+            ready = []
         now = time.monotonic()
         self._busy = bool(ready)
         for fd, events in ready:
@@ -201,7 +209,7 @@ class Pump:
             self.relay.from_agent(rest + b"\n", now)
 
     def _read_client(self, now: float) -> None:
-        data = _read(self._client_fd)
+        data = _read(self._client_fd, self._voice)
         if data is None:
             return
         if not data:
@@ -224,11 +232,16 @@ class Pump:
         return True
 
 
-def _read(fd: int) -> bytes | None:
-    """Read once: what is there, `b""` at the end, `None` where there is nothing now."""
+def _read(fd: int, voice: Voice | None = None) -> bytes | None:
+    """Read once: what is there, `b""` at the end, `None` where there is nothing now.
+
+    A failure is an end; what the session ends of is said.
+    """
     try:
         return os.read(fd, READ_BYTES)
     except BlockingIOError:
         return None
-    except OSError:
+    except OSError as error:
+        if voice is not None:
+            voice.say(f"the client cannot be read from: {error.strerror}")
         return b""

@@ -187,6 +187,9 @@ class Sidecar:
         pump = self._pump
         if pump.to_client.broken:
             pump.client_open = False
+            failure, pump.to_client.failure = pump.to_client.failure, None
+            if failure is not None:
+                self._voice.say(f"the client cannot be written to: {failure.strerror}")
         if pump.client_open:
             return
         self._lose_client(now)

@@ -1,26 +1,44 @@
-"""`agent.py MODE [ARGUMENT...]`: an ACP agent that misbehaves in one way; `--list` names them."""
+"""`agent.py [--memory FOLDER] MODE [ARGUMENT...]`: an ACP agent that misbehaves in one way.
+
+`--list` names the modes. With a memory it brings its session back when it is started again.
+"""
 
 from __future__ import annotations
 
 import sys
 
+import faults_lives
+import faults_order
 import faults_process
+import faults_secrets
 import faults_streams
 import faults_turn
 from acp_agent import Agent
+from memory import Memory
 from modes import AT_PROMPT, AT_START
 
-__all__ = ["faults_process", "faults_streams", "faults_turn"]
+__all__ = [
+    "faults_lives",
+    "faults_order",
+    "faults_process",
+    "faults_secrets",
+    "faults_streams",
+    "faults_turn",
+]
 
 
 def main() -> int:
     """Run a mode."""
-    name, arguments = sys.argv[1], sys.argv[2:]
+    words = sys.argv[1:]
+    memory = None
+    if words[0] == "--memory":
+        memory, words = Memory(words[1]), words[2:]
+    name, arguments = words[0], words[1:]
     if name == "--list":
         for mode, function in sorted((AT_START | AT_PROMPT).items()):
             sys.stdout.write(f"{mode:28} {(function.__doc__ or '').splitlines()[0]}\n")
         return 0
-    agent = Agent(arguments)
+    agent = Agent(arguments, memory)
     if name in AT_START:
         AT_START[name](agent)
     else:

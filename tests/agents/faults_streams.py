@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 
 from acp_agent import SESSION
 from modes import at_prompt, at_start
@@ -160,6 +161,21 @@ def stderr_flood_then_dies(agent: Agent, _prompt: object) -> None:
     """Writes so many bytes (its argument) to stderr, and exits 1."""
     _flood(agent, b"a warning that nobody reads\n" * 2000)
     os._exit(1)
+
+
+@at_prompt
+def stderr_flood_beside_text(agent: Agent, prompt: object) -> None:
+    """Lets a child write so many bytes (its argument) to stderr, and numbers texts meanwhile."""
+    child = os.fork()
+    if child == 0:
+        _flood(agent, b"a warning that nobody reads\n" * 2000)
+        os._exit(0)
+    number = 0
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        agent.text(f"{number} ")
+        number += 1
+        time.sleep(0.001)
+    agent.end_turn(prompt)
 
 
 @at_prompt

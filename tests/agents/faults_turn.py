@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from modes import at_prompt, at_start
 
 TYPE_CHECKING = False
@@ -34,6 +32,24 @@ def http_429(agent: Agent, prompt: object) -> None:
 def empty_error(agent: Agent, prompt: object) -> None:
     """Answers with an error that says nothing, its data null."""
     agent.send(id=prompt, error={"code": -32603, "message": "", "data": None})
+
+
+@at_prompt
+def string_code(agent: Agent, prompt: object) -> None:
+    """Answers with an error whose code is a string."""
+    agent.send(id=prompt, error={"code": "ECONNRESET", "message": "read ECONNRESET"})
+
+
+@at_prompt
+def no_message(agent: Agent, prompt: object) -> None:
+    """Answers with an error that has no message."""
+    agent.send(id=prompt, error={"code": -32603})
+
+
+@at_prompt
+def text_as_error(agent: Agent, prompt: object) -> None:
+    """Answers with an error that is a string."""
+    agent.send(id=prompt, error="503 Service Unavailable")
 
 
 @at_prompt
@@ -141,20 +157,6 @@ def ignores_cancel(agent: Agent) -> None:
     agent.on_cancel = lambda _agent: None
 
 
-@at_start
-def late_frames(agent: Agent) -> None:
-    """Ignores a cancel; when told to go on, sends more text, asks for a file and answers."""
-    ignores_cancel(agent)
-    agent.on_go = _finish_late
-
-
-def _finish_late(agent: Agent) -> None:
-    prompt = agent.open_prompt
-    agent.text("This comes too late.")
-    agent.ask("fs/write_text_file", path="file", content="late")
-    agent.end_turn(prompt)
-
-
 @at_prompt
 def error_on_go(agent: Agent, _prompt: object) -> None:
     """Waits to be told, then answers with an error, a cancel in between or not."""
@@ -174,65 +176,10 @@ def answer_on_go(agent: Agent, _prompt: object) -> None:
 
 
 @at_prompt
-def permission(agent: Agent, prompt: object) -> None:
-    """Asks for a permission, and ends the turn well when it has it."""
-    agent.await_answer(_ask_permission(agent))
-    agent.serve(prompt)
-
-
-@at_prompt
-def permission_then_silence(agent: Agent, _prompt: object) -> None:
-    """Asks for a permission, and does nothing more when it has it; confirms a cancel."""
-    agent.await_answer(_ask_permission(agent))
-
-
-@at_prompt
-def permission_then_dies(agent: Agent, _prompt: object) -> None:
-    """Asks for a permission and dies before it is given."""
-    _ask_permission(agent)
-    os._exit(1)
-
-
-def _ask_permission(agent: Agent) -> str:
-    option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
-    return agent.ask("session/request_permission", toolCall={"toolCallId": "t1"}, options=[option])
-
-
-@at_prompt
 def runaway(agent: Agent, _prompt: object) -> None:
     """Repeats one sentence for ever (200 times), and confirms a cancel."""
     for _ in range(200):
         agent.text("Let me look at that file once more.")
-
-
-@at_prompt
-def leaks_the_key(agent: Agent, prompt: object) -> None:
-    """Answers with an error that holds the key it was given, in message and data."""
-    key = os.environ["FOO_API_KEY"]
-    data = {"request": {"headers": {"x-test": key}}, "text": f"key={key}"}
-    agent.send(id=prompt, error={"code": -32603, "message": f"Bad key {key}.", "data": data})
-
-
-@at_prompt
-def leaks_the_key_and_dies(agent: Agent, _prompt: object) -> None:
-    """Writes the key that it was given to stderr, and dies."""
-    agent.write(f"Error: provider refused {os.environ['FOO_API_KEY']}\n".encode(), fd=2)
-    os._exit(1)
-
-
-@at_prompt
-def floods_with_the_key_and_dies(agent: Agent, _prompt: object) -> None:
-    """Writes the key that it was given to stderr some thousand times, and dies."""
-    for _ in range(500):
-        agent.write(f"{os.environ['FOO_API_KEY']}\n".encode() * 10, fd=2)
-    os._exit(1)
-
-
-@at_prompt
-def leaks_the_key_and_says_nothing(agent: Agent, prompt: object) -> None:
-    """Writes the key that it was given to stderr, and says end_turn with nothing shown."""
-    agent.write(f"401 Unauthorized: {os.environ['FOO_API_KEY']}\n".encode(), fd=2)
-    agent.end_turn(prompt)
 
 
 @at_start
@@ -244,3 +191,15 @@ def refuses_sessions(agent: Agent) -> None:
             agent.send(id=message["id"], error=error)
         elif message.get("method") == "initialize":
             agent.send(id=message["id"], result={"protocolVersion": 1})
+
+
+@at_start
+def silent_at_initialize(agent: Agent) -> None:
+    """Does not answer `initialize`."""
+    agent.on_initialize = lambda _agent, _request_id: None
+
+
+@at_start
+def silent_at_new(agent: Agent) -> None:
+    """Does not answer `session/new`."""
+    agent.on_new = lambda _agent, _request_id: None

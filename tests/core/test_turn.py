@@ -29,6 +29,23 @@ def test_nothing_leads_out_of_a_final_state_or_answers_there() -> None:
             assert move not in ANSWERS
 
 
+def test_a_frame_that_comes_after_the_answer_is_no_second_one() -> None:
+    for state in FINAL:
+        for event in (Event.RESULT, Event.ERROR):
+            assert TABLE[state, event][1] is Move.DROP
+        assert TABLE[state, Event.CANCEL][1] is Move.PASS
+    # Healthy agents still report usage and titles after their answer.
+    assert TABLE[State.ENDED, Event.UPDATE][1] is Move.PASS
+    assert TABLE[State.FAILED, Event.UPDATE][1] is Move.DROP
+
+
+def test_the_updates_of_an_open_turn_pass_and_a_second_cancel_too() -> None:
+    for state in set(State) - FINAL:
+        assert TABLE[state, Event.UPDATE][1] is Move.PASS
+    for state in (State.CANCELLING, State.STOPPING):
+        assert TABLE[state, Event.CANCEL] == (State.CANCELLING, Move.PASS)
+
+
 def test_a_cancel_by_the_user_never_ends_in_a_failure() -> None:
     for event in Event:
         next_state, move = TABLE[State.CANCELLING, event]

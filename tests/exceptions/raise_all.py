@@ -222,9 +222,8 @@ PROVIDERS = (
 def main() -> None:
     """Raise everything, print a line for each."""
     sys.path.insert(0, sys.argv[1])
-    import server
-
     import lastword
+    import server
     from lastword.core import classify
 
     loopback, url = server.start()

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from agent_client import AgentClient, Frame
 from cases import Case
 from model_provider import ModelProvider
+
 from package_venv import require_packages
 
 if TYPE_CHECKING:

@@ -34,6 +34,7 @@ from acp.transports import spawn_stdio_transport
 
 READ_BYTES = 64 * 1024
 READER_LIMIT_BYTES = 64 * 1024 * 1024
+REPORTED_LINE_BYTES = 1024 * 1024
 FUSE_EXIT = 3
 STARTED = time.monotonic()
 
@@ -90,6 +91,9 @@ def observe_sent(event: StreamEvent) -> None:
 
 def report_line(line: bytes) -> None:
     """Note one line that came from the agent, parsed where it can be."""
+    if len(line) > REPORTED_LINE_BYTES:
+        report("wire", direction="in", bytes=len(line))
+        return
     try:
         report("wire", direction="in", message=json.loads(line))
     except ValueError:
@@ -98,19 +102,28 @@ def report_line(line: bytes) -> None:
 
 async def tee(source: asyncio.StreamReader, sink: asyncio.StreamReader) -> None:
     """Note whole lines on their way from the process to the SDK."""
-    pending = b""
+    pending = bytearray()
     while chunk := await source.read(READ_BYTES):
-        *lines, pending = (pending + chunk).split(b"\n")
-        for line in lines:
-            report_line(line)
+        pending += chunk
+        if b"\n" in chunk:
+            *lines, rest = bytes(pending).split(b"\n")
+            for line in lines:
+                report_line(line)
+            pending = bytearray(rest)
         sink.feed_data(chunk)
     if pending:
-        report_line(pending)
+        report_line(bytes(pending))
     report("eof")
     sink.feed_eof()
 
 
-async def prompt(connection: ClientSideConnection, session_id: str, number: int, text: str) -> None:
+async def prompt(
+    connection: ClientSideConnection,
+    session_id: str,
+    number: int,
+    text: str,
+    limit: float | None,
+) -> None:
     """Run one turn and report how it ended, once."""
     report("prompt", n=number)
     started = time.monotonic()
@@ -119,9 +132,12 @@ async def prompt(connection: ClientSideConnection, session_id: str, number: int,
         return round(time.monotonic() - started, 3)
 
     try:
-        answer = await connection.prompt(
-            session_id=session_id, prompt=[TextContentBlock(type="text", text=text)]
-        )
+        async with asyncio.timeout(limit):
+            answer = await connection.prompt(
+                session_id=session_id, prompt=[TextContentBlock(type="text", text=text)]
+            )
+    except TimeoutError:
+        report("hang", n=number, seconds=took())
     except RequestError as error:
         fields = {"code": error.code, "message": str(error), "data": error.data}
         report("error", n=number, seconds=took(), **fields)
@@ -146,14 +162,15 @@ async def converse(connection: ClientSideConnection, arguments: argparse.Namespa
     """Initialize, open a session, prompt in sequence."""
     stage = "initialize"
     try:
-        hello = await connection.initialize(
-            protocol_version=1,
-            client_capabilities=capabilities(arguments),
-            client_info=Implementation(name=arguments.name, version="1.0.0"),
-        )
-        report("initialized", result=hello.model_dump(mode="json", by_alias=True))
-        stage = "session/new"
-        session = await connection.new_session(cwd=arguments.cwd, mcp_servers=[])
+        async with asyncio.timeout(arguments.turn_timeout):
+            hello = await connection.initialize(
+                protocol_version=1,
+                client_capabilities=capabilities(arguments),
+                client_info=Implementation(name=arguments.name, version="1.0.0"),
+            )
+            report("initialized", result=hello.model_dump(mode="json", by_alias=True))
+            stage = "session/new"
+            session = await connection.new_session(cwd=arguments.cwd, mcp_servers=[])
         report("session", id=session.session_id)
     except RequestError as error:
         report("failed", stage=stage, code=error.code, message=str(error), data=error.data)
@@ -164,16 +181,31 @@ async def converse(connection: ClientSideConnection, arguments: argparse.Namespa
     for number, text in enumerate(arguments.prompt):
         if number:
             await asyncio.sleep(arguments.pause)
-        await prompt(connection, session.session_id, number, text)
+        await prompt(connection, session.session_id, number, text, arguments.turn_timeout)
+    if arguments.probe:
+        await probe(connection, arguments)
     await asyncio.sleep(arguments.linger)
+
+
+async def probe(connection: ClientSideConnection, arguments: argparse.Namespace) -> None:
+    """After everything else: does the connection still carry a new session and a turn of it?"""
+    try:
+        async with asyncio.timeout(arguments.turn_timeout):
+            session = await connection.new_session(cwd=arguments.cwd, mcp_servers=[])
+    except Exception as error:  # noqa: BLE001 - whatever the SDK raises is to be reported
+        report("failed", stage="probe", cause=type(error).__name__, text=str(error))
+        return
+    number, limit = len(arguments.prompt), arguments.turn_timeout
+    await prompt(connection, session.session_id, number, "hello", limit)
 
 
 async def run(arguments: argparse.Namespace) -> int:
     """The whole session under the fuse; the SDK's own shutdown ends the child."""
     status = 0
     closing = STARTED
+    stderr = asyncio.subprocess.PIPE if arguments.undrained_stderr else None
     async with spawn_stdio_transport(
-        *arguments.command, env=dict(os.environ), cwd=arguments.cwd, stderr=None
+        *arguments.command, env=dict(os.environ), cwd=arguments.cwd, stderr=stderr
     ) as (stdout, stdin, process):
         report("spawned", pid=process.pid)
         reader = asyncio.StreamReader(limit=READER_LIMIT_BYTES)
@@ -206,6 +238,11 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--prompt", action="append", help="text of a turn; may be repeated")
     parser.add_argument("--pause", type=float, default=0, help="seconds between two turns")
     parser.add_argument("--linger", type=float, default=0.2, help="seconds after the last turn")
+    parser.add_argument("--turn-timeout", type=float, help="fuse for each turn, seconds")
+    parser.add_argument("--probe", action="store_true", help="end with a turn in a new session")
+    parser.add_argument(
+        "--undrained-stderr", action="store_true", help="the SDK's default: a pipe nobody reads"
+    )
     parser.add_argument("--timeout", type=float, default=60, help="fuse for all turns, seconds")
     at = argv.index("--") if "--" in argv else len(argv)
     arguments = parser.parse_args(argv[:at])

@@ -13,6 +13,7 @@ import { PROTOCOL_VERSION, RequestError, client, methods, ndJsonStream } from "@
 
 const FUSE_EXIT = 3;
 const CLOSE_GRACE_MS = 2000;
+const REPORTED_LINE = 1024 * 1024;
 const started = performance.now();
 
 function report(event, fields = {}) {
@@ -40,12 +41,19 @@ function parse(argv) {
       pause: { type: "string", default: "0" },
       linger: { type: "string", default: "0.2" },
       timeout: { type: "string", default: "60" },
+      "turn-timeout": { type: "string", default: "0" },
+      probe: { type: "boolean", default: false },
+      "undrained-stderr": { type: "boolean", default: false },
     },
   });
   return { ...values, cwd: resolve(values.cwd), command: argv.slice(at + 1) };
 }
 
 function reportLine(direction, line) {
+  if (line.length > REPORTED_LINE) {
+    report("wire", { direction, bytes: line.length });
+    return;
+  }
   try {
     report("wire", { direction, message: JSON.parse(line) });
   } catch {
@@ -56,16 +64,20 @@ function reportLine(direction, line) {
 /** Passes bytes on unchanged and notes each whole line of them. */
 function tee(direction) {
   const decoder = new TextDecoder();
-  let pending = "";
+  let pending = [];
   return new TransformStream({
     transform(chunk, controller) {
-      const lines = (pending + decoder.decode(chunk, { stream: true })).split("\n");
-      pending = lines.pop();
-      for (const line of lines) reportLine(direction, line);
+      pending.push(decoder.decode(chunk, { stream: true }));
+      if (pending.at(-1).includes("\n")) {
+        const lines = pending.join("").split("\n");
+        pending = [lines.pop()];
+        for (const line of lines) reportLine(direction, line);
+      }
       controller.enqueue(chunk);
     },
     flush() {
-      if (pending) reportLine(direction, pending);
+      const rest = pending.join("");
+      if (rest) reportLine(direction, rest);
       if (direction === "in") report("eof");
     },
   });
@@ -102,18 +114,26 @@ function describe(error) {
   return ["exception", { cause: error?.constructor?.name ?? typeof error, text: String(error) }];
 }
 
+class Hang extends Error {}
+
+/** The promise's value, or a Hang once the turn's fuse has blown. */
+function fused(promise) {
+  const seconds = Number(options["turn-timeout"]);
+  if (!seconds) return promise;
+  const blown = pause(seconds * 1000).then(() => Promise.reject(new Hang(`no answer in ${seconds} s`)));
+  return Promise.race([promise, blown]);
+}
+
 async function prompt(agent, sessionId, n, text) {
   report("prompt", { n });
   const from = performance.now();
   const seconds = () => Math.round(performance.now() - from) / 1000;
   try {
-    const result = await agent.request(methods.agent.session.prompt, {
-      sessionId,
-      prompt: [{ type: "text", text }],
-    });
+    const params = { sessionId, prompt: [{ type: "text", text }] };
+    const result = await fused(agent.request(methods.agent.session.prompt, params));
     report("answer", { n, seconds: seconds(), stop_reason: result.stopReason, result });
   } catch (error) {
-    const [event, fields] = describe(error);
+    const [event, fields] = error instanceof Hang ? ["hang", {}] : describe(error);
     report(event, { n, seconds: seconds(), ...fields });
   }
 }
@@ -121,18 +141,25 @@ async function prompt(agent, sessionId, n, text) {
 async function converse(agent, options) {
   let stage = "initialize";
   try {
-    const result = await agent.request(methods.agent.initialize, {
+    const hello = {
       protocolVersion: PROTOCOL_VERSION,
       clientCapabilities: capabilities(options),
       clientInfo: { name: options.name, version: "1.0.0" },
-    });
+    };
+    const result = await fused(agent.request(methods.agent.initialize, hello));
     report("initialized", { result });
     stage = "session/new";
-    const { sessionId } = await agent.request(methods.agent.session.new, { cwd: options.cwd, mcpServers: [] });
+    const opening = { cwd: options.cwd, mcpServers: [] };
+    const { sessionId } = await fused(agent.request(methods.agent.session.new, opening));
     report("session", { id: sessionId });
     for (const [n, text] of options.prompt.entries()) {
       if (n) await pause(Number(options.pause) * 1000);
       await prompt(agent, sessionId, n, text);
+    }
+    if (options.probe) {
+      stage = "probe";
+      const again = await fused(agent.request(methods.agent.session.new, opening));
+      await prompt(agent, again.sessionId, options.prompt.length, "hello");
     }
     await pause(Number(options.linger) * 1000);
   } catch (error) {
@@ -160,7 +187,7 @@ async function end(child, exited) {
 
 const options = parse(process.argv.slice(2));
 const [command, ...args] = options.command;
-const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"], cwd: options.cwd });
+const child = spawn(command, args, { stdio: ["pipe", "pipe", options["undrained-stderr"] ? "pipe" : "inherit"], cwd: options.cwd });
 const exited = new Promise((done) => child.on("exit", (code, signal) => done({ code, signal })));
 child.on("error", (error) => {
   report("failed", { stage: "spawn", text: String(error) });

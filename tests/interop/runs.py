@@ -1,7 +1,8 @@
 """Running one client against one command, and looking at what is left.
 
-Owns: starting `client_py.py` or `client_ts.mjs` with a fuse, reading its lines as they come, and
-finding a run's processes by their environment. Does not own: what the lines should say.
+Owns: starting a client (`client_py.py`, `client_ts.mjs`, `client_raw.py`) with a fuse, reading its
+lines as they come, and finding a run's processes by their environment. Does not own: what the lines
+should say.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ LEFTOVER_GRACE_SECONDS = 3.0
 POLL_SECONDS = 0.05
 
 Event = dict[str, Any]
+OUTCOMES = ("answer", "error", "exception", "hang")
 
 
 @dataclass(slots=True)
@@ -90,7 +92,7 @@ class Run:
 
     def outcomes(self) -> list[Event]:
         """How the turns ended, as the SDK told user code."""
-        return [line for line in self.events if line["event"] in ("answer", "error", "exception")]
+        return [line for line in self.events if line["event"] in OUTCOMES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class Client:
     """Which client, and what it says about itself.
 
     Attributes:
-        kind: `py` or `ts`.
+        kind: `py`, `ts` or `raw`.
         options: Further options of the client program.
         prompts: The turns' texts.
         timeout_seconds: Its fuse, for all turns together.
@@ -114,6 +116,7 @@ class Client:
         program = {
             "py": [sys.executable, str(HERE / "client_py.py")],
             "ts": [shutil.which("node") or "node", str(HERE / "client_ts.mjs")],
+            "raw": [sys.executable, str(HERE / "client_raw.py")],
         }[self.kind]
         prompts = [part for text in self.prompts for part in ("--prompt", text)]
         fuse = ["--timeout", str(self.timeout_seconds)]

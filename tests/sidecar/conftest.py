@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-# The modules beside this file, whichever import mode pytest runs in.
+# The modules beside this file and the agents', whichever import mode pytest runs in.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "agents"))
 
-from piped import Piped, agent_command
+from piped import Piped, agent_command, hurried
 from raw_client import RawClient
 
 if TYPE_CHECKING:
@@ -29,11 +30,17 @@ class Start:
         self.started: list[Piped] = []
 
     def __call__(self, mode: str, *arguments: object, **settings: Any) -> RawClient:
-        """In front of a misbehaving agent (`agents/agent.py --list` names the modes)."""
-        return self.command(agent_command(mode, *arguments), **settings)
+        """In front of a misbehaving agent (`agents/agent.py --list` names the modes).
+
+        With a `memory` it brings its session back.
+        """
+        memory = settings.pop("memory", None)
+        return self.command(agent_command(mode, *arguments, memory=memory), **settings)
 
     def command(self, command: Sequence[str], **settings: Any) -> RawClient:
-        """In front of any command."""
+        """In front of any command; `limits` are those of `hurried.py`."""
+        if limits := settings.pop("limits", None):
+            settings["under"] = hurried(limits)
         client = RawClient(command, **settings)
         self.started.append(client)
         return client

@@ -14,7 +14,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import left_behind
 
@@ -30,14 +30,24 @@ LEAVE_SECONDS = 0.5
 TOLD_SECONDS = 4.0
 """And after it was told: its agent has one second."""
 
+_LOOK_SECONDS = 0.01
+
 AGENT = Path(__file__).resolve().parent.parent / "agents" / "agent.py"
+HURRIED = Path(__file__).resolve().parent / "hurried.py"
 SIDECAR = (sys.executable, "-m", "lastword", "run")
 OUR_SOURCE = str(Path(lastword.__file__).parent)
 
 
-def agent_command(mode: str, *arguments: object) -> list[str]:
-    """The command line of a misbehaving agent."""
-    return [sys.executable, "-S", "-E", str(AGENT), mode, *map(str, arguments)]
+def agent_command(mode: str, *arguments: object, memory: Path | None = None) -> list[str]:
+    """The command line of a misbehaving agent; with a memory it brings its session back."""
+    remember = ["--memory", str(memory)] if memory else []
+    return [sys.executable, "-S", "-E", str(AGENT), *remember, mode, *map(str, arguments)]
+
+
+def hurried(limits: Mapping[str, float]) -> list[str]:
+    """What to start a sidecar under, so that limits which no option sets have other values."""
+    values = [f"{name}={value}" for name, value in limits.items()]
+    return [sys.executable, str(HURRIED), *values]
 
 
 @dataclass(slots=True)
@@ -53,6 +63,9 @@ class Stream:
 class Piped:
     """One run of `lastword run -- COMMAND`."""
 
+    sidecar: ClassVar[Sequence[str]] = SIDECAR
+    """What stands before the options."""
+
     def __init__(
         self,
         command: Sequence[str],
@@ -64,7 +77,7 @@ class Piped:
     ) -> None:
         self.mark = left_behind.new_mark()
         self.process = subprocess.Popen(
-            [*under, *SIDECAR, *options, "--", *command],
+            [*under, *self.sidecar, *options, "--", *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -99,6 +112,15 @@ class Piped:
             assert open_, self._story(f"the sidecar's streams ended: {what}")
             assert time.monotonic() < deadline, self._story(f"not within {fuse} s: {what}")
             self._pump(deadline)
+
+    def read_until_true(
+        self, holds: Callable[[], bool], what: str, *, fuse: float = FUSE_SECONDS
+    ) -> None:
+        """Read until something holds that the streams do not tell: it is looked at often."""
+        deadline = time.monotonic() + fuse
+        while not holds():
+            assert time.monotonic() < deadline, self._story(f"not within {fuse} s: {what}")
+            self._pump(min(deadline, time.monotonic() + _LOOK_SECONDS))
 
     def listen(self, seconds: float) -> None:
         """Read whatever comes for so long."""

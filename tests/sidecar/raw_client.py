@@ -6,6 +6,7 @@ object, no request is answered twice. What a frame should say is the tests'.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections import Counter
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from piped import FUSE_SECONDS, Piped, Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 FAIL = "fail"
 SESSION = "s1"
@@ -51,13 +52,26 @@ class RawClient(Piped):
         self.cut_allowed = False
         """May the last line be cut? Only where a client does not take what it is sent."""
         self._parsed_bytes = 0
+        self._piece: bytearray | None = None
         self._next_id = 0
         super().__init__(command, **settings)
 
     def send(self, **members: Any) -> None:
         """Write one frame."""
         line = json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n"
+        if self._piece is not None:
+            self._piece += line
+            return
         assert self.send_bytes(line) == len(line), self._story("our frame is not taken")
+
+    @contextlib.contextmanager
+    def in_one_piece(self, *, fuse: float = FUSE_SECONDS) -> Iterator[None]:
+        """What is sent meanwhile is written at once, at the end."""
+        self._piece = bytearray()
+        yield
+        piece, self._piece = bytes(self._piece), None
+        sent = self.send_bytes(piece, fuse=fuse)
+        assert sent == len(piece), self._story("our frames are not taken")
 
     def request(self, method: str, **params: Any) -> int:
         """Send a request; gives its id."""

@@ -168,6 +168,22 @@ def test_a_client_that_reads_no_more_in_mid_turn_has_left(start: Start) -> None:
     client.wait(fuse=QUICK_SECONDS)
 
 
+@pytest.mark.parametrize("mode", ["silence-after-text", "permission", "ignores-end", "many-frames"])
+def test_a_client_that_vanishes_in_mid_turn_takes_the_agent_with_it(
+    start: Start, mode: str
+) -> None:
+    # As the kernel does it when a client is killed: all three of its ends are closed at once.
+    client = start(mode, 5_000)
+    client.cut_allowed = True
+    client.open()
+    client.prompt("fail")
+    client.listen(0.1)
+    client.close_stdin()
+    client.close(client.stdout)
+    client.close(client.stderr)
+    client.wait()
+
+
 def test_a_client_that_asks_for_ever_without_reading_is_not_read_for_ever(start: Start) -> None:
     client = start("healthy")
     client.open()

@@ -15,6 +15,7 @@ from failing_turn import (
     is_healthy,
     next_prompt_is_answered,
     next_request_is_answered,
+    payload_of,
 )
 from left_behind import CAN_LOOK, processes
 from raw_client import SESSION
@@ -62,6 +63,25 @@ def test_an_agent_that_falls_silent_is_stopped_and_the_turn_ends_typed(
     assert (payload["type"], payload["reason"]) == ("agent_stalled", reason)
     assert 0.2 <= turn.seconds < QUICK_SECONDS
     next_request_is_answered(client)
+
+
+@pytest.mark.parametrize(
+    ("mode", "limit"),
+    [
+        ("silent-at-initialize", "core.acp.INITIALIZE_LIMIT_SECONDS"),
+        ("silent-at-new", "core.acp.SESSION_REQUEST_LIMIT_SECONDS"),
+    ],
+)
+def test_an_agent_that_is_silent_before_the_first_prompt_is_answered_for(
+    start: Start, mode: str, limit: str
+) -> None:
+    client = start(mode, limits={limit: 0.4})
+    answer = client.initialize()
+    if "result" in answer:
+        answer = client.answer(client.request("session/new", cwd="/", mcpServers=[]))
+    payload = payload_of(answer)
+    assert (payload["type"], payload["reason"]) == ("agent_stalled", "request_timeout")
+    assert is_healthy(client.turn("hello"))
 
 
 @pytest.mark.parametrize("mode", ["stops-reading", "cannot-be-woken"])

@@ -131,8 +131,10 @@ def test_an_agent_that_dies_at_once_is_reported_on_initialize(start: Start) -> N
 def test_every_open_request_of_a_dead_agent_is_answered(start: Start) -> None:
     client = start("exits-3")
     client.open()
-    prompts = [client.prompt(), client.prompt(), client.prompt()]
-    other = client.request("session/list")
+    with client.in_one_piece():
+        # All of them are with the agent before it can die.
+        prompts = [client.prompt(), client.prompt(), client.prompt()]
+        other = client.request("session/list")
     for prompt in prompts:
         assert payload_of(client.answer(prompt))["type"] == "agent_crash"
     assert payload_of(client.answer(other))["type"] == "agent_crash"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not left_behind.CAN_LOOK, reason="looks into /proc")
 
-MODES = ("healthy", "has-child", "stubborn-with-stubborn-child")
+MODES = ("healthy", "has-child", "ignores-sigterm", "stubborn-with-stubborn-child")
 
 
 def _sleepers(client: RawClient) -> list[int]:

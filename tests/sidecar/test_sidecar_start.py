@@ -77,6 +77,25 @@ def test_a_command_that_cannot_be_started_is_a_typed_answer_and_a_sentence(
     assert client.said.count("\n") == 1
 
 
+def test_a_machine_without_descriptors_is_a_typed_answer(start: Start) -> None:
+    # Room for what the interpreter needs, and not for three pipes more.
+    few = ["sh", "-c", 'ulimit -n 9; exec "$@"', "sh"]
+    client = start("healthy", under=few)
+    payload = payload_of(client.initialize())
+    assert (payload["type"], payload["reason"]) == ("agent_crash", "spawn_failed")
+    assert client.end() == 126
+    assert "too many open files" in client.said
+
+
+def test_an_agent_that_leaves_with_0_before_it_has_said_anything_is_a_typed_answer(
+    start: Start,
+) -> None:
+    client = start("exits-0-at-once")
+    payload = payload_of(client.initialize())
+    assert payload["type"] == "agent_crash"
+    assert payload["exit_code"] == 0
+
+
 def test_a_command_that_cannot_be_started_and_nobody_who_asks_end_at_once(start: Start) -> None:
     client = start.command(["no-such-agent-anywhere"])
     assert client.end() == 127

@@ -85,6 +85,16 @@ def test_a_line_over_the_limit_ends_the_turn_typed_and_the_session_lives(start: 
     assert len(client.stdout.data) < 64 * 1024
 
 
+def test_a_line_over_the_default_limit_is_held_in_memory_no_further_than_that(
+    start: Start,
+) -> None:
+    client = start("long-line", 80 * MIB, options=["--cancel-grace", "5"])
+    client.open()
+    assert fails(client, fuse=20.0) == ("protocol_error", "line_too_long")
+    assert is_healthy(client.turn("hello"))
+    assert _peak_mb(client) < 3 * 64
+
+
 def test_a_line_limit_of_0_is_none(start: Start) -> None:
     client = start("long-line", 3 * MIB, options=["--line-limit", "0"])
     client.open()
@@ -117,6 +127,18 @@ def test_a_flood_on_stderr_neither_blocks_a_turn_nor_grows_the_sidecar(
     turn = client.turn()
     assert is_healthy(turn)
     assert _peak_mb(client) < 64
+
+
+def test_beside_a_flood_on_stderr_every_frame_arrives_and_memory_stays_flat(start: Start) -> None:
+    client = start("stderr-flood-beside-text", 10 * FLOOD, options=NO_LIMIT)
+    client.open()
+    client.stderr.reading = False
+    before = _peak_mb(client)
+    turn = client.turn(fuse=60)
+    assert turn.answer["result"] == {"stopReason": "end_turn"}
+    assert turn.text.split() == [str(number) for number in range(len(turn.updates))]
+    # Freed blocks of 64 KiB among smaller ones: what grows comes to an end, see `benchmarks/`.
+    assert _peak_mb(client) - before < 16
 
 
 def test_a_flood_on_stderr_over_the_limit_ends_the_turn_typed(start: Start) -> None:

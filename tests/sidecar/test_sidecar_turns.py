@@ -33,6 +33,9 @@ TYPED = {"_meta": {"agent_error": {"version": 1}}}
         ("error-after-text", "network", "connection_lost"),
         ("auth-error", "auth", "login_required"),
         ("empty-error", "internal", None),
+        ("string-code", "network", None),
+        ("no-message", "internal", None),
+        ("text-as-error", "provider_unavailable", None),
     ],
 )
 def test_a_turn_that_the_agent_ends_wrongly_is_a_typed_failure_and_the_session_goes_on(
@@ -163,6 +166,35 @@ def test_a_permission_that_a_dead_agent_asked_for_is_withdrawn(start: Start) -> 
     # The user's late answer to the dead agent's question disturbs nobody.
     client.send(id=asked["id"], result={"outcome": {"outcome": "selected", "optionId": "yes"}})
     next_request_is_answered(client)
+
+
+def test_two_questions_under_one_id_do_not_hold_the_turn_open(start: Start) -> None:
+    client = start("asks-twice-by-one-id")
+    client.open()
+    since = len(client.frames)
+    prompt = client.prompt()
+    asked = client.expect_method("session/request_permission")
+    for _ in range(2):
+        client.send(id=asked["id"], result={"outcome": {"outcome": "cancelled"}})
+    assert is_healthy(client.end_of(prompt, since))
+    assert is_healthy(client.turn("hello"))
+
+
+def test_answers_in_another_order_than_the_prompts_are_the_answers(start: Start) -> None:
+    client = start("answers-backwards")
+    client.open()
+    first, second = client.prompt(), client.prompt("hello")
+    for prompt in (second, first):
+        assert client.answer(prompt)["result"] == {"stopReason": "end_turn"}
+    assert is_healthy(client.turn("hello"))
+
+
+def test_a_tool_call_in_the_wrong_order_holds_no_turn_open(start: Start) -> None:
+    client = start("unordered", options=["--tool-timeout", "0.5"])
+    client.open()
+    assert is_healthy(client.turn())
+    client.listen(0.7)
+    assert is_healthy(client.turn("hello"))
 
 
 def test_unknown_methods_are_the_agents_to_answer(start: Start) -> None:

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-from lastword.cli.options import UsageError, help_text, parse
+from lastword.cli.options import RunOptions, UsageError, help_text, parse
 from lastword.process import Agent, Guardian, ensure_standard_streams, guardian_of, spawn
 from lastword.signals import SignalInbox
 
@@ -34,6 +34,18 @@ def main(arguments: list[str]) -> int:
         return 2
     if options.values["passthrough"] or os.isatty(0) or os.isatty(1):
         return _become(options.command)
+    try:
+        return _relay(options)
+    except OSError as error:
+        # Nothing that a session should die of: what has no way round ends here, with a word.
+        # The guardian, or the end of its input, ends the agent.
+        reason = (error.strerror or "a system call failed").lower()
+        sys.stderr.write(f"lastword: cannot go on ({reason})\n")
+        return 1
+
+
+def _relay(options: RunOptions) -> int:
+    """Start the agent, and relay until the session is over."""
     ensure_standard_streams()
     inbox = SignalInbox()
     agent: Agent | None = None

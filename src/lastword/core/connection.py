@@ -105,7 +105,8 @@ class Connection:
         verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "line_too_long")
         request_id = jsonrpc.peek_id(head)
         if side is Side.CLIENT:
-            return [entry, *from_client.oversized(link, head, request_id, verdict)]
+            effects = from_client.oversized(link, head, request_id, verdict)
+            return [entry, *self._as_the_agent_knows(effects)]
         is_answer = request_id is not None and jsonrpc.peek_method(head) is None
         request = link.from_client.get(request_id) if is_answer and request_id else None
         if request is not None and request_id is not None:
@@ -142,11 +143,9 @@ class Connection:
         link = self._at(now)
         if side is Side.CLIENT:
             link.client_closed = True
-            if link.revival is not None:
-                link.revival.client_left()
             for turn in link.open_turns():
                 turn.step(Event.CLIENT_LOST)
-            return [ending.record(link, Kind.CLIENT_GONE)]
+            return [ending.record(link, Kind.CLIENT_GONE), *self._client_left()]
         verdict = cause or ending.own_failure(ErrorType.AGENT_CRASH, "closed_stdout")
         held, link.held_error = link.held_error, None
         # Its last word had no id: nothing can follow now that would speak against it.
@@ -174,6 +173,14 @@ class Connection:
             kept.append(Send(Side.CLIENT, link.held_error.frame.line))
         return kept
 
+    def _client_left(self) -> list[Effect]:
+        link = self._link
+        if link.revival is None:
+            return []
+        from lastword.core import restart  # noqa: PLC0415  (as above)
+
+        return restart.client_left(link, link.revival)
+
     def next_timeout(self) -> float | None:
         """The moment at which `handle_timeout` is to be called next, at the latest.
 
@@ -192,8 +199,16 @@ class Connection:
             return effects
         from lastword.core import restart  # noqa: PLC0415  (as above)
 
-        effects += restart.handle_timeout(link, link.revival)
-        return restart.translate(link.revival, effects, None)
+        return self._as_the_agent_knows(effects + restart.handle_timeout(link, link.revival))
+
+    def _as_the_agent_knows(self, effects: list[Effect]) -> list[Effect]:
+        """Answers to requests of an agent that was started again, under its own ids."""
+        revival = self._link.revival
+        if revival is None:
+            return effects
+        from lastword.core import restart  # noqa: PLC0415  (as above)
+
+        return restart.translate(revival, effects, None)
 
     def stand_still(self, seconds: float) -> None:
         """The link stood still for so long (a client that blocks us, a stopped process)."""
@@ -203,6 +218,8 @@ class Connection:
         for request in self._link.from_client.values():
             if request.due is not None:
                 request.due += seconds
+        if self._link.revival is not None:
+            self._link.revival.stand_still(seconds)
 
     @property
     def idle(self) -> bool:

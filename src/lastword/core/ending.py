@@ -328,9 +328,7 @@ def lose_turn(link: Link, turn: Turn, verdict: Verdict) -> list[Effect]:
     move = turn.step(Event.AGENT_LOST)
     if move is Move.CONFIRM:
         return confirm_cancelled(link, turn)
-    if move is Move.FAIL:
-        return fail_turn(link, turn, turn.stop_cause or verdict)
-    return []
+    return fail_turn(link, turn, turn.stop_cause or verdict) if move is Move.FAIL else []
 
 
 def refuse_prompt(

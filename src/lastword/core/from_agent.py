@@ -214,6 +214,9 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> 
         if session_id is not None:
             session = link.session(session_id)
             session.opened, session.opening = True, request.params
+            if link.revival is not None:
+                # An agent may count its sessions from 1 in each of its lives.
+                link.revival.opened(session_id)
     elif request.method in acp.SETTINGS and request.params is not None:
         chosen = link.sessions.get(request.session_id or "")
         if chosen is not None:

@@ -194,15 +194,14 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
                 link.terminals[terminal_id] = request.session_id
         return [FORWARD]
     meant = jsonrpc.only_same(request_id, link.from_agent)
-    if meant is not None:
-        renamed = jsonrpc.decode(jsonrpc.with_id(frame, meant))
-        if isinstance(renamed, jsonrpc.Frame):
-            entry = ending.record(link, Kind.FRAME_REPAIRED, reason="id")
-            answered = _answer(link, renamed)
-            return [
-                entry,
-                *(Send(Side.AGENT, renamed.line) if e is FORWARD else e for e in answered),
-            ]
+    renamed = jsonrpc.decode(jsonrpc.with_id(frame, meant)) if meant is not None else None
+    if isinstance(renamed, jsonrpc.Frame):
+        entry = ending.record(link, Kind.FRAME_REPAIRED, reason="id")
+        answered = _answer(link, renamed)
+        return [
+            entry,
+            *(Send(Side.AGENT, renamed.line) if e is FORWARD else e for e in answered),
+        ]
     stale = link.withdrawn.pop(request_id, None)
     if stale is not None and stale.method == acp.TERMINAL_CREATE:
         terminal_id = _terminal_id(frame)

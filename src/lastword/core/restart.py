@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from lastword.core.jsonrpc import Envelope, Frame
     from lastword.core.session import Link
 
+SPAWN_FAILED = "spawn_failed"
+"""The reason of a verdict on a command that could not be started."""
+
 OPENS_ANEW = frozenset({acp.INITIALIZE, *acp.OPENS_SESSION, *acp.ENDS_SESSION})
 """Requests that a session of an earlier agent need not come back for."""
 
@@ -34,17 +37,31 @@ CANCELS = frozenset({acp.CANCEL, acp.CANCEL_REQUEST, acp.CLOSE})
 def agent_lost(link: Link, revival: Revival, verdict: Verdict) -> list[Effect]:
     """The agent is gone; every open request has been answered."""
     revival.stale |= {s.session_id for s in link.sessions.values() if s.opened} - revival.lost
+    effects: list[Effect] = []
     for session_id, coming_back in revival.restoring.items():
         revival.stale.add(session_id)
         for frame in coming_back.waiting:
-            revival.enqueue(frame)
+            if not revival.enqueue(frame):
+                effects += restoring.refuse(link, frame, _no_room())
     revival.restoring.clear()
+    if verdict.reason == SPAWN_FAILED:
+        revival.not_started(link.now)
+        return effects + _refuse_all(link, revival.take_queue(), verdict)
     revival.crashed(link.now)
     if revival.looping:
         link.agent_gone = _looping(verdict)
-        waiting = revival.take_queue()
-        return [e for frame in waiting for e in restoring.refuse(link, frame, link.agent_gone)]
-    return _start(link, revival) if revival.queue else []
+        return effects + _refuse_all(link, revival.take_queue(), link.agent_gone)
+    return effects + (_start(link, revival) if revival.queue else [])
+
+
+def client_left(link: Link, revival: Revival) -> list[Effect]:
+    """The client has said its last word; it may still read what becomes of what waits."""
+    verdict = link.agent_gone or ending.own_failure(ErrorType.AGENT_STALLED, "no_answer")
+    return _refuse_all(link, revival.take_all(), verdict)
+
+
+def _refuse_all(link: Link, waiting: list[Frame], verdict: Verdict) -> list[Effect]:
+    return [effect for frame in waiting for effect in restoring.refuse(link, frame, verdict)]
 
 
 def _looping(verdict: Verdict) -> Verdict:
@@ -106,9 +123,7 @@ def _serve(link: Link, revival: Revival) -> list[Effect]:
 def _give_up(link: Link, revival: Revival, verdict: Verdict) -> list[Effect]:
     """The new process does not serve: whoever waits for it is told, and it goes."""
     link.agent_gone = verdict
-    waiting = revival.take_queue()
-    told = [e for frame in waiting for e in restoring.refuse(link, frame, verdict)]
-    return [*told, Kill()]
+    return [*_refuse_all(link, revival.take_queue(), verdict), Kill()]
 
 
 def from_the_client(link: Link, revival: Revival, frame: Frame) -> list[Effect]:
@@ -242,8 +257,7 @@ def _with_origin(
         return Send(Side.AGENT, jsonrpc.with_id(frame, answered))
     if isinstance(effect, Answer) and effect.to is Side.AGENT:
         origin = revival.origin(effect.request_id)
-        if origin is not None:
-            return Answer(Side.AGENT, origin, with_id(effect.frame, origin))
+        return Answer(Side.AGENT, origin, with_id(effect.frame, origin)) if origin else effect
     return effect
 
 

@@ -52,6 +52,7 @@ def _method(link: Link) -> str | None:
 
 
 def _ask(revival: Revival, own: Own, method: str, params: dict[str, Any]) -> Effect:
+    # A session on its way back has one such request open, and such a request its session.
     request_id = revival.next_own_id()
     revival.own[request_id] = own
     return Send(Side.AGENT, jsonrpc.request(request_id, method, params))
@@ -59,9 +60,7 @@ def _ask(revival: Revival, own: Own, method: str, params: dict[str, Any]) -> Eff
 
 def answered(link: Link, revival: Revival, own: Own, frame: Frame) -> list[Effect]:
     """The agent answered a request by which a session comes back."""
-    restoring = revival.restoring.get(own.session_id)
-    if restoring is None:
-        return []
+    restoring = revival.restoring[own.session_id]
     refused = own.purpose is Purpose.BRING_BACK and frame.message.error is not UNSET
     if refused and not restoring.reopened:
         said = jsonrpc.loads(frame.message.error)
@@ -75,9 +74,7 @@ def answered(link: Link, revival: Revival, own: Own, frame: Frame) -> list[Effec
 
 def given_up(link: Link, revival: Revival, own: Own) -> list[Effect]:
     """The agent did not answer in time."""
-    restoring = revival.restoring.get(own.session_id)
-    if restoring is None:
-        return []
+    restoring = revival.restoring[own.session_id]
     if own.purpose is Purpose.SET_AGAIN or restoring.reopened:
         return _go_on(link, revival, own.session_id, restoring)
     del revival.restoring[own.session_id]
@@ -144,8 +141,7 @@ def is_replay(revival: Revival, frame: Frame) -> bool:
 
 def forget(revival: Revival, session_id: str, *, reopened: bool) -> None:
     """The client itself opens the session again, or ends it."""
-    revival.stale.discard(session_id)
-    revival.lost.discard(session_id)
+    revival.opened(session_id)
     coming_back = revival.restoring.get(session_id)
     if coming_back is not None:
         coming_back.reopened = coming_back.reopened or reopened

@@ -135,10 +135,7 @@ class Revival:
         """The agent is gone: when may the next one start?"""
         # One that could not even be started has not lived since its predecessor was started.
         lived = 0.0 if self.stage is Stage.STARTING else now - self.started_at
-        self.stage = Stage.DOWN
-        self.own.clear()
-        self.origin_of.clear()
-        self.renamed.clear()
+        self._down()
         if self.killed_by_us:
             self.killed_by_us = False
             self.not_before = now
@@ -152,6 +149,18 @@ class Revival:
         doubled = FIRST_BACKOFF_SECONDS * 2 ** min(len(self._crashes) - 1, 10)
         wait = HALF_OPEN_SECONDS if self.looping else min(doubled, MAX_BACKOFF_SECONDS)
         self.not_before = now + wait
+
+    def _down(self) -> None:
+        self.stage = Stage.DOWN
+        self.own.clear()
+        self.origin_of.clear()
+        self.renamed.clear()
+
+    def not_started(self, now: float) -> None:
+        """No process came of a start: who waited is told, and the next request tries again."""
+        self._down()
+        self.killed_by_us = False
+        self.not_before = now + (HALF_OPEN_SECONDS if self.looping else FIRST_BACKOFF_SECONDS)
 
     def enqueue(self, frame: Frame) -> bool:
         """Let a request wait for the agent; `False` where there is no more room."""
@@ -167,11 +176,23 @@ class Revival:
         queue, self.queue, self.queued_bytes = self.queue, [], 0
         return queue
 
-    def client_left(self) -> None:
-        """Nobody waits any more."""
-        self.take_queue()
+    def take_all(self) -> list[Frame]:
+        """Everything that waits for the agent or for a session; afterwards nothing does."""
+        waiting = self.take_queue()
         for session in self.restoring.values():
-            session.waiting.clear()
+            waiting += session.waiting
+            session.waiting = []
+        return waiting
+
+    def opened(self, session_id: str) -> None:
+        """The agent that serves now has a session of this id: no other needs to come back."""
+        self.stale.discard(session_id)
+        self.lost.discard(session_id)
+
+    def stand_still(self, seconds: float) -> None:
+        """Let the clocks of our own requests have stood for so long."""
+        for request_id, own in self.own.items():
+            self.own[request_id] = msgspec.structs.replace(own, due=own.due + seconds)
 
     def next_own_id(self) -> bytes:
         """An id for a request of ours to the agent, as JSON text."""

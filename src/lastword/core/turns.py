@@ -44,7 +44,8 @@ def start(link: Link, session: Session, frame: Frame) -> None:
     if joined is None:
         session.turns.append(turn)
     if joined is not None or len(session.turns) > 1:
-        for overlapping in session.turns:
+        # Those before the last two have been told when the third came.
+        for overlapping in session.turns[-2:]:
             overlapping.overlapped = True
     session.opened = True
     session.progress(link.now)

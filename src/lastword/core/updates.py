@@ -62,13 +62,16 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
 def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[Effect]:
     """Every open turn of the session has made progress."""
     effects: list[Effect] = []
+    # Read once: a client may have thousands of prompts open in one session.
+    is_text, is_empty = update.session_update in acp.TEXT_KINDS, _is_empty_chunk(update)
+    text = _text_of(update) if is_text else None
     for turn in session.turns:
         if turn.state is State.SENT:
             effects.append(ending.record(link, Kind.FIRST_UPDATE, session))
-        turn.step(Event.UPDATE)
-        if update.session_update in acp.TEXT_KINDS:
-            turn.only_text = None if turn.facts.text else _text_of(update)
-        if not _is_empty_chunk(update):
+            turn.step(Event.UPDATE)
+        if is_text:
+            turn.only_text = None if turn.facts.text else text
+        if not is_empty:
             turn.facts.note(update, tool_kind)
     return effects
 

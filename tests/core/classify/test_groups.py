@@ -45,3 +45,9 @@ def test_a_group_of_thousands_is_looked_at_up_to_a_bound() -> None:
         deep = ExceptionGroup("deeper", [deep])  # type: ignore[list-item]
     assert classify(deep).type is ErrorType.RATE_LIMIT
     assert classify(ExceptionGroup("wide", [LimitError("slow down")] * 5000)).retryable
+
+
+def test_a_group_as_the_cause_of_another_failure_is_looked_into() -> None:
+    error = RuntimeError("the model call failed")
+    error.__cause__ = ExceptionGroup("together", [LimitError("slow down")])
+    assert classify(error).type is ErrorType.RATE_LIMIT

@@ -1,0 +1,27 @@
+"""`hurried.py MODULE.NAME=VALUE... python -m lastword run ...`: lastword with other limits.
+
+For waits of minutes that no option sets, and that no test of a real process can sit through. What
+stands before `run` is left out: it is this process that runs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import lastword.cli
+
+
+def main(words: list[str]) -> int:
+    """Set the limits, then run the rest of the command line."""
+    while "=" in words[0]:
+        name, _, value = words.pop(0).partition("=")
+        module_name, _, attribute = name.rpartition(".")
+        module = importlib.import_module(f"lastword.{module_name}")
+        assert hasattr(module, attribute), name
+        setattr(module, attribute, float(value))
+    return lastword.cli.main(words[words.index("run") :])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
