@@ -55,7 +55,7 @@ def texts(messages: list[dict[str, Any]]) -> list[str]:
 
 
 def test_a_blocked_turn_ends_typed_while_the_loop_is_still_blocked() -> None:
-    messages, stderr = blocked(1.0, idle=0.2, grace=0.1)
+    messages, stderr = blocked(3.0, idle=0.2, grace=0.1)
     (answer,) = [message for message in messages if message.get("id") == 1]
     error = answer["error"]["data"]["agent_error"]
     assert (error["type"], error["reason"]) == ("agent_stalled", "idle_timeout")
@@ -66,14 +66,14 @@ def test_a_blocked_turn_ends_typed_while_the_loop_is_still_blocked() -> None:
 
 def test_a_blocked_turn_is_answered_even_where_a_frame_is_half_written() -> None:
     # More than a pipe takes at once, less than asyncio waits for: the loop has the rest of it.
-    messages, _ = blocked(1.0, idle=0.2, grace=0.1, times=15_000)
+    messages, _ = blocked(3.0, idle=0.2, grace=0.1, times=15_000)
     (answer,) = [message for message in messages if message.get("id") == 1]
     assert answer["error"]["data"]["agent_error"]["reason"] == "idle_timeout"
     assert texts(messages) == ["before" * 15_000]
 
 
 def test_the_author_is_told_the_line_that_blocks() -> None:
-    _, stderr = blocked(1.0, idle=0, grace=10)
+    _, stderr = blocked(3.0, idle=0, grace=10)
     assert "time.sleep(float(prompt[0].text))" in stderr
     assert "asyncio.to_thread" in stderr
 

@@ -28,6 +28,9 @@ MAX_BACKOFF_SECONDS = 30.0
 HEALTHY_SECONDS = 300.0
 """An agent that lived so long starts with a clean record."""
 
+MAX_CRASHES = 16
+"""Crashes that are remembered: more than any rule looks at."""
+
 LOOP_WINDOW_SECONDS = 180.0
 LOOP_CRASHES = 5
 SHORT_LIFE_SECONDS = 5.0
@@ -143,7 +146,7 @@ class Revival:
         if lived >= HEALTHY_SECONDS:
             self._crashes.clear()
         self._short_lives = self._short_lives + 1 if lived < SHORT_LIFE_SECONDS else 0
-        self._crashes.append(now)
+        self._crashes = [*self._crashes[1 - MAX_CRASHES :], now]
         recent = [at for at in self._crashes if now - at <= LOOP_WINDOW_SECONDS]
         self.looping = len(recent) >= LOOP_CRASHES or self._short_lives >= LOOP_SHORT_LIVES
         doubled = FIRST_BACKOFF_SECONDS * 2 ** min(len(self._crashes) - 1, 10)
