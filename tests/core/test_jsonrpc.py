@@ -167,3 +167,11 @@ def test_the_id_of_a_cut_line_is_read_off_its_beginning() -> None:
     assert jsonrpc.peek_id(head) == b"17"
     assert jsonrpc.peek_method(head) == "session/prompt"
     assert jsonrpc.peek_id(b"garbage") is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b'{"id":"\x14","method":"m",', b'{"id":"\xff","method":"m",', b'{"id":01,"method":"m",'],
+)
+def test_an_id_that_is_no_json_is_not_taken_out_of_a_broken_line(line: bytes) -> None:
+    assert jsonrpc.peek_id(line) is None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
-from wire import cancel, prompt, second_version
+from wire import INITIALIZE, Wire, cancel, prompt, second_version
 
 from lastword.core import error_object, jsonrpc, known_secrets, sentences
 from lastword.core.classify import Verdict
@@ -134,3 +135,12 @@ def test_in_version_2_a_cancelled_prompt_whose_answer_is_too_long_is_cancelled()
     head = b'{"jsonrpc":"2.0","id":2,"result":{"a":"'
     wire._carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
+
+
+@pytest.mark.parametrize("members", [{}, {"result": None}, {"result": 7}])
+def test_an_answer_to_initialize_that_says_nothing_passes_as_it_came(members: Any) -> None:
+    wire = Wire()
+    wire.client(INITIALIZE)
+    answer = {"jsonrpc": "2.0", "id": 0} | members
+    wire.agent(answer)
+    assert [json.loads(frame) for frame in wire.to_client] == [answer]

@@ -120,7 +120,7 @@ def advertise(line: bytes, dialect: acp.Dialect, implementation: str) -> bytes:
         result[dialect.agent_capabilities] = Raw(msgspec.json.encode(capabilities))
         message["result"] = Raw(msgspec.json.encode(result))
         return msgspec.json.encode(message)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except (msgspec.MsgspecError, KeyError, ValueError, RecursionError):
         return line
 
 

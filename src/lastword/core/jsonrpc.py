@@ -362,7 +362,7 @@ def with_id(frame: Frame, request_id: bytes) -> bytes:
         return json.dumps(value).encode()
 
 
-_ID_IN_TEXT = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")(?=\s*[,}])')
+_ID_IN_TEXT = re.compile(rb'"id"\s*:\s*(-?(?:0|[1-9]\d{0,17})|"[^"\\\x00-\x1f]{1,200}")(?=\s*[,}])')
 _METHOD_IN_TEXT = re.compile(rb'"method"\s*:\s*"([^"\\]{1,200})"')
 _PEEK_BYTES = 4096
 
@@ -381,7 +381,7 @@ def _plain_id(request_id: bytes) -> bytes:
 def peek_id(line: bytes) -> bytes | None:
     """The id of a broken or cut line, as far as its first 4 KiB show one."""
     found = _ID_IN_TEXT.search(line[:_PEEK_BYTES])
-    return found[1] if found else None
+    return found[1] if found and is_text(found[1]) else None
 
 
 def peek_method(line: bytes) -> str | None:
