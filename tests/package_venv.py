@@ -1,6 +1,6 @@
-"""A test folder's own packages, installed on demand into an environment of their own.
+"""A test folder's own packages, of Python or of Node, installed on demand beside its tests.
 
-The stamp holds the hash of the folder's locked requirements, so that a changed lock installs anew.
+The stamp holds the hash of the folder's lock, so that a changed lock installs anew.
 What a machine cannot provide is a skip on a developer's machine, and an error where `CI` is set.
 """
 
@@ -43,6 +43,24 @@ def require_packages(folder: Path) -> Path:
             _run(*pip, "--require-hashes", "-r", str(requirements))
             stamp.write_text(wanted)
     return python
+
+
+def require_node_packages(folder: Path) -> Path:
+    """The `node_modules` that `package-lock.json` in this folder locks, made first where needed."""
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        _give_up("node and npm are not on PATH.")
+    wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    modules = folder / "node_modules"
+    modules.mkdir(exist_ok=True)
+    stamp = modules / ".lastword-stamp"
+    # Beside the folder: npm empties it first.
+    with (folder / ".npm-lock").open("w") as lock:
+        _take(lock.fileno())
+        if not _is_made(stamp, wanted):
+            _run(npm, "ci", "--prefix", str(folder), "--no-audit", "--no-fund", "--ignore-scripts")
+            stamp.write_text(wanted)
+    return modules
 
 
 def _is_made(stamp: Path, wanted: str) -> bool:

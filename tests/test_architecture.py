@@ -64,15 +64,15 @@ def test_the_core_imports_itself_msgspec_and_what_does_no_io(file: Path) -> None
 @pytest.mark.parametrize("file", FILES, ids=_module)
 def test_nothing_imports_the_command_line_but_itself(file: Path) -> None:
     if "cli" not in file.parts and file.name != "__main__.py":
-        assert not any(name.startswith("lastword.cli") for name in _imports(file))
+        assert not any(f"{name}.".startswith("lastword.cli.") for name in _imports(file))
 
 
 ONLY_HOMES = {
-    "acp": "lastword.sdk",
-    "jsonrpcserver": "lastword.server",
-    "tenacity": "lastword.retry",
+    "acp": ("lastword.sdk", "lastword.client.acp"),
+    "jsonrpcserver": ("lastword.server",),
+    "tenacity": ("lastword.retry",),
 }
-"""Libraries that one part alone may know."""
+"""Libraries that one part alone may know: the official SDK one for each side of it."""
 
 SHELLS = ("lastword.sdk", "lastword.server", "lastword.sidecar")
 
@@ -80,8 +80,10 @@ SHELLS = ("lastword.sdk", "lastword.server", "lastword.sidecar")
 @pytest.mark.parametrize("file", FILES, ids=_module)
 def test_a_library_for_one_door_is_known_to_that_door_alone(file: Path) -> None:
     for name in _imports(file):
-        home = ONLY_HOMES.get(name.partition(".")[0])
-        assert home is None or _module(file).startswith(home), name
+        homes = ONLY_HOMES.get(name.partition(".")[0])
+        assert homes is None or f"{_module(file)}.".startswith(
+            tuple(f"{home}." for home in homes)
+        ), name
 
 
 @pytest.mark.parametrize("file", FILES, ids=_module)
@@ -91,6 +93,29 @@ def test_shells_do_not_know_each_other(file: Path) -> None:
     if own or inner:
         others = tuple(shell for shell in SHELLS if shell != own)
         assert not any(name.startswith(others) for name in _imports(file))
+
+
+CLIENT_MAY_IMPORT = ("lastword.client", "lastword.core", "lastword.errors", "lastword.wire")
+ON_THE_SDK = {"lastword.client.acp", "lastword.client.acp_transport"}
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if f.parent == ROOT / "client"], ids=_module)
+def test_the_clients_part_imports_the_errors_the_wire_and_the_core(file: Path) -> None:
+    for name in _imports(file):
+        top = name.partition(".")[0]
+        if _module(file) in ON_THE_SDK and top in {"acp", "asyncio", "contextlib", "pathlib"}:
+            continue
+        ours = f"{name}.".startswith(tuple(f"{part}." for part in CLIENT_MAY_IMPORT))
+        assert ours or name == "lastword" or top in CORE_MAY_IMPORT | {"pydantic"}, name
+
+
+def test_reading_a_failure_needs_no_event_loop_no_server_and_no_retry_library() -> None:
+    code = "import sys, lastword.client as c; c.read_error({'code': -32603, 'message': 'x'}); "
+    code += "print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not {"acp", "anyio", "asyncio", "jsonrpcserver", "tenacity"} & set(done.stdout.split())
 
 
 @pytest.mark.parametrize("file", FILES, ids=_module)

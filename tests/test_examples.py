@@ -14,16 +14,18 @@ from package_venv import require_packages
 TESTS = Path(__file__).parent
 EXAMPLES = TESTS.parent / "examples"
 CLIENT = "typed_client.py"
+CLIENTS = (CLIENT, "client_sdk.py")
 
 SAYS = {
     CLIENT: ("agent_crash: ", "the turn ended: "),
+    "client_sdk.py": ("RateLimited: ", "[Try again] retry in 18 s", "no need to ask"),
     "bare_agent.py": ("it says: You asked", "rate_limit: ", "ask before trying again"),
     "sdk_agent.py": ("network: ",),
     "streaming_tools_agent.py": ("it says: ", "timeout: ", "ask before trying again"),
     "retrying_agent.py": ("trying again in ", "provider_unavailable", "end_turn"),
     "pydantic_ai_agent.py": ("budget: ",),
 }
-"""What each example prints: the agents behind the client, which is an example itself."""
+"""What each example prints: the agents behind the first client, which is an example itself."""
 
 NEEDS_PACKAGES = frozenset({"retrying_agent.py", "pydantic_ai_agent.py"})
 
@@ -34,10 +36,10 @@ def test_every_example_is_run_here() -> None:
 
 @pytest.mark.parametrize("name", SAYS)
 def test_an_example_runs_and_says_what_it_promises(name: str) -> None:
-    command = [sys.executable, str(EXAMPLES / CLIENT)]
+    command = [sys.executable, str(EXAMPLES / (name if name in CLIENTS else CLIENT))]
     environment = {**os.environ, "PYTHONPATH": str(TESTS.parent / "src")}
     environment.pop("OPENAI_BASE_URL", None)
-    if name != CLIENT:
+    if name not in CLIENTS:
         python = require_packages(TESTS / "guard") if name in NEEDS_PACKAGES else sys.executable
         command += ["--", str(python), str(EXAMPLES / name)]
     done = subprocess.run(

@@ -6,8 +6,22 @@ LastwordError
 ├── NotInTurn          (RuntimeError)     `current_turn()` outside of a prompt's handler
 ├── TurnFailed                            what `turn.fail()` raises; ends the turn as it says
 ├── StreamFailed                          a model's stream told of a failure as one of its items
-└── StreamTruncated    (ConnectionError)  a model's stream ended without its terminal event
+├── StreamTruncated    (ConnectionError)  a model's stream ended without its terminal event
+└── PromptFailed                          what a client raises for a turn that failed; `.error`
+    ├── TemporaryFailure                  the provider or the network is out of order: try later
+    │   └── RateLimited                   wait as long as it says
+    ├── BudgetExhausted                   add credit, or switch the model
+    ├── AuthRequired                      log in, or mend the key
+    ├── PromptRejected                    shorten or rephrase the prompt
+    ├── SetupRejected                     choose another model, or mend the configuration
+    ├── AgentLost                         start the agent again
+    └── PromptCancelled                   the user stopped it: nothing to do
 ```
+
+The first five are for authors of agents, those under `PromptFailed` for authors of clients
+(`lastword.client.raise_for_error`). What nobody but a developer can act on (`unknown`,
+`protocol_error`, `internal`) is a `PromptFailed` itself. Whether to send the prompt again is not in
+the class: ask `error.retryable` and `error.retry_safety`.
 
 Owns the exceptions and their sentences. What each of them is on the wire is decided where every
 failure is (`core.classify`).
@@ -21,11 +35,20 @@ if TYPE_CHECKING:
     from lastword.core.taxonomy import AgentError
 
 __all__ = [
+    "AgentLost",
+    "AuthRequired",
+    "BudgetExhausted",
     "ClientError",
     "LastwordError",
     "NotInTurn",
+    "PromptCancelled",
+    "PromptFailed",
+    "PromptRejected",
+    "RateLimited",
+    "SetupRejected",
     "StreamFailed",
     "StreamTruncated",
+    "TemporaryFailure",
     "TurnFailed",
 ]
 
@@ -99,3 +122,51 @@ class StreamTruncated(LastwordError, ConnectionError):  # noqa: N818  (as above)
         )
         self.dialect = dialect
         self.items = items
+
+
+class PromptFailed(LastwordError):  # noqa: N818  (as above)
+    """A turn failed, as a client was told.
+
+    Attributes:
+        error: The failure.
+    """
+
+    def __init__(self, error: AgentError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+    def __reduce__(self) -> tuple[type[PromptFailed], tuple[AgentError]]:
+        # `args` holds the sentence, and a pickle would be built anew from that.
+        return type(self), (self.error,)
+
+
+class TemporaryFailure(PromptFailed):
+    """The model provider or the way to it is out of order: the same prompt may succeed later."""
+
+
+class RateLimited(TemporaryFailure):
+    """The model provider is limiting requests; `error.retry_after_seconds` says how long."""
+
+
+class BudgetExhausted(PromptFailed):
+    """Credit, a spending cap or a long window is used up."""
+
+
+class AuthRequired(PromptFailed):
+    """A credential is missing, expired or refused."""
+
+
+class PromptRejected(PromptFailed):
+    """The prompt is too long for the model, or its content was refused."""
+
+
+class SetupRejected(PromptFailed):
+    """The model does not exist for this account, or the request is not supported."""
+
+
+class AgentLost(PromptFailed):
+    """The agent's process is gone, or makes no progress, or was stopped."""
+
+
+class PromptCancelled(PromptFailed):
+    """The user stopped the turn."""

@@ -29,6 +29,8 @@ VERSION = 1
 """The version of the extension that this module reads and writes."""
 
 MAX_MESSAGE_CHARACTERS = 500
+MAX_WHOLE = 2**53
+"""A larger number is no number to every client in JavaScript."""
 SCHEMA_ID = "urn:x-lastword:agent-error:1"
 NO_MESSAGE = "The agent reported a failure without saying which."
 
@@ -63,12 +65,10 @@ def _read_message(value: Any) -> str:
 
 
 def _read_count(value: Any) -> int | None:
-    """A whole number, rounded up; anything that is no finite number >= 0 counts as absent."""
+    """A whole number, rounded up; anything but a number from 0 to 2^53 counts as absent."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not math.isfinite(value) or value < 0:
-        return None
-    return math.ceil(value)
+    return math.ceil(value) if 0 <= value <= MAX_WHOLE else None
 
 
 def _read_integer(value: Any) -> int | None:
@@ -210,9 +210,9 @@ class AgentErrorPayload(_WireModel):
         return cls.model_validate(error.payload())
 
     def to_error(self) -> AgentError:
-        """The plain value for the core. Keys that the contract does not name are left behind."""
+        """The plain value; keys that the contract does not name are its `extra`."""
         known = {name: getattr(self, name) for name in type(self).model_fields}
-        return AgentError(**known)
+        return AgentError(**known, extra=self.model_extra or None)
 
 
 _AD_HOC_KEYS = frozenset({"message", "text", "raw", "type", "error"})

@@ -122,7 +122,8 @@ class AgentError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `None` means unknown and is never sent. `retry_after_seconds` is whole seconds rounded up,
     `reset_at_epoch_ms` milliseconds since 1970 UTC, `attempts` how often the model call was tried.
-    `detail` is redacted; its `text` is what the provider or the process itself said.
+    `detail` is redacted; its `text` is what the provider or the process itself said. `extra` holds
+    what a peer sent beside the members that the contract names, as it came.
     """
 
     type: ErrorType
@@ -144,8 +145,10 @@ class AgentError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exit_code: int | None = None
     exit_signal: str | None = None
     incident_id: str | None = None
+    extra: dict[str, Any] | None = None
 
     def payload(self) -> dict[str, Any]:
         """The value as the JSON object that goes over the wire, unknown fields left out."""
         payload: dict[str, Any] = msgspec.to_builtins(self)
-        return payload
+        extra = payload.pop("extra", {})
+        return payload | {key: value for key, value in extra.items() if key not in payload}

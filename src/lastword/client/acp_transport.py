@@ -1,0 +1,144 @@
+"""What passes between the official SDK's client and the agent, made such that the SDK takes it.
+
+Owns two translations: an update of a kind that the SDK drops becomes one that it delivers, and a
+prompt's result that tells of a failure becomes the error that it is. Everything else passes.
+Imports nothing of the SDK: its transport is three methods.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Protocol
+
+from lastword.client import composing
+from lastword.client.reading import read_error
+from lastword.client.shapes import kind_of, object_of
+from lastword.core import acp, jsonrpc
+from lastword.core.classify import own_failure
+from lastword.core.taxonomy import AgentError, ErrorType
+
+Message = dict[str, Any]
+STOP_REASONS = [*acp.STOP_REASONS]
+"""A list: what an agent sends in its place may not be hashable."""
+
+
+class Transport(Protocol):
+    """The SDK's public seam: decoded messages; `None` is the end."""
+
+    async def send(self, message: Message) -> None: ...  # noqa: D102
+    async def receive(self) -> Message | None: ...  # noqa: D102
+    async def close(self) -> None: ...  # noqa: D102
+
+
+class TypedTransport:
+    """Another transport, with the two translations on the way in."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self._prompts: set[object] = set()
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on to the agent; note which are prompts."""
+        if message.get("method") == acp.PROMPT:
+            self._prompts.add(message.get("id"))
+        await self._inner.send(message)
+
+    async def receive(self) -> Message | None:
+        """The next message for the SDK."""
+        while True:
+            message: object = await self._inner.receive()
+            if message is None:
+                return None
+            # The SDK's own loop would end for good on a line that is no object.
+            if isinstance(message, dict):
+                return self._translated(message)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._inner.close()
+
+    def _translated(self, message: Message) -> Message:
+        if message.get("method") == acp.UPDATE:
+            return _deliverable(message)
+        if "method" in message:
+            return message
+        request_id = message.get("id")
+        if not isinstance(request_id, int | str) or request_id not in self._prompts:
+            return message
+        self._prompts.discard(request_id)
+        error = _failure_in(message)
+        if error is None:
+            return message
+        data = {"agent_error": error.payload() | {"stopReason": acp.STOP_ERROR}}
+        told = {"code": acp.INTERNAL_ERROR, "message": error.message, "data": data}
+        return {"jsonrpc": "2.0", "id": request_id, "error": told}
+
+
+def _failure_in(answer: Message) -> AgentError | None:
+    """How a prompt failed whose answer the SDK would not take for an error, or not take at all."""
+    if isinstance(answer.get("error"), dict):
+        return None
+    # An error that is no object ends the SDK's loop like a line that is none.
+    error = read_error(answer if answer.get("error") else answer.get("result"))
+    if error is None and object_of(answer.get("result")).get("stopReason") not in STOP_REASONS:
+        return composing.compose(own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason"))
+    return error
+
+
+def _deliverable(message: Message) -> Message:
+    """An update of ours in a kind that every SDK delivers, with what it said in `_meta`."""
+    params = object_of(message.get("params"))
+    update = object_of(params.get("update"))
+    kind = kind_of(update)
+    if kind in acp.AGENT_ERROR_KINDS:
+        error = read_error(update)
+        meta: Message = {"agent_error": error.payload() if error else {}}
+    elif kind in acp.AGENT_RETRY_KINDS:
+        meta = {"agent_retry": update}
+    else:
+        return message
+    told = {"sessionUpdate": "session_info_update", "_meta": meta}
+    return message | {"params": params | {"update": told}}
+
+
+class StreamTransport:
+    """Lines of JSON on a pair of asyncio streams, as the SDK has them on its own."""
+
+    def __init__(
+        self,
+        writer: asyncio.StreamWriter,
+        reader: asyncio.StreamReader,
+        receive_timeout: float | None = None,
+    ) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._receive_timeout = receive_timeout
+
+    async def send(self, message: Message) -> None:
+        """Write one line."""
+        self._writer.write(jsonrpc.dumps(message) + b"\n")
+        await self._writer.drain()
+
+    async def receive(self) -> Message | None:
+        """The next line that is a JSON object; `None` at the end of the stream."""
+        while line := await asyncio.wait_for(self._line(), self._receive_timeout):
+            message = jsonrpc.loads(line)
+            if isinstance(message, dict):
+                return message
+        return None
+
+    async def close(self) -> None:
+        """Nothing: as with the SDK's, whoever opened the streams closes them."""
+
+    async def _line(self) -> bytes:
+        """A line of any length, whatever the reader's limit is; empty at the end."""
+        parts = []
+        while True:
+            try:
+                parts.append(await self._reader.readuntil(b"\n"))
+            except asyncio.LimitOverrunError as over:
+                parts.append(await self._reader.readexactly(over.consumed))
+                continue
+            except asyncio.IncompleteReadError as end:
+                parts.append(end.partial)
+            return b"".join(parts)

@@ -1,0 +1,178 @@
+"""A failure as a client shows it: words, one button, a countdown, and what may be pressed.
+
+Owns the short texts and the rules of the Retry button (`VOC-5`). Reads no clock.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import msgspec
+
+from lastword.core import sentences
+from lastword.core.taxonomy import (
+    DEFAULTS,
+    MAX_AUTO_WAIT_SECONDS,
+    Action,
+    AgentError,
+    ErrorType,
+    RetrySafety,
+)
+from lastword.wire import NO_MESSAGE
+
+MAX_SENTENCE_CHARS = 500
+MAX_DETAILS_CHARS = 4096
+
+TITLES: dict[ErrorType, str] = {
+    ErrorType.RATE_LIMIT: "Rate limited",
+    ErrorType.BUDGET: "Usage limit reached",
+    ErrorType.PROVIDER_UNAVAILABLE: "Model provider unavailable",
+    ErrorType.CONTEXT_OVERFLOW: "Conversation too long",
+    ErrorType.AUTH: "Login needed",
+    ErrorType.UNKNOWN: "The agent reported an error",
+    ErrorType.MODEL_NOT_FOUND: "Model not available",
+    ErrorType.INVALID_REQUEST: "Request refused",
+    ErrorType.CONTENT_FILTER: "Blocked by the content policy",
+    ErrorType.TIMEOUT: "No answer in time",
+    ErrorType.NETWORK: "Connection failed",
+    ErrorType.CANCELLED: "Cancelled",
+    ErrorType.AGENT_CRASH: "The agent crashed",
+    ErrorType.AGENT_STALLED: "The agent stopped responding",
+    ErrorType.STDERR_OVERFLOW: "The agent was stopped",
+    ErrorType.PROTOCOL_ERROR: "Invalid message from the agent",
+    ErrorType.INTERNAL: "Internal error",
+}
+
+BUTTONS: dict[Action, str] = {
+    Action.WAIT: "Try again",
+    Action.RETRY: "Try again",
+    Action.CONTINUE: "Continue",
+    Action.CONFIRM_RETRY: "Try again…",
+    Action.LOGIN: "Log in",
+    Action.TOP_UP: "Add credits",
+    Action.SWITCH_MODEL: "Choose another model",
+    Action.SHORTEN: "Shorten the conversation",
+    Action.REPHRASE: "Edit the prompt",
+    Action.FIX_CONFIGURATION: "Open the settings",
+    Action.RESTART: "Restart the agent",
+    Action.REPORT: "Show the details",
+}
+"""What the one button says that leads to the action."""
+
+_LIMITS = frozenset({ErrorType.RATE_LIMIT, ErrorType.BUDGET})
+_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
+    """What to show for a failure at one moment. Texts are plain, on one line but for `details`.
+
+    Attributes:
+        title: A few words.
+        sentence: What happened and what to do, at most 500 characters.
+        details: What the provider or the process said, at most 4096 characters; may be empty.
+        action: What helps.
+        button: The label of a button that leads there.
+        wait_seconds: How long the wait still lasts; 0 when it is over, `None` where none was told.
+        countdown: The same in words, such as `retry in 18 s`; empty when there is none.
+        can_retry: Does a Retry button make sense?
+        needs_confirmation: Must the user agree first, because a retry might do something twice?
+        automatic: May the client press it by itself, once `wait_seconds` is 0 or `None`? Never
+            without a limit of its own on how often.
+    """
+
+    title: str
+    sentence: str
+    details: str
+    action: Action
+    button: str
+    wait_seconds: int | None
+    countdown: str
+    can_retry: bool
+    needs_confirmation: bool
+    automatic: bool
+
+
+def view(error: AgentError, *, now: float, received: float | None = None) -> ErrorView:
+    """Say what to show for a failure.
+
+    Args:
+        error: The failure.
+        now: The moment for which to say it, in seconds since 1970 UTC (`time.time()`).
+        received: The moment at which the failure came, likewise, from which `retry_after_seconds`
+            counts; without it, `now`. Call again with a later `now` to move the countdown.
+    """
+    wait = _wait(error, now, now if received is None else received)
+    is_harmful = error.retry_safety is RetrySafety.NEVER
+    by_word = error.retryable and not is_harmful
+    # What a limit forbade it allows once it has reset; whether that is safe nobody has said.
+    can_retry = by_word or (wait == 0 and error.type in _LIMITS)
+    is_harmless = error.retry_safety in {RetrySafety.AUTO, RetrySafety.OFFER_CONTINUE}
+    action = error.action or _usual_action(error)
+    return ErrorView(
+        title=TITLES[error.type],
+        sentence=_sentence(error),
+        details=_details(error),
+        action=action,
+        button=BUTTONS[action],
+        wait_seconds=wait,
+        countdown=_countdown(wait, can_retry=can_retry),
+        can_retry=can_retry,
+        needs_confirmation=can_retry and not (by_word and is_harmless),
+        automatic=by_word
+        and error.retry_safety is RetrySafety.AUTO
+        and (error.retry_after_seconds or wait or 0) <= MAX_AUTO_WAIT_SECONDS,
+    )
+
+
+def _wait(error: AgentError, now: float, received: float) -> int | None:
+    """Whole seconds from now, rounded up; where the clock was set back, no more than was told."""
+    if error.retry_after_seconds is not None:
+        until = min(received, now) + error.retry_after_seconds
+    elif error.reset_at_epoch_ms is not None:
+        until = error.reset_at_epoch_ms / 1000
+    else:
+        return None
+    return max(0, math.ceil(until - now))
+
+
+def _usual_action(error: AgentError) -> Action:
+    """The action of the type, unless a retry needs a thought first; as a speaker chooses it."""
+    usual = DEFAULTS[error.type].action
+    if not error.retryable or usual is Action.RESTART:
+        return usual
+    if error.retry_safety is RetrySafety.OFFER_CONTINUE:
+        return Action.CONTINUE
+    return Action.CONFIRM_RETRY if error.retry_safety is RetrySafety.ASK else usual
+
+
+def _sentence(error: AgentError) -> str:
+    told = sentences.plain_text(error.message)[:MAX_SENTENCE_CHARS]
+    if told and (told != NO_MESSAGE or error.type is ErrorType.UNKNOWN):
+        return told
+    return f"{sentences.WHAT[error.type]} {sentences.ADVICE[error.action or _usual_action(error)]}"
+
+
+def _details(error: AgentError) -> str:
+    text = error.detail.get("text") if error.detail else None
+    if not isinstance(text, str):
+        return ""
+    cut = text[: MAX_DETAILS_CHARS + 1]
+    plain = "".join(char if char.isprintable() or char == "\n" else " " for char in cut).strip()
+    return plain if len(text) <= MAX_DETAILS_CHARS else plain[: MAX_DETAILS_CHARS - 1] + "…"
+
+
+def _countdown(wait: int | None, *, can_retry: bool) -> str:
+    if not wait:
+        return ""
+    return f"{'retry' if can_retry else 'resets'} in {short_duration(wait)}"
+
+
+def short_duration(seconds: int) -> str:
+    """A wait in at most two units, never shorter than it is: `18 s`, `2 min 5 s`, `3 h 10 min`."""
+    for (size, unit), (less, smaller) in pairwise(_UNITS):
+        if seconds >= size:
+            # Rounded up before it is divided: 59 min 59 s of an hour are a whole one.
+            count, rest = divmod(-(-seconds // less) * less, size)
+            return f"{count} {unit} {rest // less} {smaller}" if rest else f"{count} {unit}"
+    return f"{seconds} s"

@@ -1,0 +1,72 @@
+"""The error object in an exception that a client's library raised.
+
+Owns the duck-typing: no library is imported, and nothing that an attribute raises gets out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.client.composing import connection_lost
+from lastword.client.shapes import object_of
+from lastword.core.classify.gather import attribute
+from lastword.core.taxonomy import AgentError
+
+if TYPE_CHECKING:
+    from lastword.client.shapes import Members
+
+MAX_EXCEPTIONS = 16
+"""Of a group and of what was raised from what, so many are looked at."""
+
+_CONNECTION_CLOSED = frozenset({"BrokenResourceError", "ClosedResourceError", "EndOfStream"})
+"""anyio's words for it; the standard library's are classes."""
+
+
+def error_in(raised: BaseException) -> AgentError | Members | None:
+    """What an exception holds: a failure that was read before, or a JSON-RPC error object.
+
+    A cause and the members of a group are looked at too, the outermost first. `None` for an
+    exception that is no word of the agent's, such as a bug in the client itself.
+    """
+    waiting: list[BaseException] = [raised]
+    for _ in range(MAX_EXCEPTIONS):
+        if not waiting:
+            return None
+        exception = waiting.pop(0)
+        told = _told_by(exception)
+        if told is not None:
+            return told
+        if isinstance(exception, BaseExceptionGroup):
+            waiting += exception.exceptions[:MAX_EXCEPTIONS]
+        elif exception.__cause__ is not None:
+            waiting.append(exception.__cause__)
+    return None
+
+
+def _told_by(exception: BaseException) -> AgentError | Members | None:
+    if not isinstance(exception, Exception):
+        return None
+    inner = attribute(exception, "error")
+    if isinstance(inner, AgentError):
+        return inner
+    if (members := object_of(inner)) and "code" in members:
+        return members
+    code = attribute(exception, "code")
+    # Some agents use an HTTP status as the code. urllib's exception has one too, and no `data`.
+    if isinstance(code, int) and (code < 0 or "data" in dir(exception)):
+        data = attribute(exception, "data")
+        return {"code": code, "message": _message(exception), "data": data}
+    closed = isinstance(exception, ConnectionError | EOFError)
+    if closed or type(exception).__name__ in _CONNECTION_CLOSED:
+        return connection_lost()
+    return None
+
+
+def _message(exception: Exception) -> str:
+    said = attribute(exception, "message")
+    if isinstance(said, str) and said:
+        return said
+    try:
+        return str(exception)
+    except Exception:  # noqa: BLE001 - a hostile __str__
+        return ""

@@ -1,0 +1,137 @@
+"""Read the failure in anything that a client is given, whichever way it was told.
+
+Owns where to look, and in which order (`protocol/README.md`, section "Reading"). How a payload is
+read is `wire`'s; what an error without one means is `core.classify`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from lastword.client import composing
+from lastword.client.exceptions import error_in
+from lastword.client.shapes import kind_of, object_of, payload_in, update_in
+from lastword.core import acp
+from lastword.core.classify import agents
+from lastword.core.taxonomy import AgentError
+from lastword.wire import AgentErrorPayload, AgentErrorUpdate
+
+if TYPE_CHECKING:
+    from lastword.client.shapes import Members
+
+NO_FAILURE_KINDS = acp.AGENT_RETRY_KINDS | {"notice"}
+
+
+def read_error(message: object) -> AgentError | None:
+    """Say how a turn failed, if this tells that one did.
+
+    A failing turn may tell of its failure twice: in an update, and in what ends it. Both are read
+    to the same value.
+
+    Args:
+        message: A `session/update` (the notification, its params or its `update`), a prompt's
+            result, a JSON-RPC response or its error, as decoded JSON or as the official SDK's
+            models; the exception that the SDK raised; or anything else.
+
+    Returns:
+        The failure; `None` for what tells of none, such as a healthy update, or a retry. Members
+        that the contract does not name are in its `extra`. An error of an agent that knows nothing
+        of the contract is classified: `retry_safety` is then never `auto`.
+    """
+    try:
+        return _read(message)
+    except Exception:  # noqa: BLE001 - the last net for hostile objects; no JSON falls into it
+        return None
+
+
+def _read(message: object) -> AgentError | None:
+    if isinstance(message, AgentError):
+        return message
+    if isinstance(message, BaseException):
+        told = error_in(message)
+        return told if isinstance(told, AgentError) or told is None else _of_error(told)
+    return _of_object(object_of(message))
+
+
+def _of_object(members: Members) -> AgentError | None:
+    if "method" in members or "sessionUpdate" in members or "update" in members:
+        update = update_in(members)
+        return _of_update(update) if update else None
+    if _is_payload(members):
+        return _of_payload(members)
+    if "stopReason" in members or "_meta" in members:
+        return _of_result(members)
+    if members.get("error") is not None:
+        return _of_error(members["error"])
+    if "result" in members:
+        return _of_result(object_of(members["result"]))
+    if isinstance(members.get("code"), int | str) and {"message", "data"} & members.keys():
+        return _of_error(members)
+    return None
+
+
+def _is_payload(members: Members) -> bool:
+    return isinstance(members.get("type"), str) and isinstance(members.get("retryable"), bool)
+
+
+def _of_update(update: Members) -> AgentError | None:
+    kind = kind_of(update)
+    if kind in acp.AGENT_ERROR_KINDS:
+        return _of_typed_update(update)
+    if kind in NO_FAILURE_KINDS:
+        return None
+    if kind == acp.STATE_UPDATE:
+        failed = update.get("state") == acp.IDLE and update.get("stopReason") == acp.STOP_ERROR
+        return _of_error(update.get("error")) if failed else None
+    payload = payload_in(update.get("_meta")) if kind == "session_info_update" else None
+    if payload is not None:
+        return _of_payload(payload)
+    return _of_sign(agents.read_update(update))
+
+
+def _of_typed_update(update: Members) -> AgentError:
+    error = update.get("error")
+    plain = update | {"error": object_of(error)} if object_of(error) else update
+    try:
+        return AgentErrorUpdate.model_validate(plain).error.to_error()
+    except ValidationError:
+        return _of_payload(object_of(error))
+
+
+def _of_result(result: Members) -> AgentError | None:
+    if result.get("stopReason") == acp.CANCELLED:
+        return None
+    payload = payload_in(result.get("_meta"))
+    if payload is not None:
+        return _of_payload(payload)
+    told = _of_sign(agents.read_result(result))
+    if told is None and result.get("stopReason") == acp.STOP_ERROR:
+        return _of_error(result.get("error"))
+    return told
+
+
+def _of_sign(sign: agents.Sign | None) -> AgentError | None:
+    """A failure that an agent told in a way of its own; one that it will retry is none."""
+    return None if sign is None or sign.will_retry else composing.compose(sign.verdict)
+
+
+def _of_error(error: object) -> AgentError:
+    """A JSON-RPC error object, or what stands in its place."""
+    members = object_of(error)
+    payload = payload_in(members.get("data"))
+    if payload is not None:
+        return _of_payload(payload)
+    return composing.of_rpc_error(members or error)
+
+
+def _of_payload(payload: Members) -> AgentError:
+    # Outside of the typed update a payload carries this mark, which says nothing more.
+    told = {key: value for key, value in payload.items() if key != "stopReason"}
+    try:
+        return AgentErrorPayload.model_validate(told).to_error()
+    except ValidationError:
+        # A value that no validator could read, such as a number of 5,000 digits.
+        known = {key: told.get(key) for key in ("type", "message", "retryable")}
+        return AgentErrorPayload.model_validate(known).to_error()

@@ -1,0 +1,126 @@
+"""Read that an agent is trying again: no failure, but what a client may show meanwhile.
+
+Owns the ways in which that is told. Those of single agents are `core.classify.agents`'.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.client import composing
+from lastword.client.reading import read_error
+from lastword.client.shapes import kind_of, object_of, update_in
+from lastword.core import acp, moments, sentences
+from lastword.core.classify import agents, own_failure
+from lastword.core.retrying import RETRYING_METHOD
+from lastword.core.taxonomy import AgentError  # noqa: TC001 - a struct's type, at runtime
+from lastword.wire import AgentRetryUpdate
+
+if TYPE_CHECKING:
+    from lastword.client.shapes import Members
+
+MAX_TITLE_CHARS = 1000
+_UNIT_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+_OWN_TITLE = re.compile(
+    r"(?:Trying again (?:now|in (?P<wait>\d{1,7}) (?P<unit>second|minute|hour|day)s?)"
+    r" \(attempt (?P<attempt>\d{1,7})(?: of (?P<most>\d{1,7}))?\)"
+    r"|The agent is trying again)\.$"
+)
+"""How a notice of ours ends (`core.retrying`)."""
+
+
+class RetryNotice(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent's model call failed and is going to be made again; the turn goes on.
+
+    Attributes:
+        attempt: The number of the try that comes next; the first was 1.
+        max_attempts: How many there will be at most.
+        wait_seconds: How long the agent waits before it, from when this was received.
+        error: What the try before failed with.
+    """
+
+    attempt: int | None = None
+    max_attempts: int | None = None
+    wait_seconds: int | None = None
+    error: AgentError | None = None
+
+    @property
+    def message(self) -> str:
+        """One plain sentence or two for the user."""
+        when = f" in {moments.plain_duration(self.wait_seconds)}" if self.wait_seconds else ""
+        of = "" if self.max_attempts is None else f" of {self.max_attempts}"
+        attempt = "" if self.attempt is None else f" (attempt {self.attempt}{of})"
+        what = "" if self.error is None else f"{sentences.WHAT[self.error.type]} "
+        return f"{what}Trying again{when}{attempt}."
+
+
+def read_retry(message: object) -> RetryNotice | None:
+    """Say that the agent is trying again, if this tells so.
+
+    Args:
+        message: A `session/update` (the notification, its params or its `update`), as decoded JSON
+            or as the official SDK's models, or a notification of an agent's own; anything else is
+            no retry.
+
+    Returns:
+        What is known of the retry. What an agent tells in prose alone is not recognised.
+    """
+    try:
+        return _read(object_of(message))
+    except Exception:  # noqa: BLE001 - as in `read_error`
+        return None
+
+
+def _read(members: Members) -> RetryNotice | None:
+    if members.get("method") == RETRYING_METHOD:
+        return _of_sign(agents.read_notification(RETRYING_METHOD, object_of(members.get("params"))))
+    update = update_in(members)
+    kind = kind_of(update)
+    if kind in acp.AGENT_RETRY_KINDS:
+        return _of_update(update)
+    if kind == "notice":
+        return _of_notice(update.get("title"))
+    if kind in acp.AGENT_ERROR_KINDS:
+        return None
+    return _of_sign(agents.read_update(update))
+
+
+def _of_update(update: Members) -> RetryNotice:
+    told = AgentRetryUpdate.model_validate({**update, "error": None})
+    error = object_of(update.get("error"))
+    return RetryNotice(
+        attempt=told.attempt,
+        max_attempts=told.max_attempts,
+        wait_seconds=told.wait_seconds,
+        error=read_error({"sessionUpdate": "agent_error", "error": error}) if error else None,
+    )
+
+
+def _of_notice(title: object) -> RetryNotice | None:
+    if not isinstance(title, str) or len(title) > MAX_TITLE_CHARS:
+        return None
+    found = _OWN_TITLE.search(title)
+    if found is None:
+        return None
+    told = composing.type_told_by(title)
+    wait = found["wait"] and int(found["wait"]) * _UNIT_SECONDS[found["unit"]]
+    return RetryNotice(
+        attempt=int(found["attempt"]) if found["attempt"] else None,
+        max_attempts=int(found["most"]) if found["most"] else None,
+        wait_seconds=wait or None,
+        error=composing.compose(own_failure(told)) if told else None,
+    )
+
+
+def _of_sign(sign: agents.Sign | None) -> RetryNotice | None:
+    if sign is None or not sign.will_retry:
+        return None
+    return RetryNotice(
+        attempt=sign.attempt,
+        max_attempts=sign.max_attempts,
+        wait_seconds=sign.wait_seconds or sign.verdict.retry_after_seconds,
+        error=composing.compose(sign.verdict),
+    )
