@@ -171,8 +171,8 @@ CASES: dict[str, Case] = {
         silent,
         STALLED
         | BEFORE
-        | {"reason": "first_update_timeout", "action": "restart"}
-        | {"message": f"{STOPPED} Start the agent again, then try again."},
+        | {"reason": "first_update_timeout", "action": "retry"}
+        | {"message": f"{STOPPED} Try again."},
         options={"first_update_timeout_seconds": LIMIT_SECONDS},
     ),
     "idle": Case(

@@ -83,7 +83,7 @@ class Shell:
         self._capabilities = capabilities
         self._prompts: list[Call] = []
         self.link = Link(
-            Options(incident_prefix="t-", **options),
+            Options(incident_prefix="t-", in_process=True, **options),
             to_client=self._to_client,
             to_handler=lambda _frame, call: self._begin(call),
             on_cancel=_cancel,
