@@ -18,9 +18,17 @@ HEAD_BYTES = 4096
 HIGH_WATER_BYTES = 256 * 1024
 """A source is not read while its sink has more than this waiting."""
 
+LINE_LIMIT_BYTES = 64 * 1024 * 1024
+"""The default of `lastword run --line-limit`: no real message is so long."""
+
 STDERR_PENDING_BYTES = 256 * 1024
 PIPE_BUF_BYTES = 4096
 """What a pipe that is ready takes without blocking (POSIX's PIPE_BUF on Linux)."""
+
+
+def whole_lines(block: bytes) -> list[bytes]:
+    """The lines of a block, without those that are blank."""
+    return [line for line in block.split(b"\n") if line and not line.isspace()]
 
 
 class LineReader:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core import jsonrpc
 from lastword.core.effects import Answer, Effect, Forward, Kill, Record, Restart, Send, Side
+from lastword.lines import whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +93,7 @@ class Relay:
     def from_client(self, block: bytes, now: float) -> None:
         """Take in whole lines of the client's."""
         out: list[bytes] = []
-        for line in _lines(block):
+        for line in whole_lines(block):
             self.client_spoke = True
             frame = jsonrpc.decode(line)
             effects = self._connection.receive(Side.CLIENT, frame, now)
@@ -123,10 +124,6 @@ class Relay:
                 outlet = self._to_client if effect.to is Side.CLIENT else self.to_agent
                 if outlet is not None:
                     outlet.write(effect.frame + b"\n")
-
-
-def _lines(block: bytes) -> list[bytes]:
-    return [line for line in block.split(b"\n") if line and not line.isspace()]
 
 
 def _write(outlet: Outlet, lines: list[bytes]) -> None:

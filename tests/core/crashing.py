@@ -61,13 +61,17 @@ class Link(Wire):
         assert greeting["method"] == "initialize"
         self.answer(greeting["id"], protocolVersion=1, **self.capabilities)
 
+    def die_and_be_greeted(self) -> None:
+        """A crash, a prompt after the wait, and the new agent's handshake."""
+        self.die()
+        self.time(self.now + 10)
+        self.client(prompt(2))
+        self.greet()
+
     def come_back(self) -> None:
         """A crash, a prompt, a new agent that loads the session."""
         self.time(self.now + 400)
-        self.die()
-        self.time(self.now + 5)
-        self.client(prompt(2))
-        self.greet()
+        self.die_and_be_greeted()
         (bring_back,) = self.asked()
         self.answer(bring_back["id"])
 

@@ -23,10 +23,7 @@ def test_nothing_is_started_before_it_is_needed() -> None:
 
 def test_a_prompt_after_a_crash_reaches_the_new_agent_with_its_session() -> None:
     link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     (load,) = link.asked()
     assert load["method"] == "session/load"
     assert load["params"] == {"cwd": "/w", "mcpServers": [], "sessionId": "s"}
@@ -40,19 +37,13 @@ def test_a_prompt_after_a_crash_reaches_the_new_agent_with_its_session() -> None
 
 def test_a_session_is_resumed_rather_than_loaded_where_the_agent_can() -> None:
     link = Link(RESUMING)
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     assert [frame["method"] for frame in link.asked()] == ["session/resume"]
 
 
 def test_the_past_that_a_loaded_session_tells_is_held_back() -> None:
     link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     (load,) = link.asked()
     link.to_client.clear()
     link.agent(chunk("old"))
@@ -65,10 +56,7 @@ def test_the_past_that_a_loaded_session_tells_is_held_back() -> None:
 
 def test_a_session_that_cannot_come_back_is_said_to_be_lost() -> None:
     link = Link({})
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     assert reasons(link, 2) == ["context_lost"]
     (answer,) = link.answers(2)
     assert answer["error"]["message"].endswith("Start a new session.")
@@ -79,10 +67,7 @@ def test_a_session_that_cannot_come_back_is_said_to_be_lost() -> None:
 
 def test_a_session_that_the_agent_refuses_to_load_is_lost() -> None:
     link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     (load,) = link.asked()
     link.agent({"jsonrpc": "2.0", "id": load["id"], "error": {"code": -32002, "message": "no"}})
     assert reasons(link, 2) == ["context_lost"]
@@ -90,20 +75,14 @@ def test_a_session_that_the_agent_refuses_to_load_is_lost() -> None:
 
 def test_a_session_that_does_not_come_back_in_time_is_lost() -> None:
     link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     link.time(link.now + 301)
     assert reasons(link, 2) == ["context_lost"]
 
 
 def test_a_lost_session_that_the_client_loads_itself_is_its_own_again() -> None:
     link = Link({})
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     link.client(request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
     link.answer(3)
     link.asked()
@@ -212,10 +191,7 @@ def test_a_waiting_prompt_that_is_cancelled_never_reaches_the_agent(how: str) ->
 
 def test_a_prompt_whose_session_is_coming_back_can_be_cancelled() -> None:
     link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     (load,) = link.asked()
     link.client(cancel())
     link.answer(load["id"])

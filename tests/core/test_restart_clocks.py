@@ -160,10 +160,7 @@ def test_a_prompt_that_waits_when_the_client_says_its_last_word_is_answered() ->
 
 def test_a_prompt_whose_session_is_coming_back_is_answered_when_the_client_leaves() -> None:
     link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     link.eof(Side.CLIENT)
     assert reasons(link, 2) == ["no_answer"]
 
@@ -189,10 +186,7 @@ def test_a_program_that_has_vanished_is_said_at_once_and_looked_for_with_each_re
 
 def test_a_new_session_may_have_the_id_of_a_lost_one() -> None:
     link = Link({})
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     assert reasons(link, 2) == ["context_lost"]
     link.client(request(3, "session/new", cwd="/w", mcpServers=[]))
     link.answer(3, sessionId="s")

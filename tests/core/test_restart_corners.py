@@ -25,10 +25,7 @@ def two_sessions(**options: float) -> Link:
 def coming_back() -> Link:
     """A link whose session is on its way back for prompt 2."""
     link = Link()
-    link.die()
-    link.time(10)
-    link.client(prompt(2))
-    link.greet()
+    link.die_and_be_greeted()
     return link
 
 

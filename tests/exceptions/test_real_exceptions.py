@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-from package_venv import require_packages
-
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-RUN_TIMEOUT_SECONDS = 120.0
+from provider_run import reported_by
 
 Expected = tuple[str, bool, int | None]
 
@@ -75,19 +67,7 @@ EXPECTED: dict[str, Expected] = {
 @pytest.fixture(scope="module")
 def raised() -> dict[str, dict[str, Any]]:
     """What lastword said of each exception, by case."""
-    command = [str(require_packages(HERE)), str(HERE / "raise_all.py"), str(ROOT / "src")]
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=RUN_TIMEOUT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    # A package may print words of its own in between.
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"case"')]
-    return {line["case"]: line for line in lines}
+    return reported_by("raise_all.py")
 
 
 def test_every_case_raised_an_exception_of_its_package(raised: dict[str, dict[str, Any]]) -> None:

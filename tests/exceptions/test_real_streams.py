@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-from package_venv import require_packages
-
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-RUN_TIMEOUT_SECONDS = 120.0
+from provider_run import reported_by
 
 WHOLE = {
     *("openai chat", "openai chat-usage-cut", "openai chat-tool", "openai chat-two"),
@@ -52,18 +45,7 @@ RAISED = {"openai chat-failed", "google-error", "ollama-error"}
 @pytest.fixture(scope="module")
 def read() -> dict[str, dict[str, Any]]:
     """What came of each stream, by case."""
-    command = [str(require_packages(HERE)), str(HERE / "stream_cases.py"), str(ROOT / "src")]
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=RUN_TIMEOUT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"case"')]
-    return {line["case"]: line for line in lines}
+    return reported_by("stream_cases.py")
 
 
 def test_every_stream_is_whole_or_cut_or_failed(read: dict[str, dict[str, Any]]) -> None:

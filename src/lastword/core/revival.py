@@ -208,8 +208,7 @@ class Revival:
         Every SDK numbers its requests from 0 in each process: under its own id, a late answer to
         the dead agent's dialog would answer another one of this agent's.
         """
-        self.requests += 1
-        new = f'"lastword:{self.generation}:{self.requests}"'.encode()
+        new = self.next_own_id()
         self.origin_of[new], self.renamed[origin] = origin, new
         return new
 

@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from lastword.core.handler import Word
     from lastword.core.jsonrpc import Frame
 
+OWN_CANCEL_SECONDS = 0.5
+"""How long an author's own handler of `session/cancel` has to bring a prompt to an end before that
+is cancelled."""
+
+LAST_ANSWERS_SECONDS = 0.25
+"""How long handlers may still be at work once the client is gone."""
+
+LATE_SECONDS = 1.0
+"""A clock that rings so late stood still with its process, or with a loop that runs again: the
+handler gets as much longer. One that stays blocked is `inprocess.stalls`'s."""
+
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
 
@@ -155,10 +166,14 @@ class Link:
             self._carry_out(self._core.handle_timeout(time.monotonic()))
         self._rearm()
 
-    def stand_still(self, seconds: float) -> None:
-        """Take in that the process stood still for so long."""
+    def ring(self, due: float) -> None:
+        """Do what is due since this moment, unless the clock itself stood still until now."""
+        late = time.monotonic() - due
+        if late <= LATE_SECONDS:
+            self.handle_timeout()
+            return
         with self._lock:
-            self._core.stand_still(seconds)
+            self._core.stand_still(late)
         self._rearm()
 
     @property

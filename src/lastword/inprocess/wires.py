@@ -16,13 +16,11 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from lastword.core import jsonrpc
-from lastword.lines import READ_BYTES, LineReader
+from lastword.lines import LINE_LIMIT_BYTES, READ_BYTES, LineReader, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-LINE_LIMIT_BYTES = 64 * 1024 * 1024
-"""As `lastword run --line-limit`: no real message is so long."""
 
 BLOCKED_WRITE_SECONDS = 5.0
 """How long a client that takes no bytes may hold up the thread that stands in for the loop."""
@@ -238,11 +236,6 @@ class Receiver(asyncio.Protocol):
             self._take(None, [rest])
         if self._end is not None:
             self._end(error)
-
-
-def whole_lines(block: bytes) -> list[bytes]:
-    """The lines of a block, without those that are blank."""
-    return [line for line in block.split(b"\n") if line.strip()]
 
 
 class MessageWire:

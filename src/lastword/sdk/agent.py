@@ -23,6 +23,7 @@ from acp.stdio import stdio_streams
 
 from lastword.inprocess import mistakes, settings
 from lastword.inprocess.calls import CURRENT, process_ending
+from lastword.inprocess.link import OWN_CANCEL_SECONDS
 from lastword.inprocess.wires import StdioWire, StreamWire
 from lastword.sdk.transport import GuardedTransport
 
@@ -41,9 +42,6 @@ HANDLERS = frozenset(
     }
 )
 """The methods by which the SDK calls an agent; those in camel case are its older names."""
-
-OWN_CANCEL_SECONDS = 0.5
-"""How long an agent's own `cancel` has to bring its prompt to an end before that is cancelled."""
 
 
 async def run_agent(  # noqa: PLR0913 - the SDK's own arguments

@@ -18,20 +18,13 @@ from lastword.core import acp as protocol
 from lastword.core import jsonrpc
 from lastword.inprocess import mistakes
 from lastword.inprocess.calls import CURRENT, Call
-from lastword.inprocess.link import Link
+from lastword.inprocess.link import LAST_ANSWERS_SECONDS, Link
 from lastword.inprocess.stalls import LoopWatch
 from lastword.inprocess.wires import MessageWire, StreamWire, Wire
 
 if TYPE_CHECKING:
     from lastword.core.connection import Options
     from lastword.core.jsonrpc import Frame
-
-LAST_ANSWERS_SECONDS = 0.25
-"""How long a client that is gone may still get answers to requests that are no prompts."""
-
-LATE_SECONDS = 1.0
-"""A clock that rings so late stood still with its process, or with a loop that runs again: the
-handler gets as much longer. One that stays blocked is `inprocess.stalls`'s."""
 
 
 class GuardedTransport:
@@ -192,8 +185,4 @@ class GuardedTransport:
 
     def _ring(self, due: float) -> None:
         self._timer = None
-        late = time.monotonic() - due
-        if late > LATE_SECONDS:
-            self.link.stand_still(late)
-            return
-        self.link.handle_timeout()
+        self.link.ring(due)

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from lastword.inprocess.link import Link
     from lastword.serving.bell import Bell
 
-LATE_SECONDS = 1.0
-"""A clock that rings so late stood still with its process, or with a loop that runs again: the
-handler gets as much longer. One that stays blocked is `inprocess.stalls`'s."""
-
 
 class Clock:
     """Rings when the link says that it is due."""
@@ -36,11 +32,8 @@ class Clock:
             with anyio.move_on_after(None if due is None else max(0.0, due - time.monotonic())):
                 await self._earlier.wait()
                 continue
-            late = 0.0 if due is None else time.monotonic() - due
-            if late > LATE_SECONDS:
-                link.stand_still(late)
-            else:
-                link.handle_timeout()
+            if due is not None:
+                link.ring(due)
 
     def rearm(self, link: Link) -> None:
         """The link may be due earlier now; from any thread."""

@@ -14,7 +14,7 @@ import anyio
 
 from lastword.core import acp, jsonrpc
 from lastword.inprocess.calls import CURRENT, Call, process_ending
-from lastword.inprocess.link import Link
+from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, Link
 from lastword.inprocess.stalls import LoopWatch
 from lastword.serving import outcome
 from lastword.serving.clock import Clock
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from lastword.serving.pipes import Pipes
 
 logger = logging.getLogger("lastword")
-
-OWN_CANCEL_SECONDS = 0.5
-"""How long an author's own handler of `session/cancel` has before the prompt is cancelled."""
-
-LAST_ANSWERS_SECONDS = 0.25
-"""How long handlers may still be at work once the client is gone."""
 
 
 class Router(Protocol):

@@ -13,15 +13,19 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from lastword.lines import HIGH_WATER_BYTES, READ_BYTES, LineReader, Outlet
+from lastword.lines import (
+    HIGH_WATER_BYTES,
+    LINE_LIMIT_BYTES,
+    READ_BYTES,
+    LineReader,
+    Outlet,
+    whole_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from lastword.serving.bell import Bell
-
-LINE_LIMIT_BYTES = 64 * 1024 * 1024
-"""As `lastword run --line-limit`: no real message is so long."""
 
 ANSWERS_HIGH_WATER_BYTES = 16 * HIGH_WATER_BYTES
 """With more than this waiting, no further request is read. Handlers that send updates wait far
@@ -61,7 +65,7 @@ class Pipes:
         while data := await self._read():
             oversized, block = lines.feed(data)
             if oversized is not None or block:
-                yield oversized, [line for line in block.split(b"\n") if line.strip()]
+                yield oversized, whole_lines(block)
             await self._room(ANSWERS_HIGH_WATER_BYTES)
         rest = lines.rest().strip()
         if rest:
