@@ -27,7 +27,6 @@ LEVELS = {"MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY"}
 SIDES = {"agent", "client", "intermediary"}
 
 NOT_TESTED_YET = {
-    "AIR-1": "the rung is implemented in a later version",
     "CAN-3": "a matter of the record",
 }
 """Requirements without a test, each with the reason. A guarantee is never among them."""

@@ -58,7 +58,7 @@ OPTIONS = (
     Option(
         "fallback",
         "auto",
-        "auto|typed|v2|stop_reason|stop_reason_result|rpc_error|text",
+        "auto|typed|v2|air|stop_reason|stop_reason_result|rpc_error|text",
         "how a failure reaches the client; auto goes by what the client says it can take",
     ),
     Option("silent-success", "error", "error|pass", "what to make of a success with nothing shown"),

@@ -93,6 +93,8 @@ def fail_turn(
             ends_foreground=not _others_run(session, turn),
             state=turn.idle_state,
             announced=turn.announced,
+            failure_id=turn.failure_id,
+            revision=turn.failure_revision + 1,
         ),
         rung=fallback.rung_for(link.options.fallback, link.client, dialect),
         client=link.client,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core import acp, jsonrpc
+from lastword.core import acp, air, jsonrpc
 from lastword.core.error_object import (
     MAX_FRAME_BYTES,
     SentError,
@@ -29,6 +29,7 @@ class Rung(StrEnum):
 
     TYPED = "typed"
     V2 = "v2"
+    AIR = "air"
     STOP_REASON = "stop_reason"
     STOP_REASON_RESULT = "stop_reason_result"
     RPC_ERROR = "rpc_error"
@@ -71,6 +72,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
             that joined running work does not.
         state: version 2: the members of the agent's own idle update, where it sent one.
         announced: the client has had the typed update, from the agent itself.
+        failure_id: JetBrains AIR's id for what befalls this turn.
+        revision: how many records AIR has had under that id, with this one.
     """
 
     error: AgentError
@@ -83,6 +86,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     ends_foreground: bool = True
     state: dict[str, Any] = {}
     announced: bool = False
+    failure_id: str = ""
+    revision: int = 1
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -101,6 +106,8 @@ def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
         return Rung(option)
     if client.typed:
         return Rung.TYPED
+    if client.air:
+        return Rung.AIR
     rule = CLIENT_RULES.get(client.name)
     return rule.rung if rule else Rung.STOP_REASON
 
@@ -112,21 +119,27 @@ def frames_for(
     if rung is Rung.V2:
         return _v2_frames(ending, client, dialect)
     out = [Outgoing(update) for update in _updates(ending, rung, dialect)]
-    if rung is Rung.TEXT:
-        result: dict[str, Any] | None = {
-            "stopReason": acp.END_TURN,
-            "_meta": {"agent_error": typed_payload(ending.error)},
-        }
-    elif rung is Rung.STOP_REASON_RESULT or client.stop_reason:
-        result = {
-            "stopReason": acp.STOP_ERROR,
-            "_meta": {"agent_error": typed_payload(ending.error)},
-        }
-    else:
-        result = None
+    result = _result(ending, rung, client)
     if result is None:
         return out + _error_answers(ending, client)
     return out + [Outgoing(jsonrpc.result(prompt, result), prompt) for prompt in ending.prompts]
+
+
+def _result(ending: Ending, rung: Rung, client: ClientProfile) -> dict[str, Any] | None:
+    """The prompt result that tells of the failure; `None` where an error does."""
+    meta = {"agent_error": typed_payload(ending.error)}
+    if rung is Rung.TEXT:
+        return {"stopReason": acp.END_TURN, "_meta": meta}
+    if rung is Rung.AIR:
+        # The error that starts the client's login stays what it is: a result would disable that.
+        if _members(ending, client)["code"] == acp.AUTH_REQUIRED:
+            return None
+        failure_id = ending.failure_id or ending.error.incident_id or ending.session_id
+        told = air.failure_meta(ending.error, failure_id=failure_id, revision=ending.revision)
+        return {"stopReason": acp.END_TURN, "_meta": told | meta}
+    if rung is Rung.STOP_REASON_RESULT or client.stop_reason:
+        return {"stopReason": acp.STOP_ERROR, "_meta": meta}
+    return None
 
 
 def _updates(ending: Ending, rung: Rung, dialect: acp.Dialect) -> tuple[bytes, ...]:
@@ -166,14 +179,18 @@ def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> l
 
 
 def _error_answers(ending: Ending, client: ClientProfile) -> list[Outgoing]:
-    members = error_object(
+    members = _members(ending, client)
+    return [Outgoing(jsonrpc.error(prompt, members), prompt) for prompt in ending.prompts]
+
+
+def _members(ending: Ending, client: ClientProfile) -> dict[str, Any]:
+    return error_object(
         ending.error,
         sent=ending.sent,
         had_output=ending.had_output,
         can_login=ending.can_login,
         details_only=details_only(client),
     )
-    return [Outgoing(jsonrpc.error(prompt, members), prompt) for prompt in ending.prompts]
 
 
 def details_only(client: ClientProfile) -> bool:

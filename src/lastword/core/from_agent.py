@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from lastword.core import acp, ending, foreground, jsonrpc, retrying, turns, updates
+from lastword.core import acp, advice, ending, foreground, jsonrpc, retrying, turns, updates
 from lastword.core.effects import FORWARD, Answer, Drop, Effect, Side
 from lastword.core.error_object import MAX_FRAME_BYTES, MAX_MESSAGE_CHARS
 from lastword.core.handshake import advertise, read_agent
@@ -229,9 +229,11 @@ def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     link.agent = read_agent(jsonrpc.loads(frame.message.result))
     link.initialized = True
     entry = ending.record(link, Kind.AGENT_READY, name=link.agent.name)
-    if link.agent.speaks_typed:
+    with_air = link.client.air and advice.tells_by_air(link)
+    if link.agent.speaks_typed and not with_air:
         return [entry, FORWARD]
-    line = advertise(frame.line, link.dialect, link.options.implementation)
+    implementation = None if link.agent.speaks_typed else link.options.implementation
+    line = advertise(frame.line, link.dialect, implementation, with_air=with_air)
     return [entry, Answer(Side.CLIENT, request_id, line)]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from lastword.core import acp, jsonrpc
+from lastword.core import acp, air, jsonrpc
 from lastword.core.taxonomy import ErrorType
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def read_client(line: bytes) -> ClientProfile:
         retry=typed and extension.get("retry") is True,
         notices=isinstance(_object(capabilities.get("session")).get("notices"), dict)
         or _object(capabilities.get("session")).get("notices") is True,
-        air="air" in _object(_object(capabilities.get("_meta")).get("jetbrains")),
+        air=air.negotiated(capabilities),
     )
 
 
@@ -99,11 +99,15 @@ def read_agent(result: object) -> AgentProfile:
     )
 
 
-def advertise(line: bytes, dialect: acp.Dialect, implementation: str) -> bytes:
+def advertise(
+    line: bytes, dialect: acp.Dialect, implementation: str | None, *, with_air: bool = False
+) -> bytes:
     """The agent's answer to `initialize` with our advertisement in its capabilities.
 
-    Members that are not on the way to ours keep their bytes. Where the agent's own shape leaves no
-    room for it (`_meta` is no object), the line stays as it is.
+    Without an implementation the agent speaks for itself. `with_air` adds JetBrains AIR's, for a
+    client that is going to be told in its way. Members that are not on the way to ours keep their
+    bytes. Where the agent's own shape leaves no room for it (`_meta` is no object), the line stays
+    as it is.
     """
     extension = {
         "version": EXTENSION_VERSION,
@@ -115,7 +119,10 @@ def advertise(line: bytes, dialect: acp.Dialect, implementation: str) -> bytes:
         result = msgspec.json.decode(message["result"], type=dict[str, Raw])
         capabilities = _members(result.get(dialect.agent_capabilities))
         meta = _members(capabilities.get("_meta"))
-        meta[EXTENSION] = Raw(msgspec.json.encode(extension))
+        if implementation is not None:
+            meta[EXTENSION] = Raw(msgspec.json.encode(extension))
+        if with_air:
+            air.advertise(meta)
         capabilities["_meta"] = Raw(msgspec.json.encode(meta))
         result[dialect.agent_capabilities] = Raw(msgspec.json.encode(capabilities))
         message["result"] = Raw(msgspec.json.encode(result))

@@ -34,7 +34,8 @@ _OPENING_CHARS = 200
 
 _ALL_OPENINGS = tuple({opening for openings in OPENINGS.values() for opening in openings})
 
-_SIGNS = (b'"sessionFailure"', b'"systemError"')
+_AIR_SIGN = b'"sessionFailure"'
+_SIGNS = (_AIR_SIGN, b'"systemError"')
 """Members by which JetBrains AIR and codex tell of a failure beside a stop reason that does not."""
 
 
@@ -46,6 +47,11 @@ def opening_of(text: str) -> str:
 def may_be_error(text: str) -> bool:
     """Does this message begin as some agent's error does?"""
     return len(text) <= MAX_PROSE_CHARS and opening_of(text).startswith(_ALL_OPENINGS)
+
+
+def tells_by_air(line: bytes) -> bool:
+    """Does this frame tell of something in JetBrains AIR's way?"""
+    return _AIR_SIGN in line
 
 
 def may_tell_of_failure(line: bytes) -> bool:

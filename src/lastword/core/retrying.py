@@ -2,7 +2,7 @@
 
 Owns what such a signal becomes; which signals there are is `core.classify.agents`'s. The signal
 itself always passes as it came, and reading one costs something only where a client asked for
-`agent_retry` or shows notices.
+`agent_retry` or shows such lines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core import ending, fallback, jsonrpc
+from lastword.core import advice, ending, fallback, jsonrpc
 from lastword.core.effects import Effect, Send, Side
 from lastword.core.taxonomy import RetrySafety
 from lastword.core.timeline import Kind
@@ -44,8 +44,10 @@ class Retrying(msgspec.Struct, frozen=True, kw_only=True):
 
 def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     """What follows from a frame that may say that the model call is being retried."""
-    wanted = link.client.retry or _shows_notices(link)
+    wanted = link.client.retry or advice.can_show(link)
     if session is None or not session.turns or not wanted:
+        return []
+    if advice.reads(link, frame.line):
         return []
     sign = _sign(link, frame)
     if sign is None or not sign.will_retry:
@@ -85,11 +87,10 @@ def _tell(link: Link, turn: Turn, word: Retrying, what_next: str) -> list[Effect
     turn.retries += 1
     entry = ending.record(link, Kind.WARNING, session, retry=turn.retries, type=verdict.type.value)
     if not link.client.retry:
-        if not _shows_notices(link):
+        if not advice.can_show(link):
             return [entry]
         title = f"{sentences.WHAT[verdict.type]} {what_next}"
-        notice = fallback.notice(session.session_id, severity="warning", title=title)
-        return [Send(Side.CLIENT, notice), entry]
+        return [advice.warn_of_retry(link, turn, verdict.type, title), entry]
     error = ending.compose(
         link,
         verdict,
@@ -105,10 +106,6 @@ def _tell(link: Link, turn: Turn, word: Retrying, what_next: str) -> list[Effect
     }
     known = {key: value for key, value in update.items() if value is not None}
     return [Send(Side.CLIENT, fallback.session_update(session.session_id, known)), entry]
-
-
-def _shows_notices(link: Link) -> bool:
-    return link.client.notices or not link.dialect.notice_needs_capability
 
 
 def _sign(link: Link, frame: Frame) -> Sign | None:

@@ -106,6 +106,8 @@ class Turn:
         "author_message",
         "cancelled",
         "facts",
+        "failure_id",
+        "failure_revision",
         "held",
         "held_until",
         "hidden",
@@ -154,6 +156,10 @@ class Turn:
         """A failure that the agent told of in the margin of an update."""
         self.retries = 0
         """How many retries of its model call the agent has told of."""
+        self.failure_id = ""
+        """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
+        self.failure_revision = 0
+        """How many records it has had under that id."""
         self.agent_error: AgentError | None = None
         """The failure that the agent itself announced by an `agent_error` update."""
         self.announced = False

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core import acp, ending, fallback, from_agent, turns
-from lastword.core.effects import Effect, Kill, Send, Side
+from lastword.core import acp, advice, ending, from_agent, turns
+from lastword.core.effects import Effect, Kill
 from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
 from lastword.core.turn import Event, Move, State
@@ -170,8 +170,7 @@ def _watchdog_due(link: Link, session: Session) -> list[Effect]:
 def _warning(link: Link, session: Session) -> float | None:
     """When a client that can show it is told that the agent is silent."""
     after = link.options.warn_after_seconds
-    can_show = link.client.notices or not link.dialect.notice_needs_capability
-    if after <= 0 or not can_show or session.asking or _tool_running(session):
+    if after <= 0 or not advice.can_show(link) or session.asking or _tool_running(session):
         return None
     if any(turn.state in _WATCHED and not turn.warned for turn in session.turns):
         return session.progress_at + after
@@ -186,6 +185,5 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
         turn.warned = True
     silence = round(link.now - session.progress_at)
     title = f"The agent has been silent for {silence} seconds. It may be waiting for the model."
-    frame = fallback.notice(session.session_id, severity="warning", title=title)
     entry = ending.record(link, Kind.WARNING, session, silent_seconds=silence)
-    return [Send(Side.CLIENT, frame), entry]
+    return [advice.warn_of_silence(link, session, title), entry]

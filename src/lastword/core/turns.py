@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core import acp, ending, jsonrpc, prose
+from lastword.core import acp, advice, ending, jsonrpc, prose
 from lastword.core.effects import FORWARD, Answer, Effect, Send, Side
 from lastword.core.error_object import SentError
 from lastword.core.session import Request, Turn
@@ -107,7 +107,8 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
         result = jsonrpc.loads(frame.message.result)
         _note_payload(link, turn, result, "_meta")
         return end_failed(link, turn, _verdict_of_result(link, result, turn))
-    if stop_reason == acp.END_TURN and link.options.silent_success == "error":
+    may_hide = stop_reason == acp.END_TURN and not advice.reads(link, frame.line)
+    if may_hide and link.options.silent_success == "error":
         hidden = _hidden_failure(link, turn, frame)
         if hidden is not None:
             return end_failed(link, turn, msgspec.structs.replace(hidden, reason=SILENT))
@@ -173,6 +174,8 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     """An update may tell of a failure that the turn's answer will not."""
     if not session.turns or not prose.may_tell_of_failure(frame.line):
         return
+    if advice.reads(link, frame.line):
+        return
     from lastword.core.classify import agents  # noqa: PLC0415  (as in `end_silent`)
 
     sign = agents.read_update(jsonrpc.params_of(frame).get("update"), agent=link.agent.name)
@@ -185,9 +188,9 @@ def _hidden_failure(link: Link, turn: Turn, frame: Frame) -> Verdict | None:
     """The failure behind an answer that claims success, where the agent told it elsewhere."""
     if turn.state not in {State.SENT, State.RUNNING}:
         return None
-    if turn.hidden is not None and not link.client.air:
+    if turn.hidden is not None:
         return turn.hidden
-    told = prose.may_tell_of_failure(frame.line) and not link.client.air
+    told = prose.may_tell_of_failure(frame.line)
     text = "" if turn.facts.tool_seen else turn.only_text or ""
     if not told and not prose.may_be_error(text):
         return None

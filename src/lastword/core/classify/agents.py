@@ -31,6 +31,11 @@ _AIR_CATEGORIES = {
 
 _PI_RETRY = re.compile(r"Retrying \(attempt (\d{1,4})/(\d{1,4}), waiting (\d{1,6})(?:\.\d+)?s\)")
 
+_NAMED_TYPES = frozenset(ErrorType) - {ErrorType.UNKNOWN, ErrorType.CANCELLED}
+
+_AIR_RETRY = re.compile(r"attempt (\d{1,4}) of (\d{1,4})\b")
+"""In the title of a warning (claude-agent-acp: "Retrying Claude, attempt 2 of 10.")."""
+
 
 class Sign(msgspec.Struct, frozen=True, kw_only=True):
     """A failure that an agent told in its own way.
@@ -91,11 +96,22 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
     evidence = gather.from_any(told)
     verdict = decide(evidence)
     category = failure.get("category")
+    reason = failure.get("reason")
     vague = verdict.type is ErrorType.UNKNOWN or verdict.rule.startswith(("text:", "concept:"))
     if vague and isinstance(category, str) and category in _AIR_CATEGORIES:
         kind, retryable = _AIR_CATEGORIES[category]
         verdict = conclude(Finding(kind, f"air:{category}", retryable=retryable), evidence)
-    return Sign(verdict=verdict, will_retry=failure.get("severity") == "warning")
+    if isinstance(reason, str) and reason in _NAMED_TYPES:
+        # A speaker of the contract: its word is finer than the convention's categories.
+        verdict = conclude(Finding(ErrorType(reason), f"air:{reason}"), evidence)
+    if failure.get("severity") != "warning":
+        return Sign(verdict=verdict)
+    counted = _AIR_RETRY.search(clip(str(failure.get("title") or "")))
+    if category == "unknown" and counted is None:
+        # Advice on something else, such as a model that took another's place.
+        return None
+    attempt, most = (int(group) for group in counted.groups()) if counted else (None, None)
+    return Sign(verdict=verdict, will_retry=True, attempt=attempt, max_attempts=most)
 
 
 def _codex_sign(codex: dict[Any, Any]) -> Sign | None:

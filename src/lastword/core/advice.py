@@ -1,0 +1,66 @@
+"""Lines for the user while a turn goes on: something is slow, or is being tried again.
+
+Owns the carrier that this client can show: a `notice`, or JetBrains AIR's warning. None of them
+carries the failure of a turn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core import air, fallback, prose
+from lastword.core.effects import Send, Side
+
+if TYPE_CHECKING:
+    from lastword.core.session import Link, Session, Turn
+    from lastword.core.taxonomy import ErrorType
+
+
+def can_show(link: Link) -> bool:
+    """Is there a carrier that this client shows?"""
+    client = link.client
+    return client.notices or not link.dialect.notice_needs_capability or tells_by_air(link)
+
+
+def tells_by_air(link: Link) -> bool:
+    """Does a failure reach this client as JetBrains AIR's `sessionFailure`?"""
+    if not link.client.air and link.options.fallback != fallback.Rung.AIR:
+        return False
+    rung = fallback.rung_for(link.options.fallback, link.client, link.dialect)
+    return rung is fallback.Rung.AIR
+
+
+def reads(link: Link, line: bytes) -> bool:
+    """Does the client itself read what this frame of the agent's tells by JetBrains AIR?"""
+    return tells_by_air(link) and prose.tells_by_air(line)
+
+
+def warn_of_silence(link: Link, session: Session, title: str) -> Send:
+    """Tell of a delay."""
+    if not tells_by_air(link) or link.client.notices:
+        return _notice(session, title)
+    told = air.warning_meta(None, title=title, failure_id=link.next_incident(), revision=1)
+    return _air_warning(session, told)
+
+
+def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> Send:
+    """Tell of a retry, and of what made it necessary."""
+    if not tells_by_air(link) or link.client.notices:
+        return _notice(turn.session, title)
+    # One id for all that befalls a turn: its end supersedes the retries before it.
+    turn.failure_id = turn.failure_id or link.next_incident()
+    turn.failure_revision += 1
+    told = air.warning_meta(
+        error_type, title=title, failure_id=turn.failure_id, revision=turn.failure_revision
+    )
+    return _air_warning(turn.session, told)
+
+
+def _notice(session: Session, title: str) -> Send:
+    frame = fallback.notice(session.session_id, severity="warning", title=title)
+    return Send(Side.CLIENT, frame)
+
+
+def _air_warning(session: Session, meta: dict[str, object]) -> Send:
+    update = {"sessionUpdate": "session_info_update", "_meta": meta}
+    return Send(Side.CLIENT, fallback.session_update(session.session_id, update))
