@@ -32,10 +32,16 @@ class LinkError(Exception):
 
 @dataclass(frozen=True)
 class Relay:
-    """A name, and the command in which the word ``{agent}`` stands for the agent's own words."""
+    """A name, and the command in which the word ``{agent}`` stands for the agent's own words.
+
+    A `plain` relay knows no failures: it is left out where one is waited for. One that is not
+    `verbatim` writes the same messages in other bytes.
+    """
 
     name: str
     command: str
+    plain: bool = False
+    verbatim: bool = True
 
     def argv(self, agent: Sequence[str]) -> list[str]:
         """The words to start, for this agent."""
@@ -58,6 +64,7 @@ class Link:
 
     process: subprocess.Popen[bytes]
     started_ns: int
+    verbatim: bool = True
     agent_pid: int = 0
     grandchild_pid: int = 0
     session: str = ""
@@ -66,13 +73,15 @@ class Link:
     _held: bytes = b""
 
     @classmethod
-    def start(cls, argv: Sequence[str], state: Path, extra: dict[str, str] | None = None) -> Self:
-        """Spawn `argv`; lastword keeps its records under `state`, and has its bytecode cached."""
+    def start(
+        cls, relay: Relay, agent: Sequence[str], state: Path, extra: dict[str, str] | None = None
+    ) -> Self:
+        """Spawn the relay; lastword keeps its records under `state`, and its bytecode is cached."""
         environment = os.environ | {"LASTWORD_STATE_DIR": str(state)} | (extra or {})
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         started = time.perf_counter_ns()
         process = subprocess.Popen(
-            argv,
+            relay.argv(agent),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -80,7 +89,7 @@ class Link:
             env=environment,
             start_new_session=True,
         )
-        return cls(process, started)
+        return cls(process, started, relay.verbatim)
 
     def __enter__(self) -> Self:
         return self
@@ -169,8 +178,37 @@ class Link:
         """One turn that must be exactly `expected` and its answer; the seconds it took.
 
         Raises:
-            LinkError: other bytes came than the agent wrote.
+            LinkError: other bytes came than the agent wrote, or other messages where the relay
+                does not keep the bytes.
         """
+        return self._stream_bytes(expected) if self.verbatim else self._stream_messages(expected)
+
+    def _stream_messages(self, expected: bytes) -> float:
+        """The same in other bytes: compared message by message once the clock has stopped."""
+        start = time.perf_counter()
+        id_ = self.prompt()
+        lines_left = expected.count(b"\n") + 1
+        pieces = []
+        while lines_left > 0:
+            piece = os.read(self.output, BUFFER_BYTES)
+            if not piece:
+                raise LinkError("the stream ended")
+            lines_left -= piece.count(b"\n")
+            pieces.append(piece)
+        seconds = time.perf_counter() - start
+        *lines, answer = b"".join(pieces).splitlines()
+        wanted = expected.splitlines()
+        if any(json.loads(a) != json.loads(b) for a, b in zip(lines, wanted, strict=True)):
+            raise LinkError("other messages than the agent's, or in another order")
+        if json.loads(answer) != {
+            "jsonrpc": "2.0",
+            "id": id_,
+            "result": {"stopReason": "end_turn"},
+        }:
+            raise LinkError("another answer than the agent's")
+        return seconds
+
+    def _stream_bytes(self, expected: bytes) -> float:
         start = time.perf_counter()
         id_ = self.prompt()
         tail = b'{"jsonrpc":"2.0","id":%d,"result":{"stopReason":"end_turn"}}\n' % id_

@@ -33,11 +33,15 @@ class Bench:
         self, relay: Relay, agent: Sequence[str], extra: dict[str, str] | None = None
     ) -> Link:
         """Start an agent behind a relay."""
-        return Link.start(relay.argv(agent), self.state, extra)
+        return Link.start(relay, agent, self.state, extra)
 
     def without(self, *names: str) -> list[Relay]:
         """The relays but for these."""
         return [relay for relay in self.relays if relay.name not in names]
+
+    def typing(self) -> list[Relay]:
+        """The relays that make a typed failure of an agent's end, and relay its stderr."""
+        return [relay for relay in self.without("direct", "cat") if not relay.plain]
 
 
 def p99(samples: Sequence[float]) -> float:
@@ -190,7 +194,7 @@ def flood(bench: Bench, agents: Mapping[str, Sequence[str]], megabytes: int) -> 
     Only for relays that relay stderr, too.
     """
     table: Table = {}
-    for relay in bench.without("direct", "cat"):
+    for relay in bench.typing():
         row: Row = {}
         for name, agent in agents.items():
             with bench.start(relay, agent, {"LASTWORD_STDERR_LIMIT": "0"}) as link:
@@ -218,7 +222,7 @@ def _stamped_hops(link: Link) -> tuple[list[float], float]:
 def crash(bench: Bench, agents: Mapping[str, Sequence[str]], runs: int) -> Table:
     """Milliseconds from SIGKILL of the agent in mid-turn to the prompt's error answer."""
     table: Table = {}
-    for relay in bench.without("direct", "cat"):
+    for relay in bench.typing():
         samples: dict[str, list[float]] = {name: [] for name in agents}
         for _ in range(runs):
             for name, agent in agents.items():
@@ -260,7 +264,7 @@ def restart(bench: Bench, agent: Sequence[str], runs: int, crashes: int) -> Tabl
     `crashes` in one session, one after the other; the first of each session is counted apart.
     """
     table: Table = {}
-    for relay in bench.without("direct", "cat"):
+    for relay in bench.typing():
         samples: dict[str, list[float]] = {"first": [], "later": [], "answered": []}
         for _ in range(runs):
             with bench.start(relay, agent) as link:

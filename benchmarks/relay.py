@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import measures
 from link import Relay
 from measures import Bench, Table
+from sdks import plain_relays
 from traffic import Traffic, write_mixed, write_small
 
 if TYPE_CHECKING:
@@ -35,14 +36,16 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def relays(extra: list[str]) -> list[Relay]:
-    """The relays to compare: none, `cat`, lastword where it is installed, then `extra`."""
+def relays(extra: list[str], *, with_sdks: bool) -> list[Relay]:
+    """The relays to compare: none, `cat`, lastword where it is installed, the SDKs', `extra`."""
     found = [Relay("direct", "{agent}"), Relay("cat", """sh -c 'cat | "$@" | cat' sh {agent}""")]
     script = Path(sys.executable).parent / "lastword"
     if script.exists():
         found.append(Relay("lastword", f"'{script}' run -- {{agent}}"))
     else:
         say("lastword is not installed beside this Python: measuring without it")
+    if with_sdks:
+        found += plain_relays(say)
     for each in extra:
         name, _, command = each.partition("=")
         if "{agent}" not in command.split():
@@ -187,6 +190,9 @@ def main() -> None:
     """Measure, print, and write the figures where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--relay", action="append", default=[], metavar="'NAME=CMD {agent}'")
+    parser.add_argument(
+        "--sdks", action="store_true", help="relays made of the SDKs and the Rust conductor, too"
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the traffic, fewer rounds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there, too")
     parser.add_argument(
@@ -200,7 +206,7 @@ def main() -> None:
     figures: dict[str, Table] = {}
     with tempfile.TemporaryDirectory(prefix="lastword-bench-") as name:
         folder = Path(name)
-        bench = Bench(relays(options.relay), folder / "state")
+        bench = Bench(relays(options.relay, with_sdks=options.sdks), folder / "state")
         suite = Suite(bench, folder, quick=options.quick, flood_megabytes=options.flood_megabytes)
         for kind in options.only or KINDS:
             for title, table in suite.run(kind).items():

@@ -45,7 +45,7 @@ class MissingError(Exception):
 
 def require_node() -> Path:
     """Return `node_modules`, installing it first where needed, or skip (fail in CI)."""
-    return _or_skip(lambda: _installed(NODE_MODULES, _node_fingerprint, _install_node))
+    return or_skip(lambda: installed(NODE_MODULES, _node_fingerprint, _install_node))
 
 
 def require_opencode() -> Path:
@@ -62,10 +62,11 @@ def require_opencode() -> Path:
 
 def require_kimi() -> Path:
     """Return kimi's virtual environment, made first where needed, or skip (fail in CI)."""
-    return _or_skip(lambda: _installed(KIMI, _kimi_fingerprint, _install_kimi))
+    return or_skip(lambda: installed(KIMI, _kimi_fingerprint, _install_kimi))
 
 
-def _or_skip(prepare: Callable[[], Path]) -> Path:
+def or_skip(prepare: Callable[[], Path]) -> Path:
+    """Return what was prepared; skip (fail in CI) where the machine lacks something."""
     try:
         return prepare()
     except MissingError as missing:
@@ -78,12 +79,13 @@ def _give_up(sentence: str) -> NoReturn:
     pytest.skip(sentence)
 
 
-def _installed(folder: Path, fingerprint: Callable[[], str], install: Callable[[], None]) -> Path:
+def installed(folder: Path, fingerprint: Callable[[], str], install: Callable[[], None]) -> Path:
+    """Return the folder, made anew by `install` unless its stamp holds the fingerprint already."""
     wanted = fingerprint()
     stamp = folder / STAMP
     if _read(stamp) == wanted:
         return folder
-    with _locked(HERE / f".{folder.name.strip('.')}.lock"):
+    with _locked(folder.parent / f".{folder.name.strip('.')}.lock"):
         if _read(stamp) != wanted:
             install()
             stamp.write_text(wanted)
@@ -111,18 +113,24 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _hash(*parts: bytes) -> str:
+def fingerprint_of(*parts: bytes) -> str:
+    """Return the hash of several things, each told apart from its neighbours."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(hashlib.sha256(part).digest())
     return digest.hexdigest()
 
 
-def _run(command: list[str], what: str) -> None:
+def run(command: list[str], what: str, folder: Path = HERE) -> str:
+    """Run a command in a folder and return what it printed.
+
+    Raises:
+        MissingError: it is absent, failed, or took longer than any install may.
+    """
     try:
         done = subprocess.run(
             command,
-            cwd=HERE,
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -136,6 +144,7 @@ def _run(command: list[str], what: str) -> None:
         said = (done.stderr or done.stdout).strip()
         msg = f"{what} failed with exit status {done.returncode}: {said[:SAID_LIMIT]}"
         raise MissingError(msg)
+    return done.stdout
 
 
 # --- node ----------------------------------------------------------------------------------------
@@ -143,7 +152,7 @@ def _run(command: list[str], what: str) -> None:
 
 def _node_fingerprint() -> str:
     lock = (HERE / "package-lock.json").read_bytes()
-    return _hash(lock, f"{platform.system()} {platform.machine()}".encode())
+    return fingerprint_of(lock, f"{platform.system()} {platform.machine()}".encode())
 
 
 def _install_node() -> None:
@@ -153,7 +162,7 @@ def _install_node() -> None:
     if _node_major() < NODE_MINIMUM:
         msg = f"The real agents need node {NODE_MINIMUM} or newer."
         raise MissingError(msg)
-    _run([npm, "ci", "--no-audit", "--no-fund", "--include=optional", "--ignore-scripts"], "npm ci")
+    run([npm, "ci", "--no-audit", "--no-fund", "--include=optional", "--ignore-scripts"], "npm ci")
 
 
 def _node_major() -> int:
@@ -168,16 +177,16 @@ def _node_major() -> int:
 
 
 def _kimi_fingerprint() -> str:
-    return _hash((HERE / "kimi-requirements.txt").read_bytes())
+    return fingerprint_of((HERE / "kimi-requirements.txt").read_bytes())
 
 
 def _install_kimi() -> None:
     python = _kimi_python()
     shutil.rmtree(KIMI, ignore_errors=True)
-    _run([python, "-m", "venv", str(KIMI)], "Making kimi's virtual environment")
+    run([python, "-m", "venv", str(KIMI)], "Making kimi's virtual environment")
     pip = [str(KIMI / "bin" / "python"), "-m", "pip", "install", "--quiet"]
     pip += ["--disable-pip-version-check", "--require-hashes"]
-    _run([*pip, "-r", str(HERE / "kimi-requirements.txt")], "Installing kimi-cli")
+    run([*pip, "-r", str(HERE / "kimi-requirements.txt")], "Installing kimi-cli")
 
 
 def _kimi_python() -> str:

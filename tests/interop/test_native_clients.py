@@ -1,0 +1,227 @@
+"""Clients on the SDKs of compiled languages, through the real sidecar, and the reader in Rust."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import toolchain_native
+from toolchain import MissingError
+
+from lastword.client import read_error
+from lastword.core.taxonomy import Action, Origin, Phase, RetrySafety
+from reader_samples import NOTHING, ODD, as_told, examples, frames, sent_by_agents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+FUSE_SECONDS = 60
+LASTWORD = [sys.executable, "-m", "lastword"]
+SCRIPTED = [*LASTWORD, "agent", "healthy"]
+DIES_IN_VERSION_2 = """
+import json, os, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    results = {
+        "initialize": {"protocolVersion": 2, "info": {"name": "a", "version": "1"}},
+        "session/new": {"sessionId": "s1"},
+        "session/prompt": {"messageId": "m1"},
+    }
+    answer = {"jsonrpc": "2.0", "id": request["id"], "result": results[request["method"]]}
+    print(json.dumps(answer), flush=True)
+    if request["method"] == "session/prompt":
+        os._exit(1)
+"""
+CLIENTS: dict[str, Callable[[], list[str]]] = {
+    "rust": toolchain_native.require_rust_client,
+    "go": toolchain_native.require_go_client,
+    "kotlin": toolchain_native.require_kotlin_client,
+}
+
+
+@pytest.fixture(params=CLIENTS)
+def client(request: pytest.FixtureRequest) -> list[str]:
+    return CLIENTS[request.param]()
+
+
+def run(command: list[str], text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=FUSE_SECONDS, check=False
+    )
+
+
+def played(
+    client: list[str], folder: Path, *options: str, agent: list[str] = SCRIPTED
+) -> list[dict[str, Any]]:
+    fuse = ("--turn-timeout", str(FUSE_SECONDS / 4), "--cwd", str(folder))
+    done = run([*client, *options, *fuse, "--", *LASTWORD, "run", "--", *agent])
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def named(events: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+    return [event for event in events if event["event"] in names]
+
+
+def test_a_failing_turn_reaches_user_code_typed_and_the_next_one_is_well(
+    client: list[str], tmp_path: Path
+) -> None:
+    turns = ("--prompt", "/scenario rate_limit", "--prompt", "hello", "--probe")
+    events = played(client, tmp_path, *turns)
+    failed, well, probe = named(events, "answer", "error", "exception", "hang")
+    assert (failed["event"], failed["n"], failed["code"]) == ("error", 0, -32603)
+    assert failed["data"]["agent_error"]["type"] == "rate_limit"
+    assert failed["data"]["agent_error"]["retry_after_seconds"] == 20
+    assert failed["message"] == failed["data"]["details"]
+    assert (well["n"], well["stop_reason"]) == (1, "end_turn")
+    assert (probe["n"], probe["stop_reason"]) == (2, "end_turn")
+    texts = [event["update"]["content"]["text"] for event in events if is_text(event)]
+    assert len(texts) == 4
+    assert len(named(events, "session")) == 2
+    assert events[-1]["event"] == "ended"
+
+
+def is_text(event: dict[str, Any]) -> bool:
+    return event["event"] == "update" and event["kind"] == "agent_message_chunk"
+
+
+def test_what_a_client_puts_into_its_capabilities_arrives(
+    client: list[str], tmp_path: Path
+) -> None:
+    """A result with the stop reason `error` goes to nobody who has not asked for it."""
+    meta = {"agent_error": {"version": 1, "stop_reason": True}}
+    turn = ("--meta", json.dumps(meta), "--prompt", "/scenario rate_limit")
+    events = played(client, tmp_path, *turn)
+    [ended] = named(events, "answer", "error", "exception", "hang")
+    if ended["event"] == "answer":
+        assert ended["stop_reason"] == "error"
+    else:  # the SDK has no word for it
+        assert "error" in ended.get("text", ended.get("data", {}).get("error"))
+        assert ended.get("code") != -32603
+
+
+def test_in_version_2_the_rust_sdk_delivers_the_typed_update_and_the_failed_state(
+    tmp_path: Path,
+) -> None:
+    asked = json.dumps({"agent_error": {"version": 1}})
+    options = ("--protocol", "2", "--read", "--meta", asked)
+    agent = [sys.executable, "-c", DIES_IN_VERSION_2]
+    events = played(toolchain_native.require_rust_client(), tmp_path, *options, agent=agent)
+    assert {event["type"] for event in named(events, "read")} == {"agent_crash"}
+    updates = [event["update"] for event in named(events, "update")]
+    assert [update["sessionUpdate"] for update in updates][-2:] == ["_agent_error", "state_update"]
+    [answer] = named(events, "answer", "error", "exception", "hang")
+    assert (answer["event"], answer["stop_reason"]) == ("answer", "error")
+    assert answer["result"]["error"]["data"]["agent_error"]["type"] == "agent_crash"
+
+
+@pytest.mark.parametrize("options", [["--unknown"], ["--protocol", "3"], ["--meta", "[]"], []])
+def test_arguments_that_cannot_be_used_are_refused(client: list[str], options: list[str]) -> None:
+    command = ["--", "true"] if options else []
+    done = run([*client, *options, *command])
+    assert done.returncode == 2
+    assert not done.stdout
+    assert done.stderr
+
+
+def test_an_agent_that_cannot_be_started_is_told(client: list[str], tmp_path: Path) -> None:
+    done = run([*client, "--", str(tmp_path / "missing")])
+    first = json.loads(done.stdout.splitlines()[0])
+    assert (first["event"], first["stage"]) == ("failed", "initialize")
+
+
+@pytest.mark.parametrize("stop_reason", [False, True])
+def test_a_client_that_copied_the_rust_reader_hears_what_its_sdk_drops(
+    tmp_path: Path, stop_reason: bool
+) -> None:
+    meta = {"agent_error": {"version": 1, "stop_reason": stop_reason}}
+    turn = ("--read", "--meta", json.dumps(meta), "--prompt", "/scenario rate_limit")
+    events = played(toolchain_native.require_rust_client(), tmp_path, *turn)
+    of_update, of_answer = named(events, "read")
+    assert of_update["error"] == of_answer["error"]
+    assert of_update["type"] == "rate_limit"
+    assert not named(events, "update")
+    [ended] = named(events, "answer", "error")
+    assert ended["event"] == ("answer" if stop_reason else "error")
+
+
+# --- the reader in Rust --------------------------------------------------------------------------
+
+
+def read(values: list[Any]) -> list[Any]:
+    lines = "".join(json.dumps(value) + "\n" for value in values)
+    done = run(toolchain_native.require_rust_reader(), lines)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_the_rust_reader_reads_every_rung_and_the_contracts_examples_as_ours() -> None:
+    values = [*frames(), *examples()]
+    told = read(values)
+    assert told == [as_told(value) for value in values]
+    assert sum(one is not None for one in told) > 300
+
+
+def test_the_rust_reader_reads_what_the_agents_of_the_vectors_send_as_ours() -> None:
+    sent = sent_by_agents()
+    for frame, told in zip(sent, read(sent), strict=True):
+        error = read_error(frame)
+        assert (told is None) is (error is None), frame
+        if error is not None and "'agent_error'" in str(frame):
+            assert told == error.payload()
+
+
+def test_the_rust_reader_takes_what_others_got_wrong_as_ours() -> None:
+    assert read(ODD) == [as_told(value) for value in ODD]
+    assert read(NOTHING) == [None] * len(NOTHING)
+
+
+def test_the_rust_reader_reads_errors_as_an_sdk_hands_them_out() -> None:
+    errors = [frame["error"] for frame in frames() if "error" in frame]
+    assert read(errors) == [as_told(error) for error in errors]
+    forbidden = {"code": -31050, "message": "x", "data": {"errorKind": "timeout"}}
+    [told] = read([forbidden])
+    assert (told["type"], told["retryable"], told["retry_safety"]) == ("timeout", False, "never")
+
+
+def test_the_rust_reader_knows_every_word_of_the_closed_sets() -> None:
+    sets = {"origin": Origin, "phase": Phase, "retry_safety": RetrySafety, "action": Action}
+    payloads = [
+        {"type": "auth", "message": "x", "retryable": False, key: word.value}
+        for key, words in sets.items()
+        for word in words
+    ]
+    assert read(payloads) == payloads
+
+
+# --- the locks -----------------------------------------------------------------------------------
+
+
+def test_a_jar_of_another_content_than_the_locks_is_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    toolchain_native.require_kotlin_client()
+    first, *rest = toolchain_native.locked_jars()
+    changed = replace(first, sha256="0" * 64)
+    monkeypatch.setattr(toolchain_native, "locked_jars", lambda: [changed, *rest])
+    with pytest.raises(MissingError, match=first.name):
+        toolchain_native.build_kotlin()
+
+
+def test_a_crate_of_another_content_than_the_locks_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    toolchain_native.require_rust_client()
+    lock = (toolchain_native.RUST / "crates.lock").read_text()
+    checksum = lock.partition('checksum = "')[2].partition('"')[0]
+    for path in (toolchain_native.RUST / "Cargo.toml", *toolchain_native.RUST.glob("src")):
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "crates.lock").write_text(lock.replace(checksum, "0" * 64))
+    monkeypatch.setattr(toolchain_native, "RUST", tmp_path)
+    with pytest.raises(MissingError, match="checksum"):
+        toolchain_native.build_rust()
