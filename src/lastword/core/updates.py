@@ -42,6 +42,8 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     released = _release_held(link, session) if _follows_answer(update) else []
     if update.session_update in acp.AGENT_ERROR_KINDS:
         return released + _agent_error(link, session, frame)
+    if update.session_update == "session_info_update" and _announces(link, session, frame):
+        return [Drop("translated")]
     if update.session_update in acp.AGENT_RETRY_KINDS and not link.client.retry:
         return [Drop("not_asked_for")]
     if update.session_update == acp.STATE_UPDATE and link.dialect.turn_ends_by_state:
@@ -195,6 +197,30 @@ def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
             turn.announced = True
         return [FORWARD]
     return [Drop("translated")]
+
+
+_INFO_UPDATE_OF_OURS = {"sessionUpdate", "_meta"}
+
+
+def _announces(link: Link, session: Session, frame: Frame) -> bool:
+    """Is this the rung `stop_reason` of an agent that speaks for itself?
+
+    The client is told anew, in the way that is meant for it.
+    """
+    if not session.turns or b'"agent_error"' not in frame.line:
+        return False
+    update = jsonrpc.params_of(frame).get("update")
+    members = update if isinstance(update, dict) else {}
+    meta = members.get("_meta")
+    payload = meta.get("agent_error") if isinstance(meta, dict) else None
+    if not isinstance(payload, dict) or payload.get("stopReason") != acp.STOP_ERROR:
+        return False
+    from lastword.core import reading  # noqa: PLC0415  (loaded at the first failure)
+
+    error = reading.read_payload(payload, ending.redactor(link))
+    for turn in session.turns:
+        turn.agent_error = turn.agent_error or error
+    return members.keys() == _INFO_UPDATE_OF_OURS and len(meta or {}) == 1
 
 
 def _is_empty_chunk(update: Update) -> bool:
