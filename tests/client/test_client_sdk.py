@@ -25,15 +25,13 @@ from lastword.client.raising import CLASS_FOR
 from lastword.conformance.scenarios import SCENARIOS
 from lastword.core.taxonomy import DEFAULTS, ErrorType
 
-FAILING = [s for s in SCENARIOS.values() if s.error_type not in {None, ErrorType.CANCELLED}]
+FAILING = [SCENARIOS[word.value] for word in ErrorType if word is not ErrorType.CANCELLED]
 PAYLOAD = {"type": "budget", "message": "No credit left. Top up.", "retryable": False, "by": "x"}
 TYPED = update(sessionUpdate="agent_error", stopReason="error", error=PAYLOAD)
 
 
 def command(scenario: str) -> list[str]:
-    own = [*LASTWORD, "agent", scenario]
-    in_front = [*LASTWORD, "run", "--idle-timeout", "2", "--cancel-grace", "1", "--"]
-    return in_front + own if SCENARIOS[scenario].needs_sidecar else own
+    return [*LASTWORD, "agent", scenario]
 
 
 @pytest.mark.parametrize("scenario", FAILING, ids=lambda s: s.name)
@@ -73,7 +71,7 @@ def test_a_cancelled_turn_is_no_failure() -> None:
 
 
 def test_a_bare_agent_that_dies_is_a_lost_agent() -> None:
-    turn = with_process([*LASTWORD, "agent", "agent_crash"], Client())
+    turn = with_process([*LASTWORD, "agent", "--bare", "agent_crash"], Client())
     assert isinstance(turn.failed, errors.AgentLost)
     assert isinstance(turn.failed.__cause__, ConnectionError)
 

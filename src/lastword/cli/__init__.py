@@ -15,6 +15,7 @@ commands:
   demo      the same failing turn without and with lastword, side by side
   explain   what an error means, whether to retry, and why:  lastword explain error.log
   agent     an agent that fails on purpose, to try a client with:  lastword agent --list
+  doctor    can this agent start here, and what would a client get:  lastword doctor -- CMD
 
 lastword COMMAND --help tells more of each; lastword --version names this version.
 """
@@ -60,6 +61,10 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.agent import main as agent  # noqa: PLC0415
 
         return agent(rest)
+    if command == "doctor":
+        from lastword.cli.doctor import main as doctor  # noqa: PLC0415
+
+        return doctor(rest)
     if command in {"-h", "--help", "help"}:
         sys.stdout.write(USAGE)
         return 0

@@ -4,118 +4,205 @@ from __future__ import annotations
 
 import argparse
 import json
-import logging
-import shutil
+import os
 import sys
-import textwrap
+import tempfile
 from typing import TYPE_CHECKING
 
-import anyio
+import msgspec
 
-from lastword.conformance.scenarios import IN_FRONT, SCENARIOS, unknown
+from lastword.cli import agent_list
+from lastword.cli.options import OPTIONS, UsageError, parse
+from lastword.conformance.scenarios import SCENARIOS, unknown
+from lastword.conformance.script_files import YAML_SUFFIXES, ScriptError, load
+from lastword.core.fallback import AUTO, Rung
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-DESCRIPTION = """\
-An ACP agent on stdin and stdout whose turns fail on purpose, each in the way of its scenario: one
-for every type of failure, and some that go well. No model, no key, no network.
+    from lastword.conformance.script import Script
 
-A prompt with "/scenario NAME" in its text plays that one for its turn. (Write something before it
-for silent_success: a prompt that begins with a command may end without a word.)
+DESCRIPTION = """\
+An ACP agent on stdin and stdout that fails on purpose, each time in the way of
+its scenario: every type of failure, at every stage of a turn, and what befalls
+a process. No model, no key, no network. It speaks protocol version 1, and 2 to
+a client that asks for 2.
+
+The agent itself knows nothing of lastword, which is put in front of it as
+`lastword run` is. So a client sees what it would see of any agent behind
+lastword; with --bare, what it sees without.
+
+A prompt with "/scenario NAME" in its text plays that one for its turn. (Write
+something before it for silent_success: a prompt that begins with a command may
+end without a word.)
 """
 
-EPILOG = f"""\
+EPILOG = """\
 In a client's settings:
   command: lastword    arguments: agent rate_limit
+  command: lastword    arguments: agent --fallback text crash_after_text
+  command: lastword    arguments: agent --bare id_null
+  command: lastword    arguments: agent ./mine.json
 
-Scenarios marked * happen to the whole process, which cannot answer then:
-put `{IN_FRONT}` in front:
-  command: lastword    arguments: run -- lastword agent agent_crash
+A scenario file is JSON, or YAML (pip install 'lastword[yaml]'). Its turns are
+played in order, one at each prompt, and the last one repeats. `lastword agent
+after_tool --script` prints one to begin with:
+  {"turns": [[{"say": "Let me look. "},
+              {"tool": {"title": "Edit a.py", "kind": "edit"}},
+              {"fail": {"http": 529, "message": "Overloaded"}}],
+             [{"say": "Better now."}, {"result": "end_turn"}]]}
+A step is one of
+  say, think TEXT    tool {title, kind, status, id}    update {as on the wire}
+  ask_permission TITLE    ask {method, params, wait}
+  wait SECONDS    silence true    repeat {steps, times; 0 is for ever}
+  retry {attempt, http, message, wait}
+  fail {http, message, code, headers}, {exception}, {error} or {agent_error};
+       with refused true version 2 does not take the prompt in
+  result STOP_REASON    raw LINE ($id, $session)    bytes HEX    fill COUNT
+  stderr TEXT    exit STATUS    kill SIGNAL    hang true
+  child SECONDS (holds stdout open)    close stdout or stdin
+and beside turns there may be
+  on_cancel   confirm, ignore, or steps
+  starts      steps of the process's first start, of its second, and so on
+  sessions    resume, load or lost: what becomes of one after a restart
+  login       true: the agent offers a login
+  run         options of `lastword run` in front, {"idle-timeout": 5}
 
-Exit status: 0 when the client has closed stdin, 2 for arguments that cannot be used.
+A turn that ends by neither fail nor result is left open.
+
+Exit status: 0 when the client has closed stdin, the agent's own when a scenario
+ended it, 2 for arguments that cannot be used.
 """
 
-MAX_COLUMNS = 128
-MIN_SEES_COLUMNS = 24
+AT_A_TERMINAL = (
+    "lastword agent: this speaks ACP on stdin and stdout, one JSON message a line, and is meant to "
+    "be started by a client. Ctrl-D ends it.\n"
+)
+
+QUICK: dict[str, float | str] = {
+    "first-update-timeout": 2.0,
+    "idle-timeout": 2.0,
+    "tool-timeout": 3.0,
+    "cancel-grace": 1.0,
+}
+"""Limits in front of a scenario that says nothing of its own: nobody has to wait for them."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the scripted agent, or list its scenarios."""
+    parser = _parser()
+    chosen = parser.parse_args(list(arguments))
+    if chosen.list or chosen.rungs:
+        sys.stdout.write(agent_list.rungs(chosen) if chosen.rungs else agent_list.scenarios(chosen))
+        return 0
+    if chosen.json:
+        return _refused("--json goes with --list and --rungs")
+    try:
+        script = _script(chosen)
+        command = _in_front(chosen, script)
+    except (ScriptError, UsageError) as error:
+        is_file = chosen.file or _is_path(chosen.scenario or "")
+        return _refused(str(error), "--help" if is_file else "--list")
+    if chosen.script:
+        sys.stdout.write(json.dumps(msgspec.to_builtins(script), indent=2) + "\n")
+        return 0
+    if chosen.bare or os.isatty(0):
+        return _play(script, chosen.lives_fd)
+    played = ["--file", chosen.file] if chosen.file else [chosen.scenario]
+    return _behind_lastword(command, played)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lastword agent",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="what its turns do")
-    parser.add_argument("--list", action="store_true", help="show the scenarios")
-    parser.add_argument("--json", action="store_true", help="with --list: as JSON")
-    chosen = parser.parse_args(list(arguments))
-    if chosen.list:
-        sys.stdout.write(_json() if chosen.json else _table())
-        return 0
-    if chosen.json:
-        return _refused("--json goes with --list")
-    if chosen.scenario is None:
-        return _refused("a scenario is missing")
-    if chosen.scenario not in SCENARIOS:
-        return _refused(unknown(chosen.scenario))
-    return _play(chosen.scenario)
+    add = parser.add_argument
+    add("scenario", metavar="SCENARIO", nargs="?", help="what its turns do: a name, or a file")
+    add("--file", metavar="FILE", help="a scenario file")
+    rungs = (AUTO, *(rung.value for rung in Rung))
+    told = "how failures are told: " + ", ".join(rungs)
+    add("--fallback", metavar="RUNG", choices=rungs, help=told)
+    add("--bare", action="store_true", help="without lastword in front")
+    add("--list", action="store_true", help="show the scenarios, and what a client does with each")
+    add("--rungs", action="store_true", help="show one failure's frames on each rung")
+    add("--script", action="store_true", help="print the scenario as a scenario file")
+    add("--json", action="store_true", help="with --list or --rungs: as JSON")
+    add("--lives-fd", type=int, help=argparse.SUPPRESS)
+    return parser
 
 
-def _refused(problem: str) -> int:
-    sys.stderr.write(f"lastword agent: {problem}. `lastword agent --list` shows what there is.\n")
+def _refused(problem: str, see: str = "--list") -> int:
+    sys.stderr.write(f"lastword agent: {problem}. `lastword agent {see}` shows what there is.\n")
     return 2
 
 
-def _play(scenario: str) -> int:
-    # 51 ms of it are the JSON-RPC library's, which a list of scenarios does not need.
-    from lastword.conformance.agent import play  # noqa: PLC0415
+def _script(chosen: argparse.Namespace) -> Script:
+    """The script that was asked for.
+
+    Raises:
+        ScriptError: There is none.
+    """
+    name: str = chosen.scenario or ""
+    if chosen.file and name:
+        raise ScriptError(f"--file {chosen.file} and the scenario {name} are two: give one")
+    if not chosen.file and not name:
+        raise ScriptError("a scenario is missing")
+    if chosen.file or _is_path(name):
+        return load(chosen.file or name)
+    if name not in SCENARIOS:
+        raise ScriptError(unknown(name))
+    return SCENARIOS[name].script
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or name.endswith((".json", *YAML_SUFFIXES))
+
+
+def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
+    """The arguments of `lastword run`, up to the agent's command.
+
+    Raises:
+        UsageError: The script asks for options that do not exist, or cannot be so.
+    """
+    if chosen.bare and chosen.fallback:
+        raise UsageError("--bare leaves lastword out, and --fallback is its")
+    wanted = QUICK | script.run
+    by_name = {option.name: option for option in OPTIONS}
+    if chosen.fallback:
+        wanted["fallback"] = chosen.fallback
+    own = [
+        f"--{name}={value}"
+        for name, value in wanted.items()
+        # What the user says in the environment comes before what a scenario would have.
+        if name == "fallback" or name not in by_name or not os.environ.get(by_name[name].variable)
+    ]
+    parse([*own, "--", "agent"], {})
+    return own
+
+
+def _behind_lastword(options: list[str], played: list[str]) -> int:
+    """Be `lastword run` with the agent behind it that plays this."""
+    # Only now: a list of scenarios does not need it.
+    from lastword.cli.run import main as run  # noqa: PLC0415
+
+    with tempfile.TemporaryFile(buffering=0) as lives:
+        os.set_inheritable(lives.fileno(), True)  # noqa: FBT003  (its only form)
+        # -P: a module in the client's working directory is not to be taken for one of ours.
+        agent = [sys.executable, "-P", "-m", "lastword", "agent", "--bare"]
+        return run([*options, "--", *agent, f"--lives-fd={lives.fileno()}", *played])
+
+
+def _play(script: Script, lives_fd: int | None) -> int:
+    from lastword.conformance.agent import Lives, ScriptedAgent  # noqa: PLC0415
 
     if sys.stdin.isatty():
-        sys.stderr.write(
-            "lastword agent: this speaks ACP on stdin and stdout, one JSON message a line, and is "
-            "meant to be started by a client. Ctrl-D ends it.\n"
-        )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Plain())
-    logging.getLogger("lastword").addHandler(handler)
+        sys.stderr.write(AT_A_TERMINAL)
     try:
-        anyio.run(play, scenario)
-    except KeyboardInterrupt:
-        # How a person at a terminal ends it.
-        return 0
+        ScriptedAgent(script, Lives(lives_fd)).run(sys.stdin.buffer)
+    except (KeyboardInterrupt, BrokenPipeError):
+        # How a person at a terminal ends it, and a client that does not close stdin first.
+        os._exit(0)
     return 0
-
-
-class _Plain(logging.Formatter):
-    """One line each: its failures are on purpose, and where they are raised is no news."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The message alone."""
-        return f"lastword agent: {record.getMessage()}"
-
-
-def _json() -> str:
-    return json.dumps([scenario.told() for scenario in SCENARIOS.values()], indent=2) + "\n"
-
-
-def _table() -> str:
-    columns = min(MAX_COLUMNS, shutil.get_terminal_size((100, 24)).columns)
-    name_columns = max(map(len, SCENARIOS)) + 3
-    type_columns = name_columns
-    indent = name_columns + type_columns
-    width = max(MIN_SEES_COLUMNS, columns - indent)
-    rows = [("scenario", "type", "what the client sees")]
-    for scenario in SCENARIOS.values():
-        mark = "*" if scenario.needs_sidecar else ""
-        error_type = scenario.error_type.value if scenario.error_type else "-"
-        rows.append((scenario.name + mark, error_type, scenario.sees))
-    lines = []
-    for name, error_type, sees in rows:
-        first, *more = textwrap.wrap(sees, width)
-        lines.append(f"{name:<{name_columns}}{error_type:<{type_columns}}{first}")
-        lines += [" " * indent + line for line in more]
-    lines += ["", f"* put `{IN_FRONT}` in front: the agent cannot answer for itself then"]
-    return "\n".join(lines) + "\n"

@@ -1,90 +1,193 @@
-"""The scripted agent: a whole ACP agent on `lastword.serve` that plays a scenario on each prompt.
+"""The scripted agent: a whole ACP agent on stdin and stdout that plays a script at each prompt.
 
-Owns sessions, and the choice of the scenario. Has no model, no key and no network.
+Owns the session, whose turn is which, and the process's lives. It has no model, no key and no
+network, and nothing of lastword in it: what it does wrong reaches whoever reads it. Threads, not
+an event loop: a turn may block for ever while the rest goes on, or the other way round.
 """
 
 from __future__ import annotations
 
-import functools
+import json
 import os
 import re
+import threading
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword._version import __version__
+from lastword.conformance.player import STDOUT, Answers, Turn
 from lastword.conformance.scenarios import SCENARIOS, unknown
-from lastword.core.taxonomy import ErrorType
-from lastword.inprocess import settings
-from lastword.inprocess.turn import current_turn
-from lastword.server import serve
+from lastword.conformance.script import Fail, Script, Step
+from lastword.conformance.wire import Wire
+from lastword.core import acp
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
-    from lastword.core.connection import Options
-    from lastword.serving.methods import Handler
-    from lastword.serving.peer import Client
-
-WATCHDOG_SECONDS = 2.0
-"""A stalled turn is ended after so long, unless the environment has a limit of its own."""
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 
 _ASKED_FOR = re.compile(r"(?:^|\s)/scenario[ \t]+(\S+)")
 
+LIFE, TAKEN = b"L", b"T"
 
-async def play(scenario: str) -> None:
-    """Be an agent whose turns are this scenario, until the client closes stdin.
 
-    Args:
-        scenario: The name of one; a prompt with `/scenario NAME` in its text plays another.
+class Lives:
+    """What outlives the process: how often it was started, and how many turns it took.
 
-    Raises:
-        KeyError: There is no such scenario.
+    One byte each, in a file that whoever starts it again keeps open; without one, every life is
+    the first.
     """
-    default = SCENARIOS[scenario].name
-    sessions = iter(range(1, 1 << 31))
 
-    async def new_session(_: Client) -> dict[str, Any]:
-        return {"sessionId": f"scripted-{next(sessions)}"}
+    def __init__(self, fd: int | None) -> None:
+        self._fd = fd
+        past = b"" if fd is None else os.pread(fd, 1 << 20, 0)
+        self.number = past.count(LIFE) + 1
+        self._turns = past.count(TAKEN)
+        self._note(LIFE)
 
-    methods: dict[str, Handler] = {
-        "initialize": initialize,
-        "session/new": new_session,
-        "session/prompt": functools.partial(take_turn, default=default),
-    }
-    await serve(methods, options=options(os.environ))
+    def next_turn(self) -> int:
+        """The number of the turn that begins, from 0."""
+        self._note(TAKEN)
+        self._turns += 1
+        return self._turns - 1
 
-
-def options(environment: Mapping[str, str]) -> Options:
-    """Those of the environment, with a watchdog that nobody has to wait for."""
-    chosen = settings.from_environment(environment)
-    quick = {
-        f"{name}_seconds": WATCHDOG_SECONDS
-        for name in ("first_update_timeout", "idle_timeout")
-        if not environment.get(f"LASTWORD_{name.upper()}")
-    }
-    return msgspec.structs.replace(chosen, **quick)
+    def _note(self, what: bytes) -> None:
+        if self._fd is not None:
+            os.write(self._fd, what)
 
 
-async def initialize(_: Client) -> dict[str, Any]:
-    """Say what this is."""
-    return {
-        "protocolVersion": 1,
-        "agentCapabilities": {},
-        "agentInfo": {"name": "lastword-agent", "version": __version__},
-    }
+class ScriptedAgent:
+    """An agent that plays a script, and for a prompt that asks for it another."""
 
+    def __init__(self, script: Script, lives: Lives) -> None:
+        self._script = script
+        self._lives = lives
+        self._wire = Wire(STDOUT)
+        self._answers = Answers()
+        self._open: list[Turn] = []
+        self._sessions = 0
+        self._prompts = 0
 
-async def take_turn(client: Client, session_id: str, prompt: object, *, default: str) -> Any:
-    """Play the scenario that the prompt names, else the agent's own."""
-    asked = _ASKED_FOR.search(_text(prompt))
-    name = asked[1] if asked else default
-    if name not in SCENARIOS:
-        current_turn().fail(
-            ErrorType.INVALID_REQUEST,
-            f"In the scripted agent {unknown(name)}. `lastword agent --list` names them all.",
+    def run(self, lines: Iterable[bytes]) -> None:
+        """Live: read the client's lines until there are no more."""
+        Turn(self._wire, self._answers).play(self._script.start(self._lives.number))
+        for line in lines:
+            self._wire.when_free()
+            if line.strip():
+                self._receive(line)
+        self._wire.when_free()
+
+    def _receive(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            error = {"code": acp.PARSE_ERROR, "message": "The line is no valid JSON."}
+            self._wire.frame(id=None, error=error)
+            return
+        if not isinstance(message, dict):
+            return
+        params = message.get("params")
+        members = params if isinstance(params, dict) else {}
+        method, number = message.get("method"), message.get("id")
+        if not isinstance(method, str):
+            if isinstance(number, int):
+                self._answers.put(number)
+        elif "id" in message:
+            self._request(number, method, members)
+        elif method == acp.CANCEL:
+            self._cancel(members.get("sessionId"))
+
+    def _request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
+        if method == acp.INITIALIZE:
+            self._wire.dialect = acp.dialect(params.get("protocolVersion"))
+            greeting = self._wire.greeting(self._script, typed=_speaks_typed(self._script))
+            self._wire.frame(id=request_id, result=greeting)
+        elif method == "session/new":
+            self._sessions += 1
+            name = f"scripted-{self._lives.number}-{self._sessions}"
+            self._wire.frame(id=request_id, result={"sessionId": name})
+        elif method == acp.PROMPT:
+            self._take(request_id, params)
+        elif method in {acp.RESUME, acp.LOAD}:
+            self._bring_back(request_id, params)
+        elif method in acp.LOGIN or method in acp.SETTINGS or method in acp.ENDS_SESSION:
+            self._wire.frame(id=request_id, result={})
+        else:
+            error = {"code": METHOD_NOT_FOUND, "message": f'There is no method "{method[:200]}".'}
+            self._wire.frame(id=request_id, error=error)
+
+    def _bring_back(self, request_id: object, params: dict[str, Any]) -> None:
+        if self._script.sessions == "lost":
+            error = {"code": INVALID_PARAMS, "message": "nothing is known of that session"}
+            self._wire.frame(id=request_id, error=error)
+            return
+        if self._wire.dialect.turn_ends_by_state:
+            idle = {"sessionUpdate": acp.STATE_UPDATE, "state": acp.IDLE}
+            self._wire.update(_session(params), idle)
+        self._wire.frame(id=request_id, result={})
+
+    def _take(self, request_id: object, params: dict[str, Any]) -> None:
+        self._prompts += 1
+        number = self._lives.next_turn()
+        turn = Turn(
+            self._wire,
+            self._answers,
+            session_id=_session(params),
+            prompt=request_id,
+            message_id=f"message-{self._prompts}",
         )
-    return await SCENARIOS[name].play(client, session_id)
+        asked = _ASKED_FOR.search(_text(params.get("prompt")))
+        script = self._script
+        if asked is not None:
+            script, number = _named(asked[1]), 0
+        if script.on_cancel != "ignore":
+            self._open.append(turn)
+        if script.takes_in(number):
+            self._wire.accept(request_id, turn.session_id, f"user-{self._prompts}")
+        threading.Thread(target=self._play, args=(turn, script, number), daemon=True).start()
+
+    def _play(self, turn: Turn, script: Script, number: int) -> None:
+        own = None if isinstance(script.on_cancel, str) else script.on_cancel
+        try:
+            turn.play(script.turn(number), own)
+        except OSError:  # the client is gone, or the script closed a stream
+            return
+        finally:
+            if turn in self._open:
+                self._open.remove(turn)
+
+    def _cancel(self, session_id: object) -> None:
+        for turn in list(self._open):
+            if turn.session_id == session_id:
+                turn.cancel()
+
+
+def _named(name: str) -> Script:
+    """The script that a prompt asks for, else one whose turn says what is wrong with it."""
+    scenario = SCENARIOS.get(name)
+    if scenario is None:
+        problem = f"In the scripted agent {unknown(name)}. `lastword agent --list` names them all."
+    elif not scenario.per_turn:
+        problem = f"{name} befalls the whole process: start `lastword agent {name}`."
+    else:
+        return scenario.script
+    # Said outright: the name of a scenario in it would be read as what failed.
+    payload = {"type": "invalid_request", "message": problem, "retryable": False}
+    data = {"details": problem, "agent_error": payload}
+    error = {"code": acp.INTERNAL_ERROR, "message": problem, "data": data}
+    return Script(turns=((Step(fail=Fail(error=error)),),))
+
+
+def _speaks_typed(script: Script) -> bool:
+    """Does a step tell of a failure in the words of the `agent_error` extension?"""
+    told = msgspec.to_builtins([script.turns, script.on_cancel])
+    return "'agent_error'" in repr(told)
+
+
+def _session(params: dict[str, Any]) -> str:
+    session_id = params.get("sessionId")
+    return session_id if isinstance(session_id, str) else ""
 
 
 def _text(prompt: object) -> str:

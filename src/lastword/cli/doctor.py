@@ -1,0 +1,206 @@
+"""`lastword doctor`: can this agent start here, and what would a client get?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.cli.options import OPTIONS, UsageError, parse
+from lastword.conformance.doctor import clients, command, diagnosis, surroundings
+from lastword.conformance.doctor.conversation import converse
+from lastword.conformance.doctor.findings import Finding, Verdict, note, ok
+from lastword.core.redact import redact_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DESCRIPTION = """\
+Starts the agent as `lastword run` would (same environment, same directory),
+says hello, opens a session, and ends it. Says step by step what works, what
+does not, and what to do. No prompt is sent, and no process is left behind.
+"""
+
+EPILOG = """\
+  lastword doctor -- opencode acp
+  lastword doctor --client zed -- ./my-agent.py
+
+Exit status: 0 when the agent can be used, 1 when a problem was found, 2 for
+arguments that cannot be used.
+"""
+
+TIMEOUT_SECONDS = 30.0
+MIN_COLUMNS, MAX_COLUMNS = 40, 100
+MARKS = {Verdict.OK: "ok", Verdict.NOTE: "note", Verdict.PROBLEM: "PROBLEM"}
+STEP_COLUMNS, MARK_COLUMNS = 14, 9
+
+
+class Report(msgspec.Struct, frozen=True):
+    """All that was found."""
+
+    command: list[str]
+    findings: list[Finding]
+    rows: list[clients.Row]
+
+    @property
+    def is_well(self) -> bool:
+        """Was no problem found?"""
+        return all(finding.verdict is not Verdict.PROBLEM for finding in self.findings)
+
+    def told(self) -> dict[str, Any]:
+        """The report for a machine."""
+        return {
+            "command": [redact_text(word) for word in self.command],
+            "ok": self.is_well,
+            "findings": [finding.told() for finding in self.findings],
+            "clients": [row.told() for row in self.rows],
+        }
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Examine an agent's command."""
+    at = list(arguments).index("--") if "--" in arguments else None
+    chosen = _parser().parse_args(list(arguments[:at]))
+    agent = [] if at is None else list(arguments[at + 1 :])
+    if not agent or not agent[0]:
+        return _refused("the agent's command is missing: lastword doctor [options] -- CMD ARGS")
+    if not 0 < chosen.timeout < float("inf"):
+        return _refused("--timeout takes a number of seconds above 0, such as 30")
+    try:
+        report = _examine(agent, chosen)
+    except KeyboardInterrupt:
+        sys.stderr.write("lastword doctor: stopped; the agent has been ended\n")
+        return 1
+    width = max(MIN_COLUMNS, min(MAX_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
+    sys.stdout.write(
+        json.dumps(report.told(), indent=2) + "\n" if chosen.json else _text(report, width)
+    )
+    return 0 if report.is_well else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lastword doctor",
+        usage="lastword doctor [options] -- CMD ARGS...",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    known = ", ".join(clients.KNOWN)
+    parser.add_argument(
+        "--client", metavar="NAME", help=f"the rung of this client alone: {known}, or any name"
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        default=TIMEOUT_SECONDS,
+        help=f"how long each answer may take ({TIMEOUT_SECONDS:g})",
+    )
+    parser.add_argument("--json", action="store_true", help="for a machine")
+    return parser
+
+
+def _refused(problem: str) -> int:
+    sys.stderr.write(f"lastword doctor: {problem}\n")
+    return 2
+
+
+def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
+    variables = [option.variable for option in OPTIONS]
+    findings = surroundings.examine(os.environ, _complaint, variables)
+    findings += command.examine(agent[0], os.environ)
+    if findings[-1].verdict is Verdict.PROBLEM and findings[-1].step == command.STEP:
+        return Report(agent, findings, [])
+    speaks_v2 = False
+    try:
+        seen = converse(agent, timeout_seconds=chosen.timeout)
+        findings += diagnosis.diagnose(seen, timeout_seconds=chosen.timeout)
+        if seen.hello is None or "result" not in seen.hello:
+            return Report(agent, findings, [])
+        speaks_v2 = _speaks_v2(agent, chosen.timeout)
+    except OSError as error:
+        return Report(agent, [*findings, diagnosis.not_started(agent[0], error)], [])
+    findings.append(_versions(speaks_v2=speaks_v2))
+    rows = clients.table(chosen.client, option=_fallback(), speaks_v2=speaks_v2)
+    return Report(agent, findings, rows)
+
+
+def _complaint(variable: str, value: str) -> str | None:
+    """What is wrong with the value of one of our variables."""
+    try:
+        parse(["--", "agent"], {variable: value})
+    except UsageError as error:
+        return str(error)
+    return None
+
+
+def _fallback() -> str:
+    try:
+        return str(parse(["--", "agent"]).values.get("fallback", "auto"))
+    except UsageError:
+        return "auto"
+
+
+def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
+    hello = converse(agent, timeout_seconds=timeout_seconds, version=2).hello or {}
+    result = hello.get("result")
+    return isinstance(result, dict) and result.get("protocolVersion") == 2  # noqa: PLR2004
+
+
+def _versions(*, speaks_v2: bool) -> Finding:
+    if speaks_v2:
+        return ok("version 2", "To a client that asks for protocol version 2 it answers with it.")
+    return note(
+        "version 2", "A client that asks for protocol version 2 gets version 1, or nothing."
+    )
+
+
+def _text(report: Report, width: int) -> str:
+    lines = [line for finding in report.findings for line in _entry(finding, width)]
+    if report.rows:
+        lines += [
+            "",
+            "How a failure reaches a client (lastword run --help; lastword agent --rungs):",
+            "",
+        ]
+        names = max(len(row.client) for row in report.rows) + 2
+        rungs = max(len(row.rung.value) for row in report.rows) + 2
+        for row in report.rows:
+            forced = ", by LASTWORD_FALLBACK" if row.forced else ""
+            lead = f"  {row.client:<{names}}{row.rung.value:<{rungs}}"
+            lines += textwrap.wrap(
+                row.about + forced, width, initial_indent=lead, subsequent_indent=" " * len(lead)
+            )
+    last = "Nothing stands in the way." if report.is_well else "See the PROBLEM above."
+    return "\n".join([*lines, "", last]) + "\n"
+
+
+def _entry(finding: Finding, width: int) -> list[str]:
+    lead = f"{finding.step:<{STEP_COLUMNS}}{MARKS[finding.verdict]:<{MARK_COLUMNS}}"
+    indent = " " * len(lead)
+    wrapped = textwrap.wrap(
+        finding.says,
+        width,
+        initial_indent=lead,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    if finding.action:
+        wrapped += textwrap.wrap(
+            f"-> {finding.action}",
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent + "   ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    said = finding.facts.get("stderr", "")
+    return wrapped + [f"{indent}| {line[:width]}" for line in str(said).splitlines()[-6:]]
