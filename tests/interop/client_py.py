@@ -150,6 +150,8 @@ async def prompt(
 
 def capabilities(arguments: argparse.Namespace) -> ClientCapabilities:
     """What this client says it can do."""
+    if arguments.meta is not None:
+        return ClientCapabilities(field_meta=arguments.meta)
     if not arguments.agent_error:
         return ClientCapabilities()
     extension: dict[str, Any] = {"version": 1}
@@ -233,6 +235,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agent-error", action="store_true", help="advertise agent_error")
     parser.add_argument("--stop-reason", action="store_true", help="and its stop_reason key")
+    parser.add_argument("--meta", type=json.loads, help="_meta of its capabilities, as JSON")
+    parser.add_argument("--protocol", choices=["1"], help="the only version of this SDK")
     parser.add_argument("--name", default="interop-py", help="clientInfo.name")
     parser.add_argument("--cwd", default=".", help="the session's working directory")
     parser.add_argument("--prompt", action="append", help="text of a turn; may be repeated")

@@ -63,6 +63,7 @@ class Connection:
         self._stdin, self._stdout = process.stdin, process.stdout
         self._frames: queue.Queue[Frame | str] = queue.Queue()
         self._dead: str | None = None
+        self._idle: Frame | None = None
         self._next_id = 0
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -104,7 +105,22 @@ class Connection:
         if frame.get("method") == "session/update":
             update = frame["params"]["update"]
             report("update", kind=update["sessionUpdate"], update=update)
+            if update.get("state") == "idle":
+                self._idle = update
         return frame
+
+    def until_idle(self, limit: float | None) -> Frame:
+        """Version 2: the update that ends the session's turn, whenever it came.
+
+        Raises:
+            Dead: the connection is gone.
+            TimeoutError: no such update came.
+        """
+        deadline = time.monotonic() + (limit or FOR_EVER_SECONDS)
+        while self._idle is None:
+            self._next(deadline)
+        idle, self._idle = self._idle, None
+        return idle
 
     def _read(self) -> None:
         for line in self._stdout:
@@ -128,12 +144,19 @@ def is_standard(answer: Frame) -> bool:
     )
 
 
-def prompt(connection: Connection, session: str, number: int, text: str, limit: float) -> None:
+def prompt(
+    connection: Connection, session: str, number: int, text: str, arguments: argparse.Namespace
+) -> None:
     """Run one turn and report how it ended."""
     report("prompt", n=number)
+    limit = arguments.turn_timeout
     params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+    stop_reasons = STOP_REASONS
     try:
         result = connection.request("session/prompt", params, limit)
+        if arguments.protocol > 1:
+            result = connection.until_idle(limit)
+            stop_reasons = STOP_REASONS | {"error"}
     except TimeoutError:
         report("hang", n=number)
     except RequestError as failure:
@@ -143,27 +166,35 @@ def prompt(connection: Connection, session: str, number: int, text: str, limit: 
         report("exception", n=number, cause="Dead", text=str(error))
     else:
         stop_reason = result.get("stopReason") if isinstance(result, dict) else None
-        if stop_reason in STOP_REASONS:
-            report("answer", n=number, stop_reason=stop_reason)
+        if stop_reason in stop_reasons:
+            report("answer", n=number, stop_reason=stop_reason, result=result)
         else:
             report("exception", n=number, cause="ValidationError", text=f"{stop_reason!r}")
+
+
+def introduction(arguments: argparse.Namespace) -> Frame:
+    """The params of `initialize`, which are named otherwise in each version."""
+    info = {"name": arguments.name, "version": "1.0.0"}
+    capabilities = {} if arguments.meta is None else {"_meta": arguments.meta}
+    if arguments.protocol > 1:
+        return {"protocolVersion": 2, "info": info, "capabilities": capabilities}
+    return {"protocolVersion": 1, "clientInfo": info, "clientCapabilities": capabilities}
 
 
 def converse(connection: Connection, arguments: argparse.Namespace) -> None:
     """Initialize, open a session, prompt in sequence; and once more in a new session."""
     limit = arguments.turn_timeout
     opening = {"cwd": arguments.cwd, "mcpServers": []}
-    hello = {"protocolVersion": 1, "clientInfo": {"name": "interop-raw", "version": "1.0.0"}}
     stage = "initialize"
     try:
-        connection.request("initialize", {**hello, "clientCapabilities": {}}, limit)
+        connection.request("initialize", introduction(arguments), limit)
         stage = "session/new"
         session = connection.request("session/new", opening, limit)["sessionId"]
         for number, text in enumerate(arguments.prompt):
-            prompt(connection, session, number, text, limit)
+            prompt(connection, session, number, text, arguments)
         stage = "probe"
         session = connection.request("session/new", opening, limit)["sessionId"]
-        prompt(connection, session, len(arguments.prompt), "hello", limit)
+        prompt(connection, session, len(arguments.prompt), "hello", arguments)
     except (RequestError, Dead, TimeoutError) as error:
         report("failed", stage=stage, cause=type(error).__name__, text=str(error))
 
@@ -171,6 +202,9 @@ def converse(connection: Connection, arguments: argparse.Namespace) -> None:
 def main(argv: list[str]) -> int:
     """Run one session."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--name", default="interop-raw")
+    parser.add_argument("--meta", type=json.loads, help="_meta of its capabilities, as JSON")
+    parser.add_argument("--protocol", type=int, choices=(1, 2), default=1)
     parser.add_argument("--cwd", default=".")
     parser.add_argument("--prompt", action="append", default=[])
     parser.add_argument("--timeout", help="taken and not used: each turn has its own")

@@ -51,10 +51,13 @@ CLIENT_RULES: dict[str, ClientRule] = {
     "zed": ClientRule(
         rung=Rung.STOP_REASON,
         details_only=True,
-        evidence="shows data.details alone when it is the only key, else appends data as raw JSON",
+        evidence=(
+            "its source: shows data.details alone when it is the only key, else appends data as "
+            "raw JSON (protocol/CLIENTS.md has what a client by the name `zed` is sent)"
+        ),
     ),
 }
-"""By `clientInfo.name`, lower case. Each row cites the measurement that it rests on."""
+"""By `clientInfo.name`, lower case. Each row cites what it rests on, and is in CLIENTS.md."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,240 @@
+"""One cell of the interop table: a client, a rung, and every kind of failure in one session.
+
+Owns the rungs and the kinds, which client can come to which rung, and playing a cell through the
+real sidecar. Does not own: the clients (`clients_registry`) and what to make of it
+(`clients_verdicts`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import real_agents
+from clients_agent import CRASH_BETWEEN
+from clients_failures import TYPES
+from clients_registry import CLIENTS, Program
+from matrix import sidecar
+from runs import Run, run
+
+from lastword.core import fallback
+
+HERE = Path(__file__).resolve().parent
+AGENT = [sys.executable, str(HERE / "clients_agent.py")]
+SIDECAR_OPTIONS = (
+    *("--first-update-timeout", "3"),
+    *("--idle-timeout", "3"),
+    *("--cancel-grace", "0.5"),
+    *("--stderr-limit", "2MiB"),
+)
+TURN_LIMIT_SECONDS = 20.0
+RUN_LIMIT_SECONDS = 180.0
+HEALTHY_PROMPT = "hello"
+TYPED = {"agent_error": {"version": 1}}
+TYPED_STOP_REASON = {"agent_error": {"version": 1, "stop_reason": True}}
+AIR = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
+
+KINDS = (
+    (
+        *("rate_limit", "budget", "provider_unavailable", "context_overflow", "auth"),
+        *("model_not_found", "invalid_request", "content_filter", "timeout", "network"),
+        *("unknown", "internal", "protocol_error", "silent_success"),
+        *("agent_stalled", "stderr_overflow", "crash_after_text"),
+    ),
+    ("agent_crash", CRASH_BETWEEN),
+)
+"""What is played in one process each: three crashes within seconds would be a crash loop."""
+
+NOT_IN_VERSION_2 = ("protocol_error",)
+"""An end without a stop reason is legal there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One way in which a failure can reach a client.
+
+    Attributes:
+        key: Its name.
+        title: Of its section.
+        by: How a client comes to it.
+        meta: What the client says in its capabilities' `_meta`.
+        option: What `--fallback` is given, where it takes a configuration to get there.
+        protocol: The protocol version.
+        default: Every client that says nothing gets it.
+    """
+
+    key: str
+    title: str
+    by: str
+    meta: dict[str, Any] | None = field(default=None, hash=False)
+    option: str | None = None
+    protocol: int = 1
+    default: bool = False
+
+
+def _says(meta: dict[str, Any]) -> str:
+    return f"the client says `clientCapabilities._meta = {json.dumps(meta)}`"
+
+
+_RUNGS = (
+    Rung("typed", "`typed`", _says(TYPED), meta=TYPED),
+    Rung(
+        "typed_stop_reason",
+        '`typed`, with `"stop_reason": true`',
+        _says(TYPED_STOP_REASON),
+        meta=TYPED_STOP_REASON,
+    ),
+    Rung(
+        "v2",
+        "`v2`",
+        f"the client speaks version 2 and says `capabilities._meta = {json.dumps(TYPED)}`",
+        meta=TYPED,
+        protocol=2,
+    ),
+    Rung("air", "`air`", _says(AIR), meta=AIR),
+    Rung("stop_reason", "`stop_reason`, the default", "the client says nothing", default=True),
+    Rung("rpc_error", "`rpc_error`", "`--fallback rpc_error`", option="rpc_error"),
+    Rung("text", "`text`", "`--fallback text`", option="text"),
+    Rung(
+        "stop_reason_result",
+        "`stop_reason_result`",
+        "`--fallback stop_reason_result`",
+        option="stop_reason_result",
+    ),
+)
+RUNGS = tuple(
+    rung for rung in _RUNGS if rung.key != "air" or rung.key in {r.value for r in fallback.Rung}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A client on a rung."""
+
+    client: Program
+    rung: Rung
+
+    def __str__(self) -> str:
+        return f"{self.client.key}-{self.rung.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What one process of a cell left: its kinds, the client's report, the sidecar's frames.
+
+    Attributes:
+        kinds: What went wrong in the turns 0, 2, 4 and so on; the others were healthy.
+        report: The client's.
+        sent: For each turn what the sidecar sent in it, the frame that ended it last.
+        translated: The client hands out one shape, whatever the carrier.
+    """
+
+    kinds: tuple[str, ...]
+    report: Run
+    sent: list[list[dict[str, Any]]]
+    translated: bool
+
+
+def possible(client: Program, rung: Rung) -> bool:
+    """Can this client come to this rung?"""
+    if rung.protocol not in client.protocols:
+        return False
+    if rung.meta is not None and not client.negotiates:
+        return False
+    if client.own_rung and rung.key == "air":
+        return False
+    return client.rungs is None or rung.key in client.rungs
+
+
+def cells() -> list[Cell]:
+    """All there are, rung by rung."""
+    return [Cell(client, rung) for rung in RUNGS for client in CLIENTS if possible(client, rung)]
+
+
+def groups(rung: Rung) -> list[tuple[str, ...]]:
+    """The kinds of failure that are played on a rung, a process each."""
+    absent = NOT_IN_VERSION_2 if rung.protocol > 1 else ()
+    return [tuple(kind for kind in kinds if kind not in absent) for kinds in KINDS]
+
+
+def expected_type(kind: str) -> str | None:
+    """The error type that the contract names for a kind; `None` where the turn succeeds."""
+    return None if kind == CRASH_BETWEEN else TYPES.get(kind, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Invocation:
+    """The client's command line, as `runs.run` asks for it."""
+
+    cell: Cell
+    kinds: tuple[str, ...]
+    kind: str = "client"
+    timeout_seconds: float = RUN_LIMIT_SECONDS
+
+    def argv(self, cwd: Path) -> list[str]:
+        """Up to and including `--`."""
+        rung = self.cell.rung
+        meta = [] if rung.meta is None else ["--meta", json.dumps(rung.meta)]
+        prompts = [
+            word
+            for kind in self.kinds
+            for text in (f"please /scenario {kind}", HEALTHY_PROMPT)
+            for word in ("--prompt", text)
+        ]
+        limits = ["--turn-timeout", str(TURN_LIMIT_SECONDS)]
+        options = [*meta, "--protocol", str(rung.protocol), "--cwd", str(cwd), *limits]
+        return [*self.cell.client.command(), *options, *prompts, "--"]
+
+
+def play(cell: Cell, kinds: tuple[str, ...], folder: Path) -> Turns:
+    """Run one process of a cell."""
+    home = folder / f"{cell}-{kinds[0]}"
+    cwd = home / "project"
+    cwd.mkdir(parents=True)
+    forced = cell.rung.option or (cell.rung.key if cell.client.own_rung else None)
+    if cell.rung.meta is not None:
+        forced = None
+    options = (*SIDECAR_OPTIONS, *(("--fallback", forced) if forced else ()))
+    tee = [sys.executable, str(HERE / "tee.py"), str(home / "frames"), "--"]
+    env = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
+    env[real_agents.MARK] = uuid.uuid4().hex
+    command = [*tee, *sidecar(AGENT, options)]
+    report = run(_Invocation(cell, kinds), command, env, cwd)  # type: ignore[arg-type]
+    sent = _turns(_frames(home / "frames.in"), _frames(home / "frames.out"))
+    return Turns(kinds, report, sent, cell.client.own_rung)
+
+
+def _frames(path: Path) -> list[dict[str, Any]]:
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines if line.startswith(b"{") and line.endswith(b"}")]
+
+
+def _turns(asked: list[dict[str, Any]], told: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """What was sent in each turn: a turn ends with its answer, or, in version 2, with idleness."""
+    prompts = {frame["id"] for frame in asked if frame.get("method") == "session/prompt"}
+    by_state = any(is_idle(frame) for frame in told)
+    turns: list[list[dict[str, Any]]] = [[]]
+    for frame in told:
+        turns[-1].append(frame)
+        answer = "method" not in frame and frame.get("id") in prompts
+        if is_idle(frame) if by_state else answer:
+            turns.append([])
+    return turns
+
+
+def update_of(frame: dict[str, Any]) -> dict[str, Any]:
+    """The update in a frame, if it is one."""
+    if frame.get("method") != "session/update":
+        return {}
+    update: dict[str, Any] = frame["params"]["update"]
+    return update
+
+
+def is_idle(frame: dict[str, Any]) -> bool:
+    """Is it version 2's end of a turn?"""
+    return update_of(frame).get("state") == "idle"

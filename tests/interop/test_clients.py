@@ -1,0 +1,134 @@
+"""Every failure reaches every client typed, and the next prompt works, as the table says.
+
+Played is what a client can come to by what it says of itself, and for two clients what only a
+configuration brings; `clients.py --write` plays the rest as well.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeAlias
+
+import clients_cells
+import pytest
+from clients import DOCUMENT, WORKERS, rows, without_versions
+from clients_cells import CRASH_BETWEEN, RUNGS, Cell, cells, groups, play
+from clients_registry import CLIENTS
+from clients_verdicts import LOST, TRANSLATED, UPDATE, Seen, verdicts
+
+from lastword.core.fallback import CLIENT_RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from clients_cells import Turns
+
+Lived: TypeAlias = "Callable[[Cell], list[Turns]]"
+
+CONFIGURED = ("py", "raw")
+PLAYED = [cell for cell in cells() if cell.rung.option is None or cell.client.key in CONFIGURED]
+STRICT = {"py", "py-old", "raw", "rust", "kotlin"}
+"""They lose a prompt's result whose stop reason they do not know."""
+
+RESULT_RUNGS = {"typed_stop_reason", "stop_reason_result"}
+DROPS_UPDATE = {"py", "py-old", "ts", "ts-014", "rust", "go", "kotlin"}
+"""In version 1 their SDKs drop an update of an unknown kind, unless one looks before they do."""
+
+PLAIN = ("acpx",)
+"""What a person sees of it has no types."""
+
+
+@pytest.fixture(scope="module")
+def lived(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lived]:
+    """What a cell's processes left; the selected cells are played a few at a time, each once."""
+    folder = tmp_path_factory.mktemp("clients")
+    wanted: dict[Cell, None] = {
+        item.callspec.params["cell"]: None
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and "lived" in item.fixturenames
+    }
+    with ThreadPoolExecutor(WORKERS) as pool:
+        jobs = {
+            cell: [pool.submit(play, cell, kinds, folder) for kinds in groups(cell.rung)]
+            for cell in wanted
+        }
+        yield lambda cell: [job.result() for job in jobs[cell]]
+        pool.shutdown(cancel_futures=True)
+
+
+def seen_in(played: list[Turns]) -> dict[str, Seen]:
+    return {kind: one for turns in played for kind, one in verdicts(turns).items()}
+
+
+@pytest.mark.parametrize("cell", PLAYED, ids=str)
+def test_every_turn_ends_and_the_next_prompt_works(lived: Lived, cell: Cell) -> None:
+    played = lived(cell)
+    strict = cell.client.key in STRICT and cell.rung.key in RESULT_RUNGS
+    seen = seen_in(played)
+    lost = [kind for kind, one in seen.items() if one.ended.startswith(LOST)]
+    assert lost == ([kind for kind in seen if kind != CRASH_BETWEEN] if strict else [])
+    assert [kind for kind, one in seen.items() if one.is_bad and kind not in lost] == []
+    assert [kind for kind, one in seen.items() if not one.next_works] == []
+    assert [turns.report.leftovers for turns in played if turns.report.leftovers] == []
+
+
+@pytest.mark.parametrize("cell", PLAYED, ids=str)
+def test_the_right_type_arrives_wherever_the_client_can_take_it(lived: Lived, cell: Cell) -> None:
+    seen = seen_in(lived(cell))
+    assert {kind: one.wrong for kind, one in seen.items() if one.wrong} == {}
+    failing = {kind: one for kind, one in seen.items() if kind != CRASH_BETWEEN}
+    if cell.client.key not in PLAIN and not (
+        cell.client.key in STRICT - {"raw"} and cell.rung.key in RESULT_RUNGS
+    ):
+        assert [kind for kind, one in failing.items() if not one.arrived] == []
+    if cell.rung.meta is not None and "agent_error" in cell.rung.meta:
+        update = TRANSLATED[UPDATE] if cell.client.own_rung else UPDATE
+        dropped = {kind for kind, one in failing.items() if update not in one.arrived}
+        drops = cell.client.key in DROPS_UPDATE and cell.rung.protocol == 1
+        assert dropped == (set(failing) if drops else set())
+
+
+@pytest.mark.parametrize("cell", PLAYED, ids=str)
+def test_the_table_has_what_was_measured(lived: Lived, cell: Cell) -> None:
+    section = sections()[cell.rung.title]
+    made = [without_versions(row) for row in rows(cell, seen_in(lived(cell)))]
+    assert [row for row in made if row not in section] == []
+
+
+def sections() -> dict[str, list[str]]:
+    """The committed rows under each rung, without the versions in them."""
+    found = {}
+    for part in DOCUMENT.read_text(encoding="utf-8").split("\n## ")[1:]:
+        title, *lines = part.splitlines()
+        found[title] = [without_versions(line) for line in lines if line.startswith("| ")]
+    return found
+
+
+def test_the_table_has_every_client_on_every_rung_that_it_can_come_to() -> None:
+    first = [
+        [line.split(" | ")[0] for line in sections()[rung.title] if "…" not in line][1:]
+        for rung in RUNGS
+    ]
+    wanted = [[c.client.words for c in cells() if c.rung is rung] for rung in RUNGS]
+    assert [[name.removeprefix("| ") for name in names] for names in first] == wanted
+
+
+def test_a_client_has_a_rule_of_its_own_only_if_the_table_rests_it_on_a_measurement() -> None:
+    measured = {client.key for client in CLIENTS}
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for name, rule in CLIENT_RULES.items():
+        assert name in measured
+        assert rule.evidence in text
+
+
+def test_a_client_of_the_bare_agent_is_seen_to_be_worse_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients_cells, "sidecar", lambda argv, _options: argv)
+    (raw,) = (cell for cell in cells() if str(cell) == "raw-typed")
+    failed = verdicts(play(raw, ("budget",), tmp_path))["budget"]
+    assert failed.arrived == ()
+    assert verdicts(play(raw, ("agent_crash",), tmp_path))["agent_crash"].is_bad
