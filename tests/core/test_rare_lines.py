@@ -86,7 +86,7 @@ def payload(**members: object) -> AgentError:
 
 
 def details_of(error: AgentError, sent: error_object.SentError | None) -> str:
-    members = error_object.error_object(error, sent=sent, details_only=True)
+    members = error_object.error_object(error, sent=sent, details=error_object.Details.ALONE)
     details: str = members["data"]["details"]
     return details
 

@@ -85,7 +85,7 @@ RULES = """
 
 `lastword run` knows these by `clientInfo.name`; a rule is taken in only with what it rests on.
 
-| name | rung | `data` is `details` alone | rests on |
+| name | rung | `data.details` | rests on |
 |---|---|---|---|
 """
 
@@ -184,7 +184,7 @@ def strict(measured: Measured) -> str:
 def rules() -> str:
     """The clients that `lastword run` treats by name."""
     lines = [
-        f"| `{name}` | `{rule.rung}` | {'yes' if rule.details_only else 'no'} | {rule.evidence} |"
+        f"| `{name}` | `{rule.rung}` | {rule.details} | {rule.evidence} |"
         for name, rule in CLIENT_RULES.items()
     ]
     return RULES + "\n".join(lines) + "\n"

@@ -223,8 +223,7 @@ def fail_request(link: Link, request_id: bytes, request: Request, verdict: Verdi
     """Answer a request that is no prompt with a typed JSON-RPC error."""
     error = compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
     # `had_output` keeps the code at -32603: there is no prompt that could be resent.
-    bare = fallback.details_only(link.client)
-    members = error_object(error, had_output=True, details_only=bare)
+    members = error_object(error, had_output=True, details=fallback.details_of(link.client))
     answer = jsonrpc.error(request_id, members)
     facts = {"type": error.type.value, "reason": error.reason, "method": request.method}
     entry = Entry(

@@ -6,6 +6,7 @@ error"). Every rule here rests on what a measured client does with the frame.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from lastword.core import acp, jsonrpc
@@ -25,6 +26,17 @@ MAX_FRAME_BYTES = 60 * 1024
 """Emacs and Neovim clients slow down or break on longer lines."""
 
 _ROOM_FOR_ENVELOPE = 2 * 1024
+
+
+class Details(StrEnum):
+    """What a client does with `data.details`."""
+
+    KEPT = "kept"
+    """It reads the message: the agent's own details stay what they are."""
+    TOLD = "told"
+    """It shows `details` in the message's place: our sentence comes first there."""
+    ALONE = "alone"
+    """It shows all of `data` as it came unless `details` is its only key."""
 
 
 class SentError:
@@ -57,7 +69,7 @@ def error_object(
     sent: SentError | None = None,
     had_output: bool = False,
     can_login: bool = False,
-    details_only: bool = False,
+    details: Details = Details.KEPT,
 ) -> dict[str, Any]:
     """The `error` member of the answer to a prompt.
 
@@ -66,15 +78,17 @@ def error_object(
         sent: what the agent itself sent, when it did.
         had_output: the turn left text or a tool call behind, so no client may log in and resend.
         can_login: the agent offered a way to authenticate.
-        details_only: `data` is to hold `details` and nothing else (Zed appends the rest as JSON).
+        details: what this client does with `data.details`.
     """
     code = _code(error, sent, had_output=had_output, can_login=can_login)
     message = (sent.message if sent else "") or error.message
-    if details_only:
+    if details is Details.ALONE:
         only = {"details": _full_text(error, sent)}
         return {"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": only}
     data = dict(sent.data) if sent else {}
-    if not isinstance(data.get("details"), str) or not data["details"]:
+    if details is Details.TOLD:
+        data["details"] = _full_text(error, sent, said=data.get("details"))
+    elif not isinstance(data.get("details"), str) or not data["details"]:
         data["details"] = error.message if sent else message
     if not data.get("errorKind"):
         data["errorKind"] = error.type.value
@@ -98,9 +112,10 @@ def _code(error: AgentError, sent: SentError | None, *, had_output: bool, can_lo
     return acp.INTERNAL_ERROR
 
 
-def _full_text(error: AgentError, sent: SentError | None) -> str:
+def _full_text(error: AgentError, sent: SentError | None, *, said: object = None) -> str:
     """One text for a client that shows nothing else: the sentence, then what the provider said."""
-    said = error.detail.get("text") if error.detail else None
+    if not isinstance(said, str):
+        said = error.detail.get("text") if error.detail else None
     if not isinstance(said, str) and sent is not None:
         said = sent.message
     if not isinstance(said, str) or not said or said in error.message:

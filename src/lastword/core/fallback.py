@@ -14,6 +14,7 @@ import msgspec
 from lastword.core import acp, air, jsonrpc
 from lastword.core.error_object import (
     MAX_FRAME_BYTES,
+    Details,
     SentError,
     error_object,
     typed_payload,
@@ -43,18 +44,23 @@ class ClientRule(msgspec.Struct, frozen=True):
     """What a client by that name was measured to need."""
 
     rung: Rung
-    details_only: bool
+    details: Details
     evidence: str
 
 
 CLIENT_RULES: dict[str, ClientRule] = {
     "zed": ClientRule(
         rung=Rung.STOP_REASON,
-        details_only=True,
+        details=Details.ALONE,
         evidence=(
             "its source: shows data.details alone when it is the only key, else appends data as "
             "raw JSON (protocol/CLIENTS.md has what a client by the name `zed` is sent)"
         ),
+    ),
+    "acpx": ClientRule(
+        rung=Rung.STOP_REASON,
+        details=Details.TOLD,
+        evidence="prints data.details in the place of the message (protocol/CLIENTS.md)",
     ),
 }
 """By `clientInfo.name`, lower case. Each row cites what it rests on, and is in CLIENTS.md."""
@@ -192,14 +198,14 @@ def _members(ending: Ending, client: ClientProfile) -> dict[str, Any]:
         sent=ending.sent,
         had_output=ending.had_output,
         can_login=ending.can_login,
-        details_only=details_only(client),
+        details=details_of(client),
     )
 
 
-def details_only(client: ClientProfile) -> bool:
-    """Does this client show `data` as it came unless `details` is all that is in it?"""
+def details_of(client: ClientProfile) -> Details:
+    """What this client does with `data.details`; one that negotiated reads the payload."""
     rule = CLIENT_RULES.get(client.name)
-    return rule is not None and rule.details_only and not client.typed
+    return rule.details if rule is not None and not client.typed else Details.KEPT
 
 
 def session_update(session_id: str, update: dict[str, Any]) -> bytes:
