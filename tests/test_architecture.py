@@ -71,6 +71,7 @@ ONLY_HOMES = {
     "acp": ("lastword.sdk", "lastword.client.acp"),
     "jsonrpcserver": ("lastword.server",),
     "tenacity": ("lastword.retry",),
+    "pytest": ("lastword.conformance.test_agent", "lastword.conformance.pytest_plugin"),
 }
 """Libraries that one part alone may know: the official SDK one for each side of it."""
 
@@ -193,3 +194,13 @@ def test_before_the_agent_is_spawned_almost_nothing_is_loaded() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert not {"msgspec", "typing", "contextlib", "re", "json"} & set(done.stdout.split())
+
+
+def test_the_plugin_that_every_pytest_run_loads_imports_nothing() -> None:
+    code = "import sys; before = set(sys.modules); import lastword.conformance.pytest_plugin; "
+    code += "print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert all(name.startswith(("lastword", "__future__")) for name in done.stdout.split())
+    assert len(done.stdout.split()) < 6

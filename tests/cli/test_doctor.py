@@ -348,4 +348,4 @@ def test_arguments_that_cannot_be_used_are_answered_with_a_sentence(
 def test_help_names_the_clients() -> None:
     status, out, _ = doctor("--help")
     assert status == 0
-    assert "zed, jetbrains, typed, older, v2" in " ".join(out.split())
+    assert ", ".join([*CLIENT_RULES, "jetbrains", "typed", "older", "v2"]) in " ".join(out.split())

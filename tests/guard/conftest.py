@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-# The modules beside this file, and the two providers' dialects.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop"))
+# The modules beside this file.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from agent_client import AgentClient, Frame

@@ -1,7 +1,7 @@
 """A model provider on loopback that does what a script says, request by request.
 
 Owns the script and the count of what was asked. What is said in either dialect, and how each
-provider words a refusal, is `interop/dialects.py`'s and `interop/failures.py`'s.
+provider words a refusal, is `lastword.conformance.provider`'s.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
-from dialects import ENCODERS, Dialect
-from failures import FAILURES, Circumstances
+from lastword.conformance.provider.dialects import ENCODERS, Dialect
+from lastword.conformance.provider.failures import FAILURES, Circumstances
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

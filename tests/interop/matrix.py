@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import real_agents
-from provider import Provider, Scenario
 from runs import CLIENTS, Client, Event, Run, run
+
+from lastword.conformance.provider.server import Provider, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 import real_agents
 from matrix import killed_after_first_answer, killed_at_first_text, sidecar
-from provider import Provider, Scenario
 from runs import Client, Event, Run, run
+
+from lastword.conformance.provider.server import Provider, Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import real_agents
 from matrix import sidecar
-from provider import Provider, Scenario
 from recorder import Recording, record
 from runs import clear_leftovers
+
+from lastword.conformance.provider.server import Provider, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

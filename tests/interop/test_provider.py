@@ -10,19 +10,31 @@ import time
 from pathlib import Path
 
 import pytest
-from dialects import TEXT, Dialect
-from provider import Provider, Scenario
+
+from lastword.conformance.provider.dialects import TEXT, TOOL_COMMAND, Dialect
+from lastword.conformance.provider.server import Provider, Scenario
 
 HERE = Path(__file__).resolve().parent
-PATHS = {Dialect.OPENAI: "/v1/chat/completions", Dialect.ANTHROPIC: "/v1/messages?beta=true"}
+PATHS = {
+    Dialect.OPENAI: "/v1/chat/completions",
+    Dialect.RESPONSES: "/v1/responses",
+    Dialect.ANTHROPIC: "/v1/messages?beta=true",
+}
+SHELL = {
+    Dialect.OPENAI: {"type": "function", "function": {"name": "bash"}},
+    Dialect.RESPONSES: {"type": "function", "name": "shell"},
+    Dialect.ANTHROPIC: {"name": "Bash"},
+}
 STATUS = {"unauthorized": 401, "rate_limited": 429, "bad_gateway": 502, "context_overflow": 400}
 KEY = "sk-provider-test-0123456789"
 
 
-def call(provider: Provider, dialect: Dialect, *, stream: bool) -> tuple[int, bytes, str | None]:
+def call(
+    provider: Provider, dialect: Dialect, *, stream: bool, **more: object
+) -> tuple[int, bytes, str | None]:
     connection = http.client.HTTPConnection(provider.url.removeprefix("http://"), timeout=5)
     try:
-        body = json.dumps({"model": "m", "stream": stream, "messages": []})
+        body = json.dumps({"model": "m", "stream": stream, "messages": [], **more})
         connection.request("POST", PATHS[dialect], body, {"x-api-key": KEY})
         response = connection.getresponse()
         return response.status, response.read(), response.headers["Retry-After"]
@@ -54,7 +66,7 @@ def test_a_refusal_has_the_status_and_shape_of_its_provider(
         return
     error = json.loads(body)["error"]
     assert error["message"]
-    assert ("code" in error) is (dialect is Dialect.OPENAI)
+    assert ("code" in error) is (dialect is not Dialect.ANTHROPIC)
     assert KEY.encode() not in body
 
 
@@ -63,6 +75,24 @@ def test_a_refusal_has_the_status_and_shape_of_its_provider(
 def test_a_cut_answer_ends_in_a_reset(dialect: Dialect, stream: bool) -> None:
     with Provider(Scenario.CUT) as provider, pytest.raises(ConnectionResetError):
         call(provider, dialect, stream=stream)
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_an_empty_answer_is_one_without_a_word(dialect: Dialect) -> None:
+    with Provider(Scenario.EMPTY) as provider:
+        assert call(provider, dialect, stream=True)[:2] == (200, b"")
+        assert call(provider, dialect, stream=False)[:2] == (200, b"")
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_a_tool_call_is_whole_or_cut_in_its_middle(dialect: Dialect) -> None:
+    with Provider(Scenario.HEALTHY_TOOL) as provider:
+        _, body, _ = call(provider, dialect, stream=True, tools=[SHELL[dialect]])
+        assert TOOL_COMMAND.encode() in body
+        provider.scenario = Scenario.CUT_IN_TOOL
+        with pytest.raises(ConnectionResetError):
+            call(provider, dialect, stream=True, tools=[SHELL[dialect]])
+        assert provider.wait_until_asked(2, 0)
 
 
 def test_it_is_gone_at_once_while_calls_hang() -> None:

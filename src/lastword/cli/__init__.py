@@ -14,6 +14,7 @@ commands:
   run       put lastword in front of an agent:  lastword run -- opencode acp
   demo      the same failing turn without and with lastword, side by side
   explain   what an error means, whether to retry, and why:  lastword explain error.log
+  check     does an agent keep to the protocol and the contract:  lastword check -- CMD
   agent     an agent that fails on purpose, to try a client with:  lastword agent --list
   doctor    can this agent start here, and what would a client get:  lastword doctor -- CMD
 
@@ -65,6 +66,10 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.doctor import main as doctor  # noqa: PLC0415
 
         return doctor(rest)
+    if command == "check":
+        from lastword.cli.check import main as check  # noqa: PLC0415
+
+        return check(rest)
     if command in {"-h", "--help", "help"}:
         sys.stdout.write(USAGE)
         return 0

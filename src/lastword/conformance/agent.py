@@ -103,6 +103,9 @@ class ScriptedAgent:
             self._wire.dialect = acp.dialect(params.get("protocolVersion"))
             greeting = self._wire.greeting(self._script, typed=_speaks_typed(self._script))
             self._wire.frame(id=request_id, result=greeting)
+        elif method == "session/new" and not isinstance(params.get("cwd"), str):
+            error = {"code": INVALID_PARAMS, "message": "A session needs a cwd, a text."}
+            self._wire.frame(id=request_id, error=error)
         elif method == "session/new":
             self._sessions += 1
             name = f"scripted-{self._lives.number}-{self._sessions}"

@@ -1,8 +1,8 @@
 """A model provider on loopback that fails on purpose.
 
-Owns: one HTTP server that speaks OpenAI chat completions and Anthropic messages well enough for
-unmodified agents, and a closed list of ways in which it can fail. Does not own: what is said in
-either dialect (`dialects`, `failures`), or anything about agents and ACP.
+Owns: one HTTP server that speaks OpenAI's chat completions and responses and Anthropic's messages
+well enough for unmodified agents, and a closed list of ways in which it can fail. Does not own:
+what is said in each dialect (`dialects`, `failures`), or anything about agents and ACP.
 
 Run as a program it serves until its stdin closes, and takes a new scenario name a line there.
 """
@@ -19,7 +19,7 @@ from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
 
-from dialects import (
+from lastword.conformance.provider.dialects import (
     ENCODERS,
     Dialect,
     Json,
@@ -28,7 +28,7 @@ from dialects import (
     model_list,
     shell_tool,
 )
-from failures import FAILURES, Circumstances, Failure
+from lastword.conformance.provider.failures import FAILURES, Circumstances, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +48,16 @@ class Scenario(StrEnum):
     CONTEXT_OVERFLOW = "context_overflow"
     CUT = "cut"
     """Some text (or half a whole answer), then the TCP connection is reset."""
+    CUT_IN_TOOL = "cut_in_tool"
+    """As above, in the middle of a shell command; in a text where the caller offers no shell."""
+    EMPTY = "empty"
+    """A stream that ends before it says anything, or a whole answer that is no more than blank."""
     HANG = "hang"
     """The request is read, and nothing ever comes back."""
     HANG_AFTER_TEXT = "hang_after_text"
+
+
+_CUT = frozenset({Scenario.CUT, Scenario.CUT_IN_TOOL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ class Provider:
         self.echo_key = echo_key
         self.closing = threading.Event()
         self._calls: list[Call] = []
-        self._lock = threading.Lock()
+        self._asked = threading.Condition()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.provider = self
         self._thread = threading.Thread(
@@ -108,13 +115,19 @@ class Provider:
     @property
     def calls(self) -> list[Call]:
         """A copy of every model call so far."""
-        with self._lock:
+        with self._asked:
             return list(self._calls)
 
     def record(self, call: Call) -> None:
         """Count one model call."""
-        with self._lock:
+        with self._asked:
             self._calls.append(call)
+            self._asked.notify_all()
+
+    def wait_until_asked(self, count: int, timeout_seconds: float) -> bool:
+        """Whether so many model calls have come, at the latest after this time."""
+        with self._asked:
+            return self._asked.wait_for(lambda: len(self._calls) >= count, timeout_seconds)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -141,7 +154,11 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+
+    @property
+    def _provider(self) -> Provider:
+        assert isinstance(self.server, _Server)  # noqa: S101  (it is what serves us)
+        return self.server.provider
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Stay silent: pytest's output is not for access logs."""
@@ -165,13 +182,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(200, {"input_tokens": 42})
         elif path.endswith("/chat/completions"):
             self._model_call(Dialect.OPENAI, path, body)
+        elif path.endswith("/responses"):
+            self._model_call(Dialect.RESPONSES, path, body)
         elif path.endswith("/messages"):
             self._model_call(Dialect.ANTHROPIC, path, body)
         else:
             self._send_json(404, {"error": {"message": "not found", "type": "not_found_error"}})
 
     def _model_call(self, dialect: Dialect, path: str, body: Json) -> None:
-        provider = self.server.provider
+        provider = self._provider
         scenario = provider.scenario
         call = Call(
             dialect=dialect,
@@ -179,12 +198,14 @@ class _Handler(BaseHTTPRequestHandler):
             model=str(body.get("model")),
             stream=bool(body.get("stream")),
             has_tool_result=has_tool_result(body),
-            messages=len(body["messages"]) if isinstance(body.get("messages"), list) else 0,
+            messages=_length(body.get("messages") or body.get("input")),
             scenario=scenario,
         )
         provider.record(call)
         if scenario is Scenario.HANG:
             self._hang()
+        elif scenario is Scenario.EMPTY:
+            self._answer_nothing(stream=call.stream)
         elif scenario in FAILURES:
             self._fail(FAILURES[scenario](dialect, self._circumstances()))
         elif not call.stream:
@@ -195,14 +216,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(self, call: Call, body: Json) -> None:
         encoder = ENCODERS[call.dialect]
         self._start_stream()
-        if call.scenario is Scenario.HEALTHY_TOOL and not call.has_tool_result:
-            tool = shell_tool(body)
-            if tool:
-                self._write_events(encoder.tool_call(call.model, tool))
-                self._end_stream()
-                return
+        tool = shell_tool(body)
+        if tool and call.scenario is Scenario.HEALTHY_TOOL and not call.has_tool_result:
+            self._write_events(encoder.tool_call(call.model, tool))
+            self._end_stream()
+            return
+        if tool and call.scenario is Scenario.CUT_IN_TOOL:
+            self._write_events(encoder.half_tool_call(call.model, tool))
+            self._reset()
+            return
         self._write_events(encoder.text(call.model))
-        if call.scenario is Scenario.CUT:
+        if call.scenario in _CUT:
             self._reset()
         elif call.scenario is Scenario.HANG_AFTER_TEXT:
             self._hang()
@@ -216,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._hang()
             return
         body = json.dumps(ENCODERS[call.dialect].whole(call.model)).encode()
-        if call.scenario is not Scenario.CUT:
+        if call.scenario not in _CUT:
             self._send(200, body)
             return
         self.send_response(200)
@@ -226,18 +250,25 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[: len(body) // 2])
         self._reset()
 
+    def _answer_nothing(self, *, stream: bool) -> None:
+        if stream:
+            self._start_stream()
+            self._end_stream()
+        else:
+            self._send(200, b"")
+
     def _fail(self, failure: Failure) -> None:
         self._send(failure.status, failure.body, failure.content_type, failure.headers)
 
     def _hang(self) -> None:
-        self.server.provider.closing.wait(HANG_FUSE_SECONDS)
+        self._provider.closing.wait(HANG_FUSE_SECONDS)
         self.close_connection = True
 
     def _reset(self) -> None:
         """End with RST instead of FIN, as a dying load balancer does."""
         self.wfile.flush()
         # Let the bytes leave first: a reset discards what the peer has not read yet.
-        self.server.provider.closing.wait(0.3)
+        self._provider.closing.wait(0.3)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
@@ -299,14 +330,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _circumstances(self) -> Circumstances:
         bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
         key = self.headers.get("x-api-key") or bearer
-        provider = self.server.provider
+        provider = self._provider
         return Circumstances(key, provider.echo_key, provider.retry_after_seconds)
+
+
+def _length(messages: object) -> int:
+    return len(messages) if isinstance(messages, list) else 0
 
 
 def main() -> None:
     """Serve until stdin closes; a line on stdin is the next scenario."""
     with Provider(sys.argv[1] if len(sys.argv) > 1 else Scenario.HEALTHY) as provider:
-        print(provider.url, flush=True)
+        sys.stdout.write(f"{provider.url}\n")
+        sys.stdout.flush()
         for line in sys.stdin:
             provider.scenario = Scenario(line.strip())
 

@@ -1,7 +1,8 @@
-"""What a healthy model provider says, in two dialects.
+"""What a healthy model provider says, in three dialects.
 
-Owns: streams and whole answers of OpenAI chat completions and Anthropic messages, and the few
-questions about a request that decide which one it gets. Does not own: HTTP, or failing.
+Owns: streams and whole answers of OpenAI's chat completions and responses and of Anthropic's
+messages, and the few questions about a request that decide which one it gets. Does not own: HTTP,
+or failing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class Dialect(StrEnum):
     """Which provider's wire format a request is in."""
 
     OPENAI = "openai"
+    RESPONSES = "responses"
     ANTHROPIC = "anthropic"
 
 
@@ -47,6 +49,12 @@ class _OpenAI:
         call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
         yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
         yield from self.end(model, "tool_calls")
+
+    def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """The beginning of such an answer: the command is not whole."""
+        function = {"name": tool, "arguments": json.dumps(_tool_input())[:8]}
+        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
+        yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
 
     def whole(self, model: str) -> Json:
         """The text as one answer without a stream."""
@@ -97,6 +105,13 @@ class _Anthropic:
         yield self._delta({"type": "input_json_delta", "partial_json": json.dumps(_tool_input())})
         yield from self.end(model, "tool_use")
 
+    def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """The beginning of such an answer: the command is not whole."""
+        yield self._start(model)
+        yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
+        begun = json.dumps(_tool_input())[:8]
+        yield self._delta({"type": "input_json_delta", "partial_json": begun})
+
     def whole(self, model: str) -> Json:
         """The text as one answer without a stream."""
         block = {"type": "text", "text": "".join(TEXT)}
@@ -128,9 +143,70 @@ class _Anthropic:
         return f"event: {kind}\ndata: {body}\n\n".encode()
 
 
+class _Responses:
+    """Events of OpenAI's responses, of which one output item is open at a time."""
+
+    def text(self, model: str) -> Iterator[bytes]:
+        """The text, in pieces, without an end."""
+        yield self._event("response.created", {"response": self._response(model, [])})
+        added = {**self._message(""), "content": [], "status": "in_progress"}
+        yield self._event("response.output_item.added", {"output_index": 0, "item": added})
+        part = {"type": "output_text", "text": "", "annotations": []}
+        yield self._event("response.content_part.added", {**self._place(), "part": part})
+        for piece in TEXT:
+            yield self._event("response.output_text.delta", {**self._place(), "delta": piece})
+
+    def end(self, model: str, _reason: str = "stop") -> Iterator[bytes]:
+        """What closes a stream."""
+        message = self._message("".join(TEXT))
+        yield from self._done(model, message)
+
+    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """A whole answer that asks for one shell command."""
+        yield from self.half_tool_call(model, tool)
+        command = {"cmd": TOOL_COMMAND, "command": ["bash", "-lc", TOOL_COMMAND]}
+        yield from self._done(model, self._call(tool, json.dumps(command)))
+
+    def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """The beginning of such an answer: the command is not whole."""
+        yield self._event("response.created", {"response": self._response(model, [])})
+        added = {"output_index": 0, "item": self._call(tool, "")}
+        yield self._event("response.output_item.added", added)
+
+    def whole(self, model: str) -> Json:
+        """The text as one answer without a stream."""
+        return self._response(model, [self._message("".join(TEXT))])
+
+    def _done(self, model: str, item: Json) -> Iterator[bytes]:
+        yield self._event("response.output_item.done", {"output_index": 0, "item": item})
+        yield self._event("response.completed", {"response": self._response(model, [item])})
+
+    def _place(self) -> Json:
+        return {"item_id": "msg_fake_1", "output_index": 0, "content_index": 0}
+
+    def _message(self, text: str) -> Json:
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        item = {"id": "msg_fake_1", "type": "message", "role": "assistant"}
+        return {**item, "status": "completed", "content": content}
+
+    def _call(self, tool: str, arguments: str) -> Json:
+        item = {"id": "fc_fake_1", "type": "function_call", "call_id": "call_fake_1"}
+        return {**item, "name": tool, "arguments": arguments}
+
+    def _response(self, model: str, output: list[Json]) -> Json:
+        status = "completed" if output else "in_progress"
+        usage = {"input_tokens": 42, "output_tokens": 9, "total_tokens": 51}
+        response = {"id": "resp_fake_1", "object": "response", "created_at": 1790000000}
+        return {**response, "model": model, "status": status, "output": output, "usage": usage}
+
+    def _event(self, kind: str, value: Json) -> bytes:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **value})}\n\n".encode()
+
+
 _OPENAI_USAGE = {"prompt_tokens": 42, "completion_tokens": 9, "total_tokens": 51}
-ENCODERS: dict[Dialect, _OpenAI | _Anthropic] = {
+ENCODERS: dict[Dialect, _OpenAI | _Responses | _Anthropic] = {
     Dialect.OPENAI: _OpenAI(),
+    Dialect.RESPONSES: _Responses(),
     Dialect.ANTHROPIC: _Anthropic(),
 }
 
@@ -139,17 +215,25 @@ def _tool_input() -> Json:
     return {"command": TOOL_COMMAND, "description": "Print a line"}
 
 
+_SHELLS = ("bash", "shell", "exec_command", "shell_command")
+
+
 def shell_tool(body: Json) -> str | None:
     """The caller's own name for its shell, or None when it offers no shell."""
     for tool in body.get("tools") or []:
         name = str(tool.get("name") or tool.get("function", {}).get("name"))
-        if name.lower() in ("bash", "shell"):
+        if name.lower() in _SHELLS:
             return name
     return None
 
 
 def has_tool_result(body: Json) -> bool:
     """Whether a request brings a tool's result back."""
+    if any(
+        isinstance(item, dict) and item.get("type") == "function_call_output"
+        for item in body.get("input") or []
+    ):
+        return True
     for message in body.get("messages") or []:
         if message.get("role") == "tool":
             return True

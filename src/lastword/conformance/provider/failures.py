@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dialects import MODEL, Dialect
+from lastword.conformance.provider.dialects import MODEL, Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,5 +125,8 @@ def _anthropic_error(
     return Failure(status, json.dumps(body).encode(), headers=head)
 
 
+_MASKED_CHARACTERS = 16
+
+
 def _masked(key: str) -> str:
-    return f"{key[:8]}{'*' * 12}{key[-4:]}" if len(key) > 16 else "*" * 12
+    return f"{key[:8]}{'*' * 12}{key[-4:]}" if len(key) > _MASKED_CHARACTERS else "*" * 12

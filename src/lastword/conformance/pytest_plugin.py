@@ -1,0 +1,43 @@
+"""The options of `pytest --pyargs lastword.conformance`.
+
+Owns their registration. pytest loads this module in every run where lastword is installed, so it
+imports nothing; and it registers nothing unless the conformance tests are what was asked for, so
+its options' names are free in everybody else's runs.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import pytest
+
+_PACKAGE = "lastword.conformance"
+
+_OPTIONS = {
+    "--agent": "the agent's command, as one word for a shell",
+    "--preset": "a recipe that points the agent to the kit's provider (opencode, claude, …)",
+    "--scenario-prompts": "a prompt with {name} in it, by which the agent plays a scenario",
+    "--prompt": "the text of every other prompt",
+    "--only": "the checks to run, by name or requirement, with commas between",
+    "--answer-limit": "seconds for an answer that needs no model",
+    "--turn-limit": "seconds for the end of a failing turn",
+}
+
+
+def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> None:
+    """Before the command line is read for good."""
+    if not any(_is_ours(word) for word in args):
+        return
+    group = parser.getgroup("lastword", "conformance of an ACP agent")
+    for name, what in _OPTIONS.items():
+        group.addoption(name, default=None, help=what)
+    group.addoption(
+        "--provider-env",
+        action="append",
+        default=[],
+        help="a variable that points the agent to the kit's provider: NAME or NAME=TEMPLATE",
+    )
+
+
+def _is_ours(word: str) -> bool:
+    return word.partition("::")[0] in {_PACKAGE, f"{_PACKAGE}.test_agent"}

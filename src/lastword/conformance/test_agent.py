@@ -1,0 +1,85 @@
+"""The checks as tests, for `pytest --pyargs lastword.conformance --agent "CMD"`.
+
+The only module of lastword's that imports pytest; nothing imports it but pytest itself.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.conformance.checks import Check, Verdict
+from lastword.conformance.hooks import PROMPT, HookError, Hooks, find
+from lastword.conformance.run import Run, Settings, UnknownCheckError, chosen
+from lastword.conformance.transcript import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def _option(config: pytest.Config, name: str) -> str:
+    return str(config.getoption(name, default=None) or "")
+
+
+def _settings(config: pytest.Config) -> Settings:
+    command = tuple(shlex.split(_option(config, "--agent")))
+    if not command:
+        raise pytest.UsageError(
+            'say which agent: pytest --pyargs lastword.conformance --agent "CMD"'
+        )
+    try:
+        find(command)
+        hooks = Hooks(
+            preset=_option(config, "--preset"),
+            provider_env=tuple(config.getoption("--provider-env", default=None) or ()),
+            scenario_prompts=_option(config, "--scenario-prompts"),
+            prompt=_option(config, "--prompt") or PROMPT,
+        )
+        usual = Limits()
+        limits = Limits(
+            float(_option(config, "--answer-limit") or usual.answer_seconds),
+            float(_option(config, "--turn-limit") or usual.turn_seconds),
+        )
+    except (HookError, ValueError) as error:
+        raise pytest.UsageError(str(error)) from error
+    return Settings(command, hooks, limits)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each check that was asked for."""
+    if "check" in metafunc.fixturenames:
+        try:
+            rows = chosen(_option(metafunc.config, "--only").split(","))
+        except UnknownCheckError as error:
+            raise pytest.UsageError(str(error)) from error
+        _settings(metafunc.config)
+        metafunc.parametrize("check", rows, ids=[f"{r.requirement}-{r.name}" for r in rows])
+
+
+@pytest.fixture(scope="session")
+def conformance(request: pytest.FixtureRequest) -> Iterator[Run]:
+    """The acts that the selected tests need, played ahead of them."""
+    rows: list[Check] = [
+        item.callspec.params["check"]  # type: ignore[misc]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and "conformance" in item.fixturenames
+    ]
+    with Run(_settings(request.config), rows) as run:
+        yield run
+
+
+def test_agent(
+    conformance: Run, check: Check, record_property: Callable[[str, object], None]
+) -> None:
+    """What the check's title says."""
+    finding = conformance.finding(check)
+    record_property("requirement", check.requirement)
+    if finding.verdict in {Verdict.NOT_APPLICABLE, Verdict.UNREACHED}:
+        pytest.skip(f"{check.requirement} {finding.verdict}: {finding.evidence}")
+    told = "\n".join([f"{check.requirement}: {check.title}", finding.evidence, *finding.frames])
+    if finding.verdict is Verdict.FAIL:
+        pytest.fail(f"{told}\n{check.mend}", pytrace=False)
+    if finding.verdict is Verdict.WARN:
+        record_property("warning", finding.evidence)
