@@ -67,6 +67,7 @@ class ScriptedAgent:
         self._answers = Answers()
         self._open: list[Turn] = []
         self._sessions = 0
+        self._opened: set[str] = set()
         self._prompts = 0
 
     def run(self, lines: Iterable[bytes]) -> None:
@@ -103,12 +104,13 @@ class ScriptedAgent:
             self._wire.dialect = acp.dialect(params.get("protocolVersion"))
             greeting = self._wire.greeting(self._script, typed=_speaks_typed(self._script))
             self._wire.frame(id=request_id, result=greeting)
-        elif method == "session/new" and not isinstance(params.get("cwd"), str):
-            error = {"code": INVALID_PARAMS, "message": "A session needs a cwd, a text."}
+        elif problem := self._problem_with(method, params):
+            error = {"code": INVALID_PARAMS, "message": problem}
             self._wire.frame(id=request_id, error=error)
         elif method == "session/new":
             self._sessions += 1
             name = f"scripted-{self._lives.number}-{self._sessions}"
+            self._opened.add(name)
             self._wire.frame(id=request_id, result={"sessionId": name})
         elif method == acp.PROMPT:
             self._take(request_id, params)
@@ -120,6 +122,16 @@ class ScriptedAgent:
             error = {"code": METHOD_NOT_FOUND, "message": f'There is no method "{method[:200]}".'}
             self._wire.frame(id=request_id, error=error)
 
+    def _problem_with(self, method: str, params: dict[str, Any]) -> str:
+        """What is wrong with the params of a request; empty where they can be used."""
+        if method == "session/new" and not isinstance(params.get("cwd"), str):
+            return "A session needs a cwd, which is a text."
+        if method == acp.PROMPT and not isinstance(params.get("prompt"), list):
+            return "A prompt is a list of blocks."
+        if method == acp.PROMPT and _session(params) not in self._opened:
+            return "There is no session by that id: open one by session/new."
+        return ""
+
     def _bring_back(self, request_id: object, params: dict[str, Any]) -> None:
         if self._script.sessions == "lost":
             error = {"code": INVALID_PARAMS, "message": "nothing is known of that session"}
@@ -128,6 +140,7 @@ class ScriptedAgent:
         if self._wire.dialect.turn_ends_by_state:
             idle = {"sessionUpdate": acp.STATE_UPDATE, "state": acp.IDLE}
             self._wire.update(_session(params), idle)
+        self._opened.add(_session(params))
         self._wire.frame(id=request_id, result={})
 
     def _take(self, request_id: object, params: dict[str, Any]) -> None:
