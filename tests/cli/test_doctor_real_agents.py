@@ -9,11 +9,11 @@ import uuid
 from pathlib import Path
 
 import pytest
+from lastword.conformance.provider.server import Provider, Scenario
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop"))
 
 import real_agents
-from provider import Provider, Scenario
 
 FUSE_SECONDS = 120
 
