@@ -9,6 +9,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+
 from lastword.conformance.provider.server import Provider, Scenario
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interop"))
