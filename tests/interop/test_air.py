@@ -1,0 +1,64 @@
+"""JetBrains AIR's convention, with an agent that speaks it and through lastword."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import real_agents
+from matrix import sidecar
+from runs import Client, Run, run
+
+from lastword import client
+from lastword.conformance.provider.server import Provider, Scenario
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AIR = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
+READS_AIR = Client("py", ("--meta", json.dumps(AIR)))
+
+
+def turn(scenario: Scenario, folder: Path, *, bare: bool = False) -> Run:
+    with Provider(scenario) as provider:
+        agent = real_agents.prepare("claude", provider, folder, uuid.uuid4().hex)
+        env = {**agent.env, "LASTWORD_STATE_DIR": str(folder / "state")}
+        command = list(agent.argv) if bare else sidecar(agent.argv)
+        return run(READS_AIR, command, env, agent.cwd)
+
+
+def record(holder: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = holder["_meta"]["jetbrains"]["air"]["sessionFailure"]
+    return found
+
+
+def test_what_claude_tells_in_its_own_records_passes_as_it_came(tmp_path: Path) -> None:
+    result = turn(Scenario.BAD_GATEWAY, tmp_path)
+    (answer,) = result.answers_on_the_wire()
+    failure = record(answer["result"])
+    assert (answer["result"]["stopReason"], failure["severity"]) == ("end_turn", "error")
+    assert "502 Bad Gateway" in failure["title"]
+    assert "agent_error" not in json.dumps(answer)
+    updates = result.updates_on_the_wire("session_info_update")
+    warnings = [record(update) for update in updates if "sessionFailure" in json.dumps(update)]
+    assert {warning["severity"] for warning in warnings} == {"warning"}
+    assert {warning["id"] for warning in warnings} == {failure["id"]}
+    read = client.read_error(answer)
+    assert read is not None
+    assert read.type == "provider_unavailable"
+
+
+def test_a_login_that_claude_wants_stays_the_error_that_begins_it(tmp_path: Path) -> None:
+    (answer,) = turn(Scenario.UNAUTHORIZED, tmp_path).answers_on_the_wire()
+    assert answer["error"]["code"] == -32000
+    assert answer["error"]["data"]["agent_error"]["type"] == "auth"
+
+
+def test_a_healthy_turn_of_such_a_client_is_the_same_with_and_without(tmp_path: Path) -> None:
+    for folder in ("bare", "wrapped"):
+        (tmp_path / folder).mkdir()
+    bare = turn(Scenario.HEALTHY, tmp_path / "bare", bare=True)
+    wrapped = turn(Scenario.HEALTHY, tmp_path / "wrapped")
+    assert [u["kind"] for u in bare.named("update")] == [u["kind"] for u in wrapped.named("update")]
+    assert bare.one("answer")["result"] == wrapped.one("answer")["result"]
