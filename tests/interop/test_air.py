@@ -59,7 +59,10 @@ def test_a_healthy_turn_of_such_a_client_is_the_same_with_and_without(tmp_path: 
         (tmp_path / folder).mkdir()
     bare = turn(Scenario.HEALTHY, tmp_path / "bare", bare=True)
     wrapped = turn(Scenario.HEALTHY, tmp_path / "wrapped")
-    assert bare.one("answer")["result"] == wrapped.one("answer")["result"]
+    for result in (bare, wrapped):
+        (answer,) = result.answers_on_the_wire()
+        assert answer["result"]["stopReason"] == "end_turn"
+        assert "sessionFailure" not in json.dumps(answer)
     chunks = bare.delivered("agent_message_chunk")
     assert chunks
     assert [c["content"] for c in chunks] == [
