@@ -103,3 +103,12 @@ def test_silent_successes_pass_where_the_user_said_so() -> None:
     wire.agent(chunk(CODEX_PROSE))
     wire.agent(result())
     assert wire.answers() == [result()]
+
+
+def test_a_margin_that_only_names_the_extension_announces_nothing() -> None:
+    wire = _wire("some-agent")
+    wire.agent(chunk("Here."))
+    for meta in ({"agent_error": {"version": 1}}, {"agent_error": 7}, ["agent_error"]):
+        wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
+    wire.agent(result())
+    assert wire.answers() == [result()]

@@ -48,7 +48,9 @@ def lived(
     wanted: dict[Cell, None] = {
         item.callspec.params["cell"]: None
         for item in request.session.items
-        if isinstance(item, pytest.Function) and "lived" in item.fixturenames
+        if isinstance(item, pytest.Function)
+        and item.module is request.module
+        and "lived" in item.fixturenames
     }
     with ThreadPoolExecutor(WORKERS) as pool:
         jobs = {

@@ -27,7 +27,9 @@ def lived(
     wanted = [
         item.callspec.params["cell"]
         for item in request.session.items
-        if isinstance(item, pytest.Function) and "lived" in item.fixturenames
+        if isinstance(item, pytest.Function)
+        and item.module is request.module
+        and "lived" in item.fixturenames
     ]
     with ThreadPoolExecutor(WORKERS) as pool:
         jobs = {cell: pool.submit(play, cell, folder) for cell in wanted}
