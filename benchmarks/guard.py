@@ -1,4 +1,4 @@
-"""What the guard costs an agent of the SDK: under `acp.run_agent` and `lastword.run_agent`.
+"""What the guard costs an agent of the SDK, with a record and without, beside `acp.run_agent`.
 
 Run as ``python benchmarks/guard.py``; see README.md beside this file for what the figures mean.
 """
@@ -11,11 +11,12 @@ import re
 import select
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any, Self
 
 from link import FUSE_SECONDS, frame
@@ -23,10 +24,13 @@ from measures import Table, one_cpu, p99
 from relay import machine, say, show
 
 BARE, GUARDED = "acp.run_agent", "lastword.run_agent"
+UNRECORDED = "lastword.run_agent, no record"
+NAMES = (BARE, UNRECORDED, GUARDED)
 KINDS = ("turns", "updates", "import")
 SESSION = "s1"
 READ_BYTES = 1 << 16
 BATCH = 100
+STATE = "LASTWORD_STATE_DIR"
 LOADED = "import anyio, pydantic, acp, asyncio, logging"
 OURS = "import lastword; lastword.run_agent"
 
@@ -58,13 +62,14 @@ def agent(name: str) -> None:
                 await self.client.session_update(session_id, update)
             return done
 
-    run = lastword.run_agent if name == GUARDED else acp.run_agent
+    run = acp.run_agent if name == BARE else lastword.run_agent
     asyncio.run(run(Agent()))
 
 
 def environment() -> dict[str, str]:
     """Default options, and bytecode that is cached, as an installer leaves it."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
+    kept[STATE] = os.environ[STATE]
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
     return kept
 
@@ -78,7 +83,7 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            env=environment(),
+            env=environment() | {"LASTWORD_NO_RECORD": str(int(name == UNRECORDED))},
         )
         assert self.process.stdin
         assert self.process.stdout
@@ -112,9 +117,9 @@ class Process:
         return seconds
 
     def cpu(self) -> float:
-        """Seconds that the agent has spent on a CPU."""
-        stat = Path(f"/proc/{self.process.pid}/schedstat")
-        return int(stat.read_text().split()[0]) / 1e9
+        """Seconds that the agent has spent on a CPU, in all its threads."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(each.read_text().split()[0]) for each in threads) / 1e9
 
     def _ask(self, method: str, params: object, id_: int) -> None:
         self._answered(frame(method, params, id_))
@@ -134,17 +139,17 @@ class Process:
 
 
 @contextmanager
-def both() -> Iterator[dict[str, Process]]:
-    """Both agents, up at the same time."""
+def agents_at_once() -> Iterator[dict[str, Process]]:
+    """The agents, up at the same time."""
     with ExitStack() as stack:
-        yield {name: stack.enter_context(Process(name)) for name in (BARE, GUARDED)}
+        yield {name: stack.enter_context(Process(name)) for name in NAMES}
 
 
 def turns(count: int, *, pinned: bool) -> Table:
     """Microseconds of a turn with one update, the agents taking turns, a hundred each."""
-    walls: dict[str, list[float]] = {BARE: [], GUARDED: []}
-    cpus: dict[str, list[float]] = {BARE: [], GUARDED: []}
-    with one_cpu(pinned=True) if pinned else nullcontext(), both() as agents:
+    walls: dict[str, list[float]] = {name: [] for name in NAMES}
+    cpus: dict[str, list[float]] = {name: [] for name in NAMES}
+    with one_cpu(pinned=True) if pinned else nullcontext(), agents_at_once() as agents:
         for start in range(0, count + BATCH, BATCH):
             for name, process in agents.items():
                 before = process.cpu()
@@ -157,9 +162,9 @@ def turns(count: int, *, pinned: bool) -> Table:
 
 def updates(count: int, rounds: int) -> Table:
     """Microseconds of one update, in a turn of so many."""
-    walls: dict[str, list[float]] = {BARE: [], GUARDED: []}
-    cpus: dict[str, list[float]] = {BARE: [], GUARDED: []}
-    with both() as agents:
+    walls: dict[str, list[float]] = {name: [] for name in NAMES}
+    cpus: dict[str, list[float]] = {name: [] for name in NAMES}
+    with agents_at_once() as agents:
         for round_ in range(rounds + 1):
             for name, process in agents.items():
                 before = process.cpu()
@@ -177,8 +182,9 @@ def compared(walls: dict[str, list[float]], cpus: dict[str, list[float]], unit: 
         row = {f"p50_{unit}": median(wall), f"p99_{unit}": p99(wall)}
         row |= {"ratio": _between(walls, name, lambda own, bare: own / bare)}
         row |= {f"added_{unit}": _between(walls, name, lambda own, bare: own - bare)}
-        row |= {f"cpu_{unit}": median(cpus[name])}
-        row |= {f"added_cpu_{unit}": _between(cpus, name, lambda own, bare: own - bare)}
+        # The mean: what is recorded is written now and then, and has to be paid for as well.
+        row |= {f"cpu_{unit}": fmean(cpus[name])}
+        row |= {f"added_cpu_{unit}": fmean(cpus[name]) - fmean(cpus[BARE])}
         table[name] = row
     return table
 
@@ -246,11 +252,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the turns, fewer rounds")
     parser.add_argument("--only", action="append", choices=KINDS, metavar="KIND")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there, too")
-    parser.add_argument("--agent", choices=(BARE, GUARDED), help=argparse.SUPPRESS)
+    parser.add_argument("--agent", choices=NAMES, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.agent:
         agent(options.agent)
         return
+    with tempfile.TemporaryDirectory(prefix="lastword-benchmark-") as state:
+        os.environ[STATE] = state
+        _measure_all(options)
+
+
+def _measure_all(options: argparse.Namespace) -> None:
     say(machine())
     figures: dict[str, Table] = {}
     for kind in options.only or KINDS:

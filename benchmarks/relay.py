@@ -161,12 +161,12 @@ class Suite:
         }
 
 
-def show(title: str, table: Table) -> None:
-    """Print a table as Markdown."""
+def show(title: str, table: Table, rows: str = "relay") -> None:
+    """Print a table as Markdown; `rows` says what its rows are."""
     if not table:
         return
     columns = list(dict.fromkeys(column for row in table.values() for column in row))
-    say(f"\n### {title}\n| relay | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
+    say(f"\n### {title}\n| {rows} | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
     for name, row in table.items():
         say(f"| {name} | {' | '.join(_cell(row.get(column)) for column in columns)} |")
 

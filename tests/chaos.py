@@ -37,6 +37,9 @@ DEATHS |= {"stubborn_grandchild": 1, "closes_stdout": 1}
 """How an agent dies, and how often of each: the last take a second or a quarter of one."""
 
 SESSIONS = 4
+CHILDREN = 3
+"""The agent, its guardian, and the recorder."""
+
 QUIET_SECONDS = 8.0
 """How long what a dead agent left may take to be gone: a second before it is killed, and slack."""
 
@@ -224,7 +227,7 @@ class Chaos:
             self._client.listen(0.05)
             held = holding(self._client)
             fds = wanted.fds if wanted else held.fds
-            calm = held.children == 2 and not held.orphans and not held.zombies
+            calm = held.children == CHILDREN and not held.orphans and not held.zombies
             if (calm and held.fds <= fds) or time.monotonic() > deadline:
                 return held
 
@@ -234,8 +237,8 @@ class Chaos:
         score.threads = last.threads - first.threads
         score.zombies, score.orphans = last.zombies, last.orphans
         score.rss_growth_mb = max(0.0, last.rss_mb - warm.rss_mb)
-        if last.children != 2:
-            score.problems.append(f"{last.children} children; an agent and its guardian are two")
+        if last.children != CHILDREN:
+            score.problems.append(f"{last.children} children; with the agent there are {CHILDREN}")
 
 
 def is_crash(answer: Frame) -> bool:

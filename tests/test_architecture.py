@@ -70,6 +70,7 @@ def test_nothing_imports_the_command_line_but_itself(file: Path) -> None:
 ONLY_HOMES = {
     "acp": ("lastword.sdk", "lastword.client.acp"),
     "jsonrpcserver": ("lastword.server",),
+    "opentelemetry": ("lastword.otel.telemetry", "lastword.otel.setup"),
     "tenacity": ("lastword.retry",),
     "pytest": ("lastword.conformance.test_agent", "lastword.conformance.pytest_plugin"),
 }

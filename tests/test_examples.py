@@ -14,11 +14,13 @@ from package_venv import require_packages
 TESTS = Path(__file__).parent
 EXAMPLES = TESTS.parent / "examples"
 CLIENT = "typed_client.py"
-CLIENTS = (CLIENT, "client_sdk.py")
+CLIENTS = (CLIENT, "client_sdk.py", "tested_agent.py")
+"""Those that are run by themselves."""
 
 SAYS = {
     CLIENT: ("agent_crash: ", "the turn ended: "),
     "client_sdk.py": ("RateLimited: ", "[Try again] retry in 18 s", "no need to ask"),
+    "tested_agent.py": ("The turn failed after ", "tried again once", "is safe"),
     "bare_agent.py": ("it says: You asked", "rate_limit: ", "ask before trying again"),
     "sdk_agent.py": ("network: ",),
     "streaming_tools_agent.py": ("it says: ", "timeout: ", "ask before trying again"),

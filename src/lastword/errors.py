@@ -7,6 +7,7 @@ LastwordError
 ├── TurnFailed                            what `turn.fail()` raises; ends the turn as it says
 ├── StreamFailed                          a model's stream told of a failure as one of its items
 ├── StreamTruncated    (ConnectionError)  a model's stream ended without its terminal event
+├── StoreError                            the record on disk cannot be used; the text says why
 └── PromptFailed                          what a client raises for a turn that failed; `.error`
     ├── TemporaryFailure                  the provider or the network is out of order: try later
     │   └── RateLimited                   wait as long as it says
@@ -18,10 +19,10 @@ LastwordError
     └── PromptCancelled                   the user stopped it: nothing to do
 ```
 
-The first five are for authors of agents, those under `PromptFailed` for authors of clients
-(`lastword.client.raise_for_error`). What nobody but a developer can act on (`unknown`,
-`protocol_error`, `internal`) is a `PromptFailed` itself. Whether to send the prompt again is not in
-the class: ask `error.retryable` and `error.retry_safety`.
+The first five are for authors of agents, `StoreError` is for readers of the record, those under
+`PromptFailed` are for authors of clients (`lastword.client.raise_for_error`). What nobody but a
+developer can act on (`unknown`, `protocol_error`, `internal`) is a `PromptFailed` itself. Whether
+to send the prompt again is not in the class: ask `error.retryable` and `error.retry_safety`.
 
 Owns the exceptions and their sentences. What each of them is on the wire is decided where every
 failure is (`core.classify`).
@@ -46,6 +47,7 @@ __all__ = [
     "PromptRejected",
     "RateLimited",
     "SetupRejected",
+    "StoreError",
     "StreamFailed",
     "StreamTruncated",
     "TemporaryFailure",
@@ -138,6 +140,10 @@ class PromptFailed(LastwordError):  # noqa: N818  (as above)
     def __reduce__(self) -> tuple[type[PromptFailed], tuple[AgentError]]:
         # `args` holds the sentence, and a pickle would be built anew from that.
         return type(self), (self.error,)
+
+
+class StoreError(LastwordError):
+    """The record on disk cannot be used. The text says why and what to do, without a full stop."""
 
 
 class TemporaryFailure(PromptFailed):

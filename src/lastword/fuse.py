@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.handler import Word
     from lastword.core.jsonrpc import Envelope, Frame, Malformed
-    from lastword.core.session import Options
+    from lastword.core.options import Options
 
 _Result = TypeVar("_Result")
 

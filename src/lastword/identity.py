@@ -18,6 +18,8 @@ _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 IMPLEMENTATION = f"lastword/{__version__}"
 
+RUN_ID_CHARS = 26
+
 
 def local_time() -> datetime:
     """The time of day where the user is, with its zone."""

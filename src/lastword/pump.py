@@ -19,6 +19,9 @@ from lastword.lines import READ_BYTES, LineReader, Outlet
 from lastword.relay import Relay
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.timeline import Entry
     from lastword.fuse import FusedConnection
     from lastword.voice import Voice
 
@@ -57,6 +60,7 @@ class Pump:
         connection: FusedConnection,
         descriptors: Descriptors,
         voice: Voice,
+        note: Callable[[Entry], None],
         *,
         line_limit_bytes: int,
     ) -> None:
@@ -75,7 +79,7 @@ class Pump:
         self.to_agent = Outlet(agent[0]) if agent else None
         self._voice = voice
         self.stderr = voice.stderr
-        self.relay = Relay(connection, self.to_client, self.to_agent, voice.record)
+        self.relay = Relay(connection, self.to_client, self.to_agent, note)
         self.client_open = True
         self.agent_open = self.stderr_open = agent is not None
         self._blocked_since: float | None = None

@@ -15,6 +15,7 @@ import msgspec
 
 from lastword.agent_log import watch_logs
 from lastword.core.effects import Kill, Side
+from lastword.core.timeline import TERMINAL, Entry, Kind
 from lastword.fuse import FusedConnection
 from lastword.life import Life
 from lastword.process import guardian_of, spawn, widen
@@ -25,8 +26,9 @@ from lastword.voice import Voice
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.session import Options
+    from lastword.core.options import Options
     from lastword.process import Agent, Exit, Guardian
+    from lastword.record.recorder import Recorder
     from lastword.signals import SignalInbox
 
 DRAIN_SECONDS = 0.25
@@ -59,7 +61,7 @@ class Settings(msgspec.Struct, frozen=True):
 class Sidecar:
     """One run: an agent, its client, and the end of both."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
         settings: Settings,
         options: Options,
@@ -67,8 +69,10 @@ class Sidecar:
         agent: Agent | None,
         guardian: Guardian | None,
         inbox: SignalInbox,
+        recorder: Recorder | None = None,
     ) -> None:
         self._settings = settings
+        self._recorder = recorder
         self._life = Life(agent, guardian)
         self._past: list[Life] = []
         """Agents that ended and left something behind which is still being ended."""
@@ -85,6 +89,7 @@ class Sidecar:
                 wake=inbox.fd,
             ),
             self._voice,
+            self._note,
             line_limit_bytes=settings.line_limit_bytes,
         )
         self._inbox = inbox
@@ -92,6 +97,32 @@ class Sidecar:
         self._logs = watch_logs()
         self._finish_by: float | None = None
         self._ended_idle = False
+
+    def _note(self, entry: Entry) -> None:
+        self._voice.record(entry)
+        if self._recorder is not None:
+            try:
+                self._recorder.record(entry)
+                if entry.kind in TERMINAL:
+                    # A client that kills us at the answer must find the end written down.
+                    self._recorder.flush()
+            except Exception as error:  # noqa: BLE001 - a session goes on without its record
+                self._without_record(error)
+
+    def _keep_record(self) -> None:
+        if self._recorder is not None:
+            try:
+                self._recorder.flush()
+            except Exception as error:  # noqa: BLE001 - as above
+                self._without_record(error)
+
+    def _without_record(self, error: Exception) -> None:
+        self._recorder = None
+        self._voice.say(f"nothing more is recorded ({type(error).__name__}: {error})")
+
+    def _agent_runs(self, now: float) -> None:
+        program = os.path.basename(self._settings.command[0])
+        self._note(Entry(kind=Kind.AGENT_STARTED, at_seconds=now, facts={"program": program}))
 
     def refuse(self, error: OSError) -> None:
         """The agent could not be started: every request is answered with the reason."""
@@ -108,6 +139,8 @@ class Sidecar:
     def run(self) -> Exit | None:
         """Relay until the session is over; gives how the agent ended."""
         now = time.monotonic()
+        if self._life.agent is not None:
+            self._agent_runs(now)
         # One moment for a whole round: what was not due when it was looked at is waited for.
         while not self._finished(now):
             before = now
@@ -125,10 +158,13 @@ class Sidecar:
             self._life.tidy(now)
             if self._past:
                 self._past = [life for life in self._past if not life.tidy(now)]
+            self._keep_record()
         for life in (self._life, *self._past):
             life.shutdown.finish()
             life.dismiss_guardian()
         os.set_blocking(1, self._stdout_blocked)
+        if self._recorder is not None:
+            self._recorder.close()
         return self._life.agent.exit if self._life.agent else None
 
     def _obey(self, now: float) -> None:
@@ -159,6 +195,7 @@ class Sidecar:
             return
         self._life = Life(agent, guardian_of(agent))
         self._pump.attach_agent((agent.stdin, agent.stdout, agent.stderr))
+        self._agent_runs(now)
         self._pump.relay.apply(self._connection.agent_started(now))
 
     def _handle_signals(self, now: float, round_seconds: float) -> bool:
@@ -171,6 +208,8 @@ class Sidecar:
                 # The round was no wait of the agent's: we were stopped, and it with us.
                 self._connection.stand_still(round_seconds)
             elif number in ENDING:
+                told = {"signal": signal.Signals(number).name}
+                self._note(Entry(kind=Kind.SHUTDOWN, at_seconds=now, facts=told))
                 self._lose_client(now)
                 self._life.shutdown.told_to_stop(number, now)
         return bool(numbers)

@@ -209,6 +209,20 @@ def test_an_agent_that_never_answers_is_given_up() -> None:
     assert "acp" in problems(told)[0]["do"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(HELLO.replace('"id":1', f'"id":{wrong}') for wrong in ("true", "1.0", "[]", "{}", '"1"')),
+        '{"jsonrpc":"2.0","id":1,"method":[]}',
+    ],
+)
+def test_an_answer_under_another_id_is_none(tmp_path: Path, line: str) -> None:
+    agent = script(tmp_path, f"#!/bin/sh\nread l\necho '{line}'\ncat >/dev/null\n")
+    status, told = report("--timeout", "0.3", "--", agent)
+    assert status == 1
+    assert "did not answer initialize" in finding(told, "initialize")["says"]
+
+
 def test_a_program_that_writes_back_what_it_reads_is_no_agent() -> None:
     status, told = report("--", "cat")
     assert status == 1
@@ -320,6 +334,21 @@ def test_good_and_unknown_variables_are_told_apart() -> None:
     assert any("LASTWORD_ELSEWHERE is set, and no option of `lastword run`." in t for t in said)
 
 
+def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    environment = {
+        "LASTWORD_STATE_DIR": str(file),
+        "LASTWORD_RECORD_DAYS": "a week",
+        "LASTWORD_RECORD_MIB": "64",
+    }
+    status, told = report("--", *AGENT, "--bare", "healthy", **environment)
+    assert status == 1
+    wrong = [found["says"] for found in problems(told)]
+    assert wrong[0].startswith("LASTWORD_RECORD_DAYS is 'a week', which is no number")
+    assert wrong[1] == f"LASTWORD_STATE_DIR cannot be '{file}': that is no folder."
+
+
 def test_a_path_without_lastword_is_noted() -> None:
     _, told = report("--", "/bin/cat", PATH="/usr/bin:/bin")
     assert finding(told, "PATH")["verdict"] == "note"
@@ -349,3 +378,21 @@ def test_help_names_the_clients() -> None:
     status, out, _ = doctor("--help")
     assert status == 0
     assert ", ".join([*CLIENT_RULES, "jetbrains", "typed", "older", "v2"]) in " ".join(out.split())
+
+
+@pytest.mark.parametrize("result", ["null", "5", "[]", "{}", '{"protocolVersion":"1"}'])
+def test_an_empty_greeting_is_a_problem(tmp_path: Path, result: str) -> None:
+    line = f'{{"jsonrpc":"2.0","id":1,"result":{result}}}'
+    agent = script(tmp_path, f"#!/bin/sh\nread l\necho '{line}'\ncat >/dev/null\n")
+    status, told = report("--timeout", "0.3", "--", agent)
+    assert status == 1
+    assert finding(told, "initialize")["verdict"] == "problem"
+
+
+@pytest.mark.parametrize("result", ["null", "5", "{}", '{"sessionId":7}'])
+def test_a_session_without_an_id_is_a_problem(tmp_path: Path, result: str) -> None:
+    line = f'{{"jsonrpc":"2.0","id":2,"result":{result}}}'
+    talk = f"read l\necho '{HELLO}'\nread l\necho '{line}'\ncat >/dev/null\n"
+    status, told = report("--timeout", "0.3", "--", script(tmp_path, f"#!/bin/sh\n{talk}"))
+    assert status == 1
+    assert finding(told, "session")["verdict"] == "problem"

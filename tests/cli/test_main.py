@@ -47,6 +47,13 @@ def test_the_demo_shows_the_defaults_wherever_and_however_it_is_run(tmp_path: Pa
     assert b"type: rate_limit" in done.stdout
 
 
+def test_the_demo_leaves_nothing_in_the_users_record(tmp_path: Path) -> None:
+    places = {"HOME": str(tmp_path), "XDG_STATE_HOME": "", "LASTWORD_STATE_DIR": ""}
+    done = lastword("demo", **places)
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+    assert list(tmp_path.rglob("*")) == []
+
+
 @pytest.mark.parametrize("command", [("demo",), ("--help",), ("explain", "--status", "429")])
 def test_a_reader_that_leaves_is_no_reason_for_a_traceback(command: tuple[str, ...]) -> None:
     read_end, write_end = os.pipe()
@@ -77,3 +84,47 @@ def test_what_a_program_that_is_no_agent_prints_is_bounded_and_the_cut_is_said()
     done = lastword("run", "--", sys.executable, "-c", script)
     assert done.stdout == b"x" * 99 + b"\n"
     assert b"left out" in done.stderr
+
+
+EVERY_COMMAND = [
+    ("log",),
+    ("log", "--json"),
+    ("stats",),
+    ("export", "--last"),
+    ("explain", "--status", "429"),
+    ("agent", "--list"),
+    ("agent", "--bare", "healthy"),
+    ("check", "--list"),
+    ("check", "--help"),
+    ("doctor", "--", "true"),
+    ("--version",),
+    ("nonsense",),
+]
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND)
+def test_a_stream_that_is_closed_is_no_reason_for_a_traceback(command: tuple[str, ...]) -> None:
+    line = [sys.executable, "-P", "-m", "lastword", *command]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" <&- >&-', "sh", *line],
+        stderr=subprocess.PIPE,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr
+    assert b"Error" not in done.stderr
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND)
+def test_a_terminal_with_ascii_alone_is_no_reason_for_a_traceback(command: tuple[str, ...]) -> None:
+    done = lastword(*command, PYTHONIOENCODING="ascii")
+    assert b"Traceback" not in done.stderr
+
+
+def test_an_agent_that_speaks_in_half_characters_can_be_told_of() -> None:
+    result = r"""{"protocolVersion":1,"agentInfo":{"name":"\\ud800"}}"""
+    answer = f'{{"jsonrpc":"2.0","id":1,"result":{result}}}'
+    agent = ("sh", "-c", f"read _; printf '%b\\n' '{answer}'; cat >/dev/null")
+    done = lastword("doctor", "--timeout", "1", "--", *agent)
+    assert b"Traceback" not in done.stderr
+    assert b"\\ud800" in done.stdout

@@ -130,16 +130,44 @@ def test_every_check_is_of_a_requirement_and_every_requirement_of_agents_has_one
     assert {name for name in ids if name.startswith("AGT-")} <= checked
 
 
-def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path) -> None:
+def test_failures_that_are_played_are_in_no_record_and_on_no_dashboard(tmp_path: Path) -> None:
+    told, kept = tmp_path / "told", tmp_path / "kept"
+    script = f'env > {told}; exec "$@"'
+    agent = ["sh", "-c", script, "sh", sys.executable, "-m", "lastword", "run", "--", *HEALTHY]
+    words = ("--scenario-prompts", "Please: /scenario {name}", "--only", "healthy-turn")
+    asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "LASTWORD_RECORD": str(kept)}
+    status, _, err = check(*words, "--", *agent, **asked)
+    assert (status, err) == (0, "")
+    assert not kept.exists()
+    assert "OTEL_SDK_DISABLED=true" in told.read_text().splitlines()
+
+
+def test_an_agent_that_writes_one_endless_line_fills_no_memory() -> None:
+    limit = f"ulimit -v {2 * 1024 * 1024}"
+    line = f'{limit}; exec "$@"'
+    command = [sys.executable, "-m", "lastword", "check", "--timeout", "2", "--only", "initialize"]
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", *command, "--", "cat", "/dev/zero"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"1 failed" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path, number: signal.Signals) -> None:
     pids = tmp_path / "pids"
-    script = f"echo $$ >> {pids}; trap '' TERM; cat > /dev/null; while :; do sleep 1; done"
+    script = f"echo $$ >> {pids}; trap '' HUP TERM; cat > /dev/null; while :; do sleep 1; done"
     command = [sys.executable, "-m", "lastword", "check", "--", "sh", "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + FUSE_SECONDS
         while not (pids.exists() and len(pids.read_text().split()) >= 2):
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         _, err = process.communicate(timeout=FUSE_SECONDS)
         assert process.returncode == 130
     assert b"given up" in err

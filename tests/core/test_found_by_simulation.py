@@ -47,8 +47,8 @@ def _without(request_id: Any) -> dict[str, Any]:
 class Restarted(Wire):
     """A link whose agent is started again only when the test says so."""
 
-    def __init__(self) -> None:
-        super().__init__(restart="on-crash")
+    def __init__(self, **options: Any) -> None:
+        super().__init__(restart="on-crash", **options)
         self.orders: list[Effect] = []
         self.records: list[str] = []
         self.client(INITIALIZE)
@@ -206,7 +206,7 @@ def test_what_dead_agents_asked_and_nobody_answers_is_not_remembered_for_ever() 
 
 
 def test_the_record_of_a_lost_session_holds_no_secret() -> None:
-    link = Restarted()
+    link = Restarted(record_text=True)
     ours = link.back_with_a_prompt()
     link.agent(error(ours, message=f"bad key {KEY}"))
     assert any("bad key" in record for record in link.records)

@@ -117,19 +117,19 @@ def test_told_progress_starts_the_clock_of_silence_anew() -> None:
     said(wire, Note.PROGRESS)
     wire.time(1600)
     assert wire.to_agent[-1] != json.dumps(cancel()).encode()
-    assert "stop" not in wire.kinds
+    assert "cancel" not in wire.kinds
     wire.time(1701)
-    assert "stop" in wire.kinds
+    assert "cancel" in wire.kinds
 
 
 def test_a_tool_that_was_told_of_has_the_tools_own_limit() -> None:
     wire = in_turn()
     said(wire, Note.UNSAFE_TOOL)
     wire.time(7199)
-    assert "stop" not in wire.kinds
+    assert "cancel" not in wire.kinds
     said(wire, Note.TOOL_FINISHED)
     wire.time(7199 + 901)
-    assert "stop" in wire.kinds
+    assert "cancel" in wire.kinds
 
 
 def test_told_output_makes_an_empty_success_an_honest_one() -> None:
@@ -171,16 +171,16 @@ def test_a_retry_is_not_told_to_a_client_that_shows_neither() -> None:
     wire = in_turn()
     said(wire, Retrying(verdict=LIMITED, attempt=2, wait_seconds=1))
     assert wire.updates() == []
-    assert "warning" in wire.kinds
+    assert "retry" in wire.kinds
 
 
 def test_the_clocks_stand_while_the_handler_waits_as_it_said() -> None:
     wire = in_turn()
     said(wire, Retrying(verdict=LIMITED, attempt=2, wait_seconds=300))
     wire.time(1199)
-    assert "stop" not in wire.kinds
+    assert "cancel" not in wire.kinds
     wire.time(1201)
-    assert "stop" in wire.kinds
+    assert "cancel" in wire.kinds
 
 
 def test_what_was_tried_is_counted_and_told() -> None:

@@ -36,8 +36,8 @@ def test_a_request_of_the_agents_over_the_limit_is_no_answer_to_ours_of_the_same
     head = b'{"id":1,"method":"fs/write_text_file","params":{"content":"x'
     effects = wire.core.receive_oversized(Side.AGENT, head, 1.0)
     assert [effect.to for effect in effects if isinstance(effect, Answer)] == [Side.AGENT]
-    (stop,) = records(effects, "stop")
-    assert stop == {"type": "protocol_error", "reason": "line_too_long"}
+    (stop,) = records(effects, "cancel")
+    assert stop == {"by": "watchdog", "type": "protocol_error", "reason": "line_too_long"}
 
 
 def test_an_answer_over_the_limit_fails_the_request_that_it_answered_alone() -> None:
@@ -46,7 +46,7 @@ def test_an_answer_over_the_limit_fails_the_request_that_it_answered_alone() -> 
     wire._carry_out(wire.core.receive_oversized(Side.AGENT, b'{"id":5,"result":"x', 1.0))
     payload = wire.answers(5)[0]["error"]["data"]["agent_error"]
     assert (payload["type"], payload["reason"]) == ("protocol_error", "line_too_long")
-    assert "stop" not in wire.kinds
+    assert "cancel" not in wire.kinds
 
 
 def test_a_frame_over_the_limit_stops_every_session_at_work() -> None:
@@ -66,8 +66,8 @@ def test_stderr_is_a_flood_from_the_first_byte_over_the_limit(
 ) -> None:
     wire = in_turn(stderr_limit_bytes=limit)
     effects = [e for size in pieces for e in wire.core.receive_stderr(b"x" * size, 1.0)]
-    said = [{"type": "stderr_overflow", "reason": "stderr_limit"}]
-    assert records(effects, "stop") == said * stops
+    said = [{"by": "watchdog", "type": "stderr_overflow", "reason": "stderr_limit"}]
+    assert records(effects, "cancel") == said * stops
 
 
 def test_after_a_flood_the_count_begins_anew() -> None:

@@ -63,10 +63,10 @@ def test_a_question_of_an_unknown_session_stops_the_clock_of_the_sessions_at_wor
     wire = in_turn()
     wire.agent(permission(9, "somebody-else"))
     wire.time(5000)
-    assert "stop" not in wire.kinds
+    assert "cancel" not in wire.kinds
     answer(wire, 9)
     wire.time(5000 + 901)
-    assert wire.kinds.count("stop") == 1
+    assert wire.kinds.count("cancel") == 1
 
 
 def test_an_echo_of_what_nobody_asked_is_dropped() -> None:
@@ -260,6 +260,7 @@ def test_a_joined_prompt_that_a_handler_fails_after_a_cancel_is_cancelled() -> N
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"record": 7}, "record takes True, False, or a folder's path"),
         ({"idle_timeout_seconds": -1}, "takes a number of seconds from 0"),
         ({"idle_timeout_seconds": True}, "not True"),
         ({"stderr_limit_bytes": "1"}, "takes a number of bytes"),
@@ -281,9 +282,9 @@ def test_while_the_link_stands_still_no_clock_runs() -> None:
     wire.core.stand_still(1000)
     answer(wire, 9)
     wire.time(1090)
-    assert "stop" not in wire.kinds
+    assert "cancel" not in wire.kinds
     wire.time(1101)
-    assert wire.kinds.count("stop") == 1
+    assert wire.kinds.count("cancel") == 1
     wire.now = 2101
     wire.core.stand_still(1000)
     wire.time(2105)
@@ -336,8 +337,15 @@ def test_a_run_of_frames_ends_at_another_session_and_at_a_turn_that_shows_its_fi
 
 def test_a_run_of_tool_calls_that_repeat_themselves_ends_before_the_last() -> None:
     wire = in_turn()
+    for call in ("c0", "c1"):
+        wire.agent(update(sessionUpdate="tool_call", toolCallId=call, status="in_progress"))
     calls = [
-        update(sessionUpdate="tool_call", toolCallId=f"c{n}", title="read", rawInput={"path": "a"})
+        update(
+            sessionUpdate="tool_call_update",
+            toolCallId=f"c{n % 2}",
+            title="read",
+            rawInput={"path": "a"},
+        )
         for n in range(60)
     ]
     taken = wire.core.observe(run(*calls), 0, 0.0)

@@ -36,6 +36,7 @@ def packages_python() -> Path:
 def environment() -> dict[str, str]:
     """What a process of that Python needs to run lastword from its source."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LASTWORD_", "OPENAI_"))}
+    kept["LASTWORD_STATE_DIR"] = os.environ["LASTWORD_STATE_DIR"]
     return kept | {"PYTHONPATH": str(ROOT / "src"), "NO_PROXY": "127.0.0.1"}
 
 

@@ -32,6 +32,7 @@ class AgentProcess:
 
     def __init__(self, kind: str = "plain", **environment: str) -> None:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
+        kept["LASTWORD_STATE_DIR"] = os.environ["LASTWORD_STATE_DIR"]
         self.process = subprocess.Popen(
             [sys.executable, str(AGENTS), kind],
             stdin=subprocess.PIPE,

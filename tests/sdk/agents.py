@@ -21,6 +21,7 @@ from agent_process import CANARY
 from pydantic import BaseModel, field_validator
 
 import lastword
+from lastword.record.thread import recorder_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +109,8 @@ class Agent(acp.Agent):
         if name == "fail":
             fail(argument)
         if name == "tasks":
+            while not recorder_thread().idle:  # noqa: ASYNC110 - what is not written yet is no growth
+                await asyncio.sleep(0.01)
             gc.collect()
             return {"tasks": len(asyncio.all_tasks()), "objects": len(gc.get_objects())}
         return {"echo": params}

@@ -64,6 +64,7 @@ def _environment(*, guarded: bool) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("LASTWORD_", "PYTEST_", "PYTHON")) and name != "CI"
     }
+    kept["LASTWORD_STATE_DIR"] = os.environ["LASTWORD_STATE_DIR"]
     path = os.pathsep.join((str(EXCHANGE), str(OURS)))
     return kept | ({"PYTHONPATH": path} if guarded else {})
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 TURNS = 20_000
 AT_ONCE = 50
 WARM_UP_TURNS = 2_000
-GROWTH_LIMIT_KIB = 2 * 1024
-"""What two thousand turns may leave in an allocator that reuses; 128 bytes a turn would be more."""
+GROWTH_LIMIT_KIB = 4 * 1024
+"""What two thousand turns may leave in an allocator that reuses, and the store's cache of pages,
+which SQLite fills up to 2 MiB; 256 bytes a turn would be more."""
 
 
 def resident_kib(agent: AgentProcess) -> int:

@@ -216,5 +216,6 @@ def update_of(frame: Frame) -> Frame:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without anybody's own options."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("LASTWORD_")}
+    """The environment without anybody's own options; the record stays out of the user's own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LASTWORD_")}
+    return kept | {"LASTWORD_STATE_DIR": os.environ["LASTWORD_STATE_DIR"]}

@@ -20,7 +20,7 @@ def children(pid: int) -> list[str]:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_no_guardian_outlives_the_group_that_it_guards() -> None:
-    run = [sys.executable, "-m", "lastword", "run", "--restart", "never"]
+    run = [sys.executable, "-m", "lastword", "run", "--restart", "never", "--no-record"]
     command = [*run, "--", sys.executable, "-c", AGENT]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sidecar:
         assert sidecar.stdin is not None

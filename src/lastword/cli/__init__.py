@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+
+from lastword.process import ensure_standard_streams
 
 USAGE = """\
 usage: lastword COMMAND [ARGUMENTS]
@@ -15,6 +18,9 @@ commands:
   demo      the same failing turn without and with lastword, side by side
   explain   what an error means, whether to retry, and why:  lastword explain error.log
   check     does an agent keep to the protocol and the contract:  lastword check -- CMD
+  log       what is recorded of sessions, as a list, a timeline, or as it happens
+  export    one session as one file for a bug report, without secrets or names
+  stats     failures by type, agent and day, and how long turns take
   agent     an agent that fails on purpose, to try a client with:  lastword agent --list
   doctor    can this agent start here, and what would a client get:  lastword doctor -- CMD
 
@@ -36,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         from lastword.cli.run import main as run  # noqa: PLC0415
 
         return run(rest)
+    _prepare_streams()
     try:
         status = _dispatch(command, rest)
         sys.stdout.flush()
@@ -49,6 +56,17 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
+def _prepare_streams() -> None:
+    """Let nothing that is written fail for its characters, or for a stream that is closed."""
+    # A file of the command's must not be given the number of a standard stream.
+    ensure_standard_streams()
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _dispatch(command: str, rest: list[str]) -> int:
     if command == "demo":
         from lastword.cli.demo import main as demo  # noqa: PLC0415
@@ -58,6 +76,18 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.explain import main as explain  # noqa: PLC0415
 
         return explain(rest)
+    if command == "log":
+        from lastword.cli.log import main as log  # noqa: PLC0415
+
+        return log(rest)
+    if command == "export":
+        from lastword.cli.export import main as export  # noqa: PLC0415
+
+        return export(rest)
+    if command == "stats":
+        from lastword.cli.stats import main as stats  # noqa: PLC0415
+
+        return stats(rest)
     if command == "agent":
         from lastword.cli.agent import main as agent  # noqa: PLC0415
 

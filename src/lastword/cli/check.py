@@ -65,7 +65,10 @@ def main(arguments: Sequence[str]) -> int:
     except (HookError, UnknownCheckError) as error:
         sys.stderr.write(f"lastword check: {error}\n")
         return 2
-    signal.signal(signal.SIGTERM, _interrupt)
+    # A terminal that is closed, too: the agents are in sessions of their own, and hear of neither.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as `nohup` has it
+            signal.signal(number, _interrupt)
     try:
         return _check(settings, checks, options)
     except KeyboardInterrupt:

@@ -17,6 +17,7 @@ from lastword.conformance.doctor import clients, command, diagnosis, surrounding
 from lastword.conformance.doctor.conversation import converse
 from lastword.conformance.doctor.findings import Finding, Verdict, note, ok
 from lastword.core.redact import redact_text
+from lastword.record import place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +114,7 @@ def _refused(problem: str) -> int:
 
 
 def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
-    variables = [option.variable for option in OPTIONS]
+    variables = [*(option.variable for option in OPTIONS), *place.VARIABLES]
     findings = surroundings.examine(os.environ, _complaint, variables)
     findings += command.examine(agent[0], os.environ)
     if findings[-1].verdict is Verdict.PROBLEM and findings[-1].step == command.STEP:
@@ -134,6 +135,8 @@ def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
 
 def _complaint(variable: str, value: str) -> str | None:
     """What is wrong with the value of one of our variables."""
+    if variable in place.VARIABLES:
+        return place.complaint(variable, value)
     try:
         parse(["--", "agent"], {variable: value})
     except UsageError as error:

@@ -7,7 +7,6 @@ Owns the command line and the exit status: 0 when every error was answered, 1 wh
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
 import shutil
@@ -43,9 +42,6 @@ def main(arguments: Sequence[str]) -> int:
     """Explain an error, or a file of them; gives the exit status."""
     parser = _parser()
     options = parser.parse_args(list(arguments))
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
     try:
         _check(options)
         if options.jsonl:

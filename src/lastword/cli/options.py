@@ -63,6 +63,9 @@ OPTIONS = (
     ),
     Option("silent-success", "error", "error|pass", "what to make of a success with nothing shown"),
     Option("restart", "on-crash", "on-crash|never", "what to do about an agent that died"),
+    Option("record", "", "folder", "where to keep the record of what happened; its own folder"),
+    Option("no-record", 0, "flag", "keep none"),
+    Option("record-text", 0, "flag", "keep errors' words in it too, secrets removed"),
     Option("passthrough", 0, "flag", "become the agent: lastword takes no part"),
     Option("verbose", 0, "flag", "say on stderr what is seen and done"),
 )
@@ -150,6 +153,8 @@ def _value(option: Option, text: str, where: str) -> float | str:
         value = _bytes(text)
     elif option.kind == "flag":
         value = _flag(text)
+    elif option.kind == "folder":
+        value = text or None
     elif text in option.kind.split("|"):
         value = text
     if value is None:
@@ -184,6 +189,8 @@ def _expects(option: Option) -> str:
         return "a size, such as 16MiB"
     if option.kind == "flag":
         return "1 or 0"
+    if option.kind == "folder":
+        return "a folder"
     return "one of " + ", ".join(option.kind.split("|"))
 
 
@@ -202,7 +209,7 @@ def help_text() -> str:
     ]
     for option in OPTIONS:
         name = f"--{option.name}"
-        if option.kind in {"seconds", "bytes"}:
+        if option.kind in {"seconds", "bytes", "folder"}:
             name += " " + option.kind.upper()
         elif option.kind != "flag":
             name += " " + ("WORD" if len(option.kind) > 20 else option.kind)  # noqa: PLR2004
@@ -215,6 +222,8 @@ def help_text() -> str:
 def _default(option: Option) -> str:
     if option.kind == "flag":
         return ""
+    if option.kind == "folder":
+        return " (~/.local/state/lastword)"
     if option.kind == "bytes":
         return f" ({int(option.default) // MIB}MiB)"
     if option.kind == "seconds":

@@ -123,6 +123,8 @@ class Hooks:
             env |= isolated(home) if self.has_provider else _home_only(home)
         # Records of checks are not the user's: they would be told of as failures of theirs.
         env["LASTWORD_STATE_DIR"] = str(home / "lastword")
+        env.pop("LASTWORD_RECORD", None)
+        env["OTEL_SDK_DISABLED"] = "true"
         if self.preset:
             env |= PRESETS[self.preset](target, home)
         for name, template in self.variables.items():

@@ -31,6 +31,12 @@ STDERR_TAIL_BYTES = 65536
 MAX_EVENTS = 20_000
 """An agent that repeats itself for ever is heard so long; after that only its answers count."""
 
+MAX_EVENT_BYTES = 256 * 1024 * 1024
+"""The same for what they hold in all."""
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""What goes beyond it is no message to anybody; its beginning is kept as evidence."""
+
 LEFTOVER_GRACE_SECONDS = 2.0
 KILL_SECONDS = 5.0
 POLL_SECONDS = 0.05
@@ -112,6 +118,7 @@ class Record:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.ended = False
+        self._bytes = 0
         self._changed = threading.Condition()
         self._started = time.monotonic()
 
@@ -124,8 +131,10 @@ class Record:
         """Note a line."""
         event = Event(self.now, sent=sent, raw=raw, frame=frame, problem=problem)
         with self._changed:
-            if len(self.events) < MAX_EVENTS or event.is_answer:
+            room = len(self.events) < MAX_EVENTS and self._bytes < MAX_EVENT_BYTES
+            if room or event.is_answer:
                 self.events.append(event)
+                self._bytes += len(raw)
             self._changed.notify_all()
 
     def end(self) -> None:
@@ -287,15 +296,18 @@ def _first_option(options: object) -> Frame:
 
 
 def _lines(stream: Any) -> Iterator[bytes]:
-    """Lines without their ends; the last one also where it has none."""
+    """Lines without their ends; the last one also where it has none. The longest are cut."""
     pieces: list[bytes] = []
+    length = 0
     with suppress(OSError, ValueError):
         while data := stream.read(_READ_BYTES):
             head, *rest = data.split(b"\n")
-            pieces.append(head)
+            if length < MAX_LINE_BYTES:
+                pieces.append(head)
+                length += len(head)
             for part in rest:
                 yield b"".join(pieces)
-                pieces = [part]
+                pieces, length = [part], len(part)
     if last := b"".join(pieces):
         yield last
 

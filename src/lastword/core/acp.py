@@ -60,6 +60,8 @@ DO_NOT_RESEND = -31050
 READ_ONLY_TOOLS = frozenset({"read", "search", "think", "fetch"})
 """Tool kinds without side effects; every other kind, and an unknown one, may have some."""
 
+TOOL_KIND_NAMES = READ_ONLY_TOOLS | {"edit", "delete", "move", "execute", "switch_mode", "other"}
+TOOL_ENDS = frozenset({"completed", "failed", "cancelled"})
 OPEN_TOOL = frozenset({"pending", "in_progress", "paused"})
 STARTED_TOOL = frozenset({"in_progress", "paused", "completed", "failed"})
 

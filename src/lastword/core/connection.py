@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core import ending, from_agent, from_client, jsonrpc, timers, updates
+from lastword.core import ending, entries, from_agent, from_client, jsonrpc, timers, updates
 from lastword.core.effects import FORWARD, Effect, Record, Send, Side
-from lastword.core.session import Link, Options
+from lastword.core.options import Options
+from lastword.core.session import Link
 from lastword.core.taxonomy import ErrorType
-from lastword.core.timeline import Kind
+from lastword.core.timeline import By, Kind
 from lastword.core.turn import Event
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Connection:
         What it answered ends as a failure; else it was part of a turn, which cannot go on.
         """
         link = self._at(now)
-        entry = ending.record(link, Kind.FRAME_DROPPED, side=side.value, reason="line_too_long")
+        entry = entries.record(link, Kind.FRAME_DROPPED, side=side.value, reason="line_too_long")
         verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "line_too_long")
         request_id = jsonrpc.peek_id(head)
         if side is Side.CLIENT:
@@ -145,15 +146,22 @@ class Connection:
             link.client_closed = True
             for turn in link.open_turns():
                 turn.step(Event.CLIENT_LOST)
-            return [ending.record(link, Kind.CLIENT_GONE), *self._client_left()]
+            return [*self._noted_as_left(), *self._client_left()]
         verdict = cause or ending.own_failure(ErrorType.AGENT_CRASH, "closed_stdout")
         held, link.held_error = link.held_error, None
         # Its last word had no id: nothing can follow now that would speak against it.
         told = from_agent.with_request_id(link, held.frame, held.request_id) if held else []
-        facts = {"exit_code": verdict.exit_code, "exit_signal": verdict.exit_signal}
         lost = [
             *told,
-            ending.record(link, Kind.AGENT_EXITED, None, **facts),
+            *entries.stderr_burst(link, None),
+            entries.record(
+                link,
+                Kind.AGENT_EXITED,
+                exit_code=verdict.exit_code,
+                exit_signal=verdict.exit_signal,
+                reason=verdict.reason,
+                open_turns=len(link.open_turns()) or None,
+            ),
             *ending.agent_lost(link, verdict),
         ]
         if link.revival is None:
@@ -172,6 +180,17 @@ class Connection:
         if link.held_error is not None:
             kept.append(Send(Side.CLIENT, link.held_error.frame.line))
         return kept
+
+    def _noted_as_left(self) -> list[Effect]:
+        link = self._link
+        by = By.CLIENT_GONE.value
+        return [
+            entries.record(link, Kind.CLIENT_GONE),
+            *(
+                entries.record(link, Kind.CANCEL, turn.session, turn, by=by)
+                for turn in link.open_turns()
+            ),
+        ]
 
     def _client_left(self) -> list[Effect]:
         link = self._link
@@ -251,13 +270,25 @@ class Connection:
         return effects
 
 
-_SETS_NO_NEAR_DEADLINE = frozenset({Kind.PROMPT, Kind.FIRST_UPDATE, Kind.ANSWER})
+_SETS_NO_NEAR_DEADLINE = frozenset(
+    {
+        Kind.PROMPT,
+        Kind.FIRST_PROGRESS,
+        Kind.FIRST_OUTPUT,
+        Kind.TOOL_STARTED,
+        Kind.TOOL_ENDED,
+        Kind.STDERR,
+        Kind.ANSWER,
+    }
+)
 
 
 def _passes_untouched(effects: list[Effect]) -> bool:
     """Does the frame pass, with nothing set that is due sooner than any limit?"""
-    if len(effects) == 2:  # noqa: PLR2004  (what is remembered of it, and the frame)
-        note = effects[0]
-        known = isinstance(note, Record) and note.entry.kind in _SETS_NO_NEAR_DEADLINE
-        return known and effects[1] is FORWARD
-    return len(effects) == 1 and effects[0] is FORWARD
+    if not effects or effects[-1] is not FORWARD:
+        return False
+    # What is remembered of it comes before the frame.
+    return len(effects) == 1 or all(
+        isinstance(effect, Record) and effect.entry.kind in _SETS_NO_NEAR_DEADLINE
+        for effect in effects[:-1]
+    )

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core import acp, fallback, jsonrpc
+from lastword.core import acp, entries, fallback, jsonrpc
 from lastword.core.effects import Answer, Effect, Record, Send, Side
 from lastword.core.error_object import error_object
 from lastword.core.session import Turn
 from lastword.core.taxonomy import ErrorType, Origin, Phase, RetrySafety
-from lastword.core.timeline import Entry, Kind
+from lastword.core.timeline import By, Entry, Kind
 from lastword.core.turn import Event, Move, State
 
 if TYPE_CHECKING:
@@ -106,15 +106,12 @@ def fail_turn(
         else Answer(Side.CLIENT, outgoing.answers, outgoing.frame)
         for outgoing in out
     ]
-    facts_of_entry = error.payload()
-    facts_of_entry.pop("detail", None)
-    entry = Entry(
-        kind=Kind.ERROR,
-        at_seconds=link.now,
-        session_id=session.session_id,
-        facts=facts_of_entry | {"rule": verdict.rule, "redactions": taken_redactions(link)},
-    )
-    effects.append(Record(entry))
+    effects += entries.stderr_burst(link, session, turn)
+    known = entries.failure(link, error) | {
+        "rule": verdict.rule,
+        "redactions": taken_redactions(link),
+    }
+    effects.append(entries.record(link, Kind.ERROR, session, turn, **known))
     forget(link, turn)
     return effects
 
@@ -133,7 +130,12 @@ def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
     if link.dialect.turn_ends_by_state and not _others_run(session, turn):
         state = fallback.idle(acp.CANCELLED, agent_gone=link.agent_gone is not None)
         effects.append(Send(Side.CLIENT, fallback.session_update(session.session_id, state)))
-    effects.append(record(link, Kind.ANSWER, session, stop_reason=acp.CANCELLED, by="lastword"))
+    effects += entries.stderr_burst(link, session, turn)
+    effects.append(
+        entries.record(
+            link, Kind.ANSWER, session, turn, stop_reason=acp.CANCELLED, by=By.LASTWORD.value
+        )
+    )
     forget(link, turn)
     return effects
 
@@ -173,7 +175,7 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
     session.unresolved.update(turn.prompts)
     if link.dialect.turn_ends_by_state and turn.running_seen:
         session.unresolved.add(FOREGROUND)
-    effects: list[Effect] = [record(link, Kind.QUARANTINED, session)]
+    effects: list[Effect] = [entries.record(link, Kind.QUARANTINED, session, turn)]
     for request_id, request in list(link.from_agent.items()):
         if request.session_id == session.session_id:
             # What the user still allows would reach a turn that they were told is over.
@@ -225,13 +227,13 @@ def fail_request(link: Link, request_id: bytes, request: Request, verdict: Verdi
     # `had_output` keeps the code at -32603: there is no prompt that could be resent.
     members = error_object(error, had_output=True, details=fallback.details_of(link.client))
     answer = jsonrpc.error(request_id, members)
-    facts = {"type": error.type.value, "reason": error.reason, "method": request.method}
+    known = entries.failure(link, error) | {"method": entries.short(request.method)}
     entry = Entry(
         kind=Kind.ERROR,
         at_seconds=link.now,
         session_id=request.session_id,
-        request_id=request_id.decode(errors="replace"),
-        facts=facts,
+        request_id=entries.short(request_id.decode(errors="replace")),
+        facts=known,
     )
     return [Answer(Side.CLIENT, request_id, answer), Record(entry)]
 
@@ -294,7 +296,14 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
     cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": session.session_id})
     return [
         *effects,
-        record(link, Kind.STOP, session, type=verdict.type.value, reason=verdict.reason),
+        entries.record(
+            link,
+            Kind.CANCEL,
+            session,
+            by=By.WATCHDOG.value,
+            type=verdict.type.value,
+            reason=verdict.reason,
+        ),
         Send(Side.AGENT, cancel),
     ]
 
@@ -336,10 +345,11 @@ def refuse_prompt(
     link: Link, session: Session, frame: jsonrpc.Frame, verdict: Verdict
 ) -> list[Effect]:
     """Answer a prompt that never reached the agent."""
-    turn = Turn(session, link.now)
+    turn = Turn(link, session)
     turn.prompts.append(frame.message.request_id or jsonrpc.NULL_ID)
     turn.step(Event.AGENT_LOST)
-    return fail_turn(link, turn, verdict, phase=Phase.BEFORE_REQUEST)
+    failed = fail_turn(link, turn, verdict, phase=Phase.BEFORE_REQUEST)
+    return [entries.prompt(link, turn, frame), *failed]
 
 
 def _withdraw(link: Link) -> list[Effect]:
@@ -370,10 +380,3 @@ def release_terminal(link: Link, terminal_id: str, session_id: str | None) -> li
         Send(Side.CLIENT, jsonrpc.request(link.next_request_id(), method, params))
         for method in (acp.TERMINAL_KILL, acp.TERMINAL_RELEASE)
     ]
-
-
-def record(link: Link, kind: Kind, session: Session | None = None, **facts: object) -> Record:
-    """An entry about a session."""
-    session_id = session.session_id if session else None
-    entry = Entry(kind=kind, at_seconds=link.now, session_id=session_id, facts=facts)
-    return Record(entry)

@@ -35,6 +35,10 @@ class OpenTools:
         """Is any of them at work, rather than still being written by the model?"""
         return len(self._kinds) > len(self._waiting)
 
+    def knows(self, update: Update) -> bool:
+        """Is the call that this update is about an open one?"""
+        return update.tool_call_id in self._kinds
+
     def note(self, update: Update) -> str:
         """Take a tool call's update in; gives the call's kind (`""` when unknown)."""
         tool_call_id = update.tool_call_id

@@ -58,7 +58,7 @@ def refused(link: Link, request_id: bytes, turn: Turn) -> Turn | None:
         for prompt in turn.prompts:
             _apart(link, prompt, turn)
         return None
-    alone = Turn(turn.session, link.now, stderr_mark=turn.stderr_mark)
+    alone = Turn(link, turn.session)
     alone.prompts.append(request_id)
     return alone
 
@@ -95,7 +95,7 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
 def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
     if not session.turns and update.state in {"running", "requires_action"}:
         # Work that the agent began by itself: it too must come to an end.
-        session.turns.append(Turn(session, link.now, stderr_mark=link.stderr.total))
+        session.turns.append(Turn(link, session))
         session.opened = True
         session.progress(link.now)
     alone = len(session.turns) == 1
@@ -144,7 +144,7 @@ def _carry_on(link: Link, turn: Turn) -> None:
 
 
 def _carried(link: Link, session: Session, prompts: list[bytes]) -> Turn:
-    turn = Turn(session, link.now, stderr_mark=link.stderr.total)
+    turn = Turn(link, session)
     turn.prompts = prompts
     turn.overlapped = True
     session.turns.append(turn)

@@ -6,11 +6,21 @@ update does to a turn is `core.updates`'.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from lastword.core import acp, advice, ending, foreground, jsonrpc, retrying, turns, updates
+from lastword.core import (
+    acp,
+    advice,
+    ending,
+    entries,
+    foreground,
+    jsonrpc,
+    retrying,
+    turns,
+    updates,
+)
 from lastword.core.effects import FORWARD, Answer, Drop, Effect, Side
 from lastword.core.error_object import MAX_FRAME_BYTES, MAX_MESSAGE_CHARS
 from lastword.core.handshake import advertise, read_agent
@@ -22,6 +32,9 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.jsonrpc import Frame, Malformed
     from lastword.core.session import Link
+
+
+MAX_OPTIONS = 32
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
@@ -71,7 +84,7 @@ def oversized(head: bytes, request_id: bytes | None) -> list[Effect]:
 
 
 def _dropped(link: Link, reason: str) -> Effect:
-    return ending.record(link, Kind.FRAME_DROPPED, side="agent", reason=reason)
+    return entries.record(link, Kind.FRAME_DROPPED, side="agent", reason=reason)
 
 
 def _request(link: Link, frame: Frame) -> list[Effect]:
@@ -83,7 +96,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     session = updates.progress_of(link, message.session_id)
     if session is not None and session.quarantined:
         return [Drop("quarantine"), ending.refuse(request_id, method)]
-    link.from_agent[request_id] = Request(method, message.session_id)
+    request = link.from_agent[request_id] = Request(method, message.session_id)
     if session is not None:
         for turn in session.turns:
             turn.facts.note_request(method)
@@ -93,10 +106,24 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         for asking in [session] if known and session else link.sessions.values():
             if known or asking.turns:
                 asking.asked(request_id, link.now)
-        return [ending.record(link, Kind.ASKED, session, method=method), FORWARD]
+        request.params = _option_kinds(frame)
+        what = "permission" if method == acp.PERMISSION else "form"
+        return [entries.record(link, Kind.ASKED, session, what=what), FORWARD]
+    if method in acp.HAS_SIDE_EFFECTS:
+        what = "file" if method == acp.WRITE_FILE else "command"
+        return [entries.record(link, Kind.DELEGATED, session, what=what), FORWARD]
     if method == acp.TERMINAL_RELEASE and message.params is not UNSET:
         link.terminals.pop(message.params.terminal_id or "", None)
     return [FORWARD]
+
+
+def _option_kinds(frame: Frame) -> dict[str, Any]:
+    """What the user can choose of: the options' kinds by their ids."""
+    options = jsonrpc.params_of(frame).get("options")
+    if not isinstance(options, list):
+        return {}
+    found = [option for option in options[:MAX_OPTIONS] if isinstance(option, dict)]
+    return {str(option.get("optionId")): option.get("kind") for option in found}
 
 
 def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
@@ -155,7 +182,7 @@ def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]
         return answer_to_nobody(link, request_id)
     effects = _answered(link, renamed, request_id, request)
     return [
-        ending.record(link, Kind.FRAME_REPAIRED, reason="id"),
+        entries.record(link, Kind.FRAME_REPAIRED, reason="id"),
         *(
             Answer(Side.CLIENT, request_id, renamed.line) if effect is FORWARD else effect
             for effect in effects
@@ -200,6 +227,7 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> 
         return _error_passes(link, frame, request_id)
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
+    created: list[Effect] = []
     if request.method in acp.ENDS_SESSION:
         ended = link.sessions.get(request.session_id or "")
         # Its turns still get their answers, from the agent or when the grace is over, and what is
@@ -214,6 +242,8 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> 
         if session_id is not None:
             session = link.session(session_id)
             session.opened, session.opening = True, request.params
+            how = request.method.rpartition("/")[2]
+            created = [entries.record(link, Kind.SESSION_CREATED, session, how=how)]
             if link.revival is not None:
                 # An agent may count its sessions from 1 in each of its lives.
                 link.revival.opened(session_id)
@@ -222,13 +252,13 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: Request) -> 
         if chosen is not None:
             option = str(request.params.get("configId", ""))
             chosen.settings[request.method, option] = request.params
-    return [FORWARD]
+    return [*created, FORWARD]
 
 
 def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
     link.agent = read_agent(jsonrpc.loads(frame.message.result))
     link.initialized = True
-    entry = ending.record(link, Kind.AGENT_READY, name=link.agent.name)
+    entry = entries.agent_ready(link)
     with_air = link.client.air and advice.tells_by_air(link)
     if link.agent.speaks_typed and not with_air:
         return [entry, FORWARD]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from lastword.core import acp, ending, jsonrpc, turns
+from lastword.core import acp, ending, entries, jsonrpc, turns
 from lastword.core.effects import FORWARD, Answer, Drop, Effect, Send, Side
 from lastword.core.handshake import read_client
 from lastword.core.session import Request, Session, Turn, WaitingPrompt
 from lastword.core.taxonomy import ErrorType
-from lastword.core.timeline import Kind
+from lastword.core.timeline import By, Kind
 from lastword.core.turn import Event, Move
 
 if TYPE_CHECKING:
@@ -53,27 +53,25 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
     frame = jsonrpc.error(request_id, {"code": code, "message": message, "data": data})
     return [
         Drop(line.reason),
-        ending.record(link, Kind.FRAME_DROPPED, side="client", reason=line.reason),
+        entries.record(link, Kind.FRAME_DROPPED, side="client", reason=line.reason),
         Answer(Side.CLIENT, request_id, frame),
     ]
 
 
 def _prompt(link: Link, frame: Frame) -> list[Effect]:
     session = link.session(frame.message.session_id or "")
-    entry = ending.record(link, Kind.PROMPT, session)
     if link.agent_gone is not None:
-        return [entry, *ending.refuse_prompt(link, session, frame, link.agent_gone)]
+        return ending.refuse_prompt(link, session, frame, link.agent_gone)
     if session.quarantined:
         if len(session.waiting) >= acp.MAX_WAITING:
             full = ending.own_failure(ErrorType.AGENT_STALLED, "queue_full")
-            return [entry, *ending.refuse_prompt(link, session, frame, full)]
+            return ending.refuse_prompt(link, session, frame, full)
         due = link.now + link.options.cancel_grace_seconds
         session.waiting.append(WaitingPrompt(frame, due))
-        return [entry]
+        return []
     # Prompts that overlap may well show nothing: an answer held back for that is let go.
     released = [e for turn in list(session.turns) for e in turns.release_held(link, turn)]
-    turns.start(link, session, frame)
-    return [entry, *released, FORWARD]
+    return [turns.start(link, session, frame), *released, FORWARD]
 
 
 def _request(link: Link, frame: Frame) -> list[Effect]:
@@ -84,7 +82,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     if method == acp.INITIALIZE:
         link.client = read_client(frame.line)
         link.greeting, link.started_at = frame.line, link.now
-        effects.append(ending.record(link, Kind.CLIENT_ATTACHED, name=link.client.name))
+        effects.append(_attached(link))
     limit = acp.request_limit_seconds(method)
     request = Request(
         method,
@@ -99,6 +97,18 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         effects += _cancel(link, link.sessions[message.session_id])
     link.from_client[request_id] = request
     return [*effects, FORWARD]
+
+
+def _attached(link: Link) -> Effect:
+    client = link.client
+    return entries.record(
+        link,
+        Kind.CLIENT_ATTACHED,
+        name=entries.short(client.name),
+        version=entries.short(client.version),
+        protocol_version=client.dialect.version,
+        reads=[word for word in ("typed", "retry", "notices", "air") if getattr(client, word)],
+    )
 
 
 _OPENED_WITH = ("cwd", "mcpServers", "additionalDirectories")
@@ -148,13 +158,13 @@ def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
         turn.cancelled = tuple(turn.prompts)
         if turn.step(Event.CANCEL) is Move.CANCEL:
             turn.stop_due = link.now + link.options.cancel_grace_seconds
-    effects.append(ending.record(link, Kind.CANCEL, turn.session, by="user"))
+    effects.append(entries.record(link, Kind.CANCEL, turn.session, turn, by=By.USER.value))
     return effects
 
 
 def cancel_unsent(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """A prompt that never reached the agent is cancelled: it never will."""
-    turn = Turn(session, link.now)
+    turn = Turn(link, session)
     turn.prompts.append(frame.message.request_id or jsonrpc.NULL_ID)
     turn.step(Event.CANCEL)
     turn.step(Event.ERROR)
@@ -187,7 +197,8 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
             for asking in link.sessions.values():
                 asking.answered(request_id, link.now)
             session = link.sessions.get(request.session_id or "")
-            return [ending.record(link, Kind.USER_ANSWERED, session), FORWARD]
+            outcome = _outcome(frame, request)
+            return [entries.record(link, Kind.USER_ANSWERED, session, outcome=outcome), FORWARD]
         if request.method == acp.TERMINAL_CREATE:
             terminal_id = _terminal_id(frame)
             if terminal_id is not None:
@@ -196,7 +207,7 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     meant = jsonrpc.only_same(request_id, link.from_agent)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, meant)) if meant is not None else None
     if isinstance(renamed, jsonrpc.Frame):
-        entry = ending.record(link, Kind.FRAME_REPAIRED, reason="id")
+        entry = entries.record(link, Kind.FRAME_REPAIRED, reason="id")
         answered = _answer(link, renamed)
         return [
             entry,
@@ -211,7 +222,20 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     if request_id.startswith(OWN_ID_PREFIX):
         return [Drop("answer_to_lastword")]
     reason = "answer_to_nobody" if stale is None else "answer_to_dead_agent"
-    return [Drop(reason), ending.record(link, Kind.FRAME_DROPPED, side="client", reason=reason)]
+    return [Drop(reason), entries.record(link, Kind.FRAME_DROPPED, side="client", reason=reason)]
+
+
+def _outcome(frame: Frame, request: Request) -> str:
+    """What the user chose, by the kind of the option, never by its words."""
+    result = jsonrpc.loads(frame.message.result)
+    outcome = result.get("outcome") if isinstance(result, dict) else None
+    if not isinstance(outcome, dict):
+        action = result.get("action") if isinstance(result, dict) else None
+        return action if action in {"accept", "decline", "cancel"} else "unknown"
+    if outcome.get("outcome") != "selected":
+        return "cancelled"
+    kind = (request.params or {}).get(str(outcome.get("optionId")))
+    return kind if isinstance(kind, str) else "selected"
 
 
 def _terminal_id(frame: Frame) -> str | None:

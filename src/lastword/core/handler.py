@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from lastword.core import ending, foreground, from_agent, retrying, turns
+from lastword.core import ending, entries, foreground, from_agent, retrying, turns
 from lastword.core.error_object import SentError
 from lastword.core.retrying import Retrying
+from lastword.core.timeline import Kind
 from lastword.core.turn import Event
 
 if TYPE_CHECKING:
@@ -70,8 +71,7 @@ def receive(link: Link, request_id: bytes, word: Word) -> list[Effect]:
         return []
     if isinstance(word, Retrying):
         return retrying.told_by_handler(link, request.turn, word)
-    _note(link, request.turn, word)
-    return []
+    return _note(link, request.turn, word)
 
 
 def _failed(link: Link, request_id: bytes, turn: Turn, failure: Failure) -> list[Effect]:
@@ -85,14 +85,21 @@ def _failed(link: Link, request_id: bytes, turn: Turn, failure: Failure) -> list
     return turns.end_failed(link, failing, failure.verdict, sent)
 
 
-def _note(link: Link, turn: Turn, note: Note) -> None:
-    turn.session.progress(link.now)
+def _note(link: Link, turn: Turn, note: Note) -> list[Effect]:
+    session = turn.session
+    session.progress(link.now)
     if note is Note.PROGRESS:
-        return
+        return []
     turn.step(Event.UPDATE)
+    had_output = turn.facts.output
     if note is Note.OUTPUT:
         turn.facts.note_output()
+        told = [] if had_output else [entries.record(link, Kind.FIRST_OUTPUT, session, turn)]
     elif note is Note.TOOL_FINISHED:
         turn.facts.note_tool_finished()
+        told = [entries.record(link, Kind.TOOL_ENDED, session, turn)]
     else:
-        turn.facts.note_tool(safe=note is Note.SAFE_TOOL)
+        safe = note is Note.SAFE_TOOL
+        turn.facts.note_tool(safe=safe)
+        told = [entries.record(link, Kind.TOOL_STARTED, session, turn, side_effects=not safe)]
+    return list(told)

@@ -27,6 +27,7 @@ class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         dialect: of the protocol version that it asked for.
         name: its `clientInfo.name`, lower case.
+        version: its `clientInfo.version`.
         typed: it negotiated `agent_error`.
         stop_reason: it accepts `stopReason: "error"` in a prompt result.
         retry: it wants `agent_retry` updates.
@@ -36,6 +37,7 @@ class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
 
     dialect: acp.Dialect = acp.V1
     name: str = ""
+    version: str = ""
     typed: bool = False
     stop_reason: bool = False
     retry: bool = False
@@ -49,6 +51,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         dialect: of the protocol version that it chose; `None` before it did.
         name: its `agentInfo.name`.
+        version: its `agentInfo.version`.
         speaks_typed: it speaks `agent_error` itself.
         can_login: it offered a way to authenticate.
         can_resume: it brings a session back by `session/resume`.
@@ -57,6 +60,7 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
 
     dialect: acp.Dialect | None = None
     name: str = ""
+    version: str = ""
     speaks_typed: bool = False
     can_login: bool = False
     can_resume: bool = False
@@ -73,6 +77,7 @@ def read_client(line: bytes) -> ClientProfile:
     return ClientProfile(
         dialect=dialect,
         name=_text(_object(params.get(dialect.client_info)).get("name")).lower(),
+        version=_text(_object(params.get(dialect.client_info)).get("version")),
         typed=typed,
         stop_reason=typed and extension.get("stop_reason") is True,
         retry=typed and extension.get("retry") is True,
@@ -91,6 +96,7 @@ def read_agent(result: object) -> AgentProfile:
     return AgentProfile(
         dialect=dialect,
         name=_text(_object(members.get(dialect.agent_info)).get("name")),
+        version=_text(_object(members.get(dialect.agent_info)).get("version")),
         speaks_typed=_speaks(_object(_object(capabilities.get("_meta")).get(EXTENSION))),
         can_login=isinstance(methods, list) and bool(methods),
         can_resume=dialect.always_resumes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from lastword.core import acp, ending, from_agent, from_client, jsonrpc, restoring
+from lastword.core import acp, ending, entries, from_agent, from_client, jsonrpc, restoring
 from lastword.core.effects import FORWARD, Answer, Drop, Effect, Kill, Restart, Send, Side
 from lastword.core.handshake import read_agent
 from lastword.core.revival import Own, Purpose, Revival, Stage, with_id
@@ -77,7 +77,7 @@ def _start(link: Link, revival: Revival) -> list[Effect]:
     if revival.stage is not Stage.DOWN or early or link.client_closed:
         return []
     revival.stage = Stage.STARTING
-    return [ending.record(link, Kind.AGENT_RESTARTED, attempt=revival.generation + 1), Restart()]
+    return [entries.record(link, Kind.AGENT_RESTARTED, attempt=revival.generation + 1), Restart()]
 
 
 def agent_started(link: Link, revival: Revival) -> list[Effect]:
@@ -102,7 +102,7 @@ def _greeted(link: Link, revival: Revival, frame: Frame) -> list[Effect]:
         return _give_up(link, revival, classify.classify_rpc_error(error))
     link.agent = read_agent(jsonrpc.loads(frame.message.result))
     return [
-        ending.record(link, Kind.AGENT_READY, name=link.agent.name),
+        entries.agent_ready(link),
         *_serve(link, revival),
     ]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from lastword.core import acp, ending, from_client, jsonrpc
+from lastword.core import acp, ending, entries, from_client, jsonrpc
 from lastword.core.effects import FORWARD, Drop, Effect, Send, Side
 from lastword.core.revival import Own, Purpose, Restoring, Revival
 from lastword.core.session import Request
@@ -37,7 +37,7 @@ def begin(link: Link, revival: Revival, session_id: str, frame: Frame) -> list[E
     session = link.session(session_id)
     method = _method(link)
     if method is None or session.opening is None:
-        return _lose(link, revival, session_id, [frame], by="agent_cannot")
+        return _lose(link, revival, session_id, [frame], why="agent_cannot")
     settings = [(name, dict(params)) for (name, _), params in session.settings.items()]
     revival.restoring[session_id] = Restoring([frame], settings)
     params = {"mcpServers": [], **session.opening, "sessionId": session_id}
@@ -68,7 +68,7 @@ def answered(link: Link, revival: Revival, own: Own, frame: Frame) -> list[Effec
         del revival.restoring[own.session_id]
         # Cut after it is clean: half a key is no longer recognised as one.
         told = ending.redactor(link)(reason)[:MAX_SAID_CHARS] if isinstance(reason, str) else None
-        return _lose(link, revival, own.session_id, restoring.waiting, by="agent", said=told)
+        return _lose(link, revival, own.session_id, restoring.waiting, why="refused", said=told)
     return _go_on(link, revival, own.session_id, restoring)
 
 
@@ -78,7 +78,7 @@ def given_up(link: Link, revival: Revival, own: Own) -> list[Effect]:
     if own.purpose is Purpose.SET_AGAIN or restoring.reopened:
         return _go_on(link, revival, own.session_id, restoring)
     del revival.restoring[own.session_id]
-    return _lose(link, revival, own.session_id, restoring.waiting, by="timeout")
+    return _lose(link, revival, own.session_id, restoring.waiting, why="timeout")
 
 
 def _go_on(link: Link, revival: Revival, session_id: str, restoring: Restoring) -> list[Effect]:
@@ -88,7 +88,7 @@ def _go_on(link: Link, revival: Revival, session_id: str, restoring: Restoring) 
         return [_ask(revival, Own(Purpose.SET_AGAIN, due, session_id), method, params)]
     del revival.restoring[session_id]
     session = link.session(session_id)
-    effects: list[Effect] = [ending.record(link, Kind.SESSION_RESUMED, session)]
+    effects: list[Effect] = [entries.record(link, Kind.SESSION_RESUMED, session)]
     for frame in restoring.waiting:
         effects += passed_on(link, frame)
     return effects
@@ -102,12 +102,24 @@ def passed_on(link: Link, frame: Frame) -> list[Effect]:
     ]
 
 
-def _lose(
-    link: Link, revival: Revival, session_id: str, waiting: list[Frame], **facts: object
+def _lose(  # noqa: PLR0913 - what is told of the loss, by name
+    link: Link,
+    revival: Revival,
+    session_id: str,
+    waiting: list[Frame],
+    *,
+    why: str,
+    said: str | None = None,
 ) -> list[Effect]:
     revival.lost.add(session_id)
     effects: list[Effect] = [
-        ending.record(link, Kind.CONTEXT_LOST, link.session(session_id), **facts)
+        entries.record(
+            link,
+            Kind.CONTEXT_LOST,
+            link.session(session_id),
+            why=why,
+            said=said if link.options.record_text else None,
+        )
     ]
     for frame in waiting:
         effects += refuse(link, frame, lost_verdict())

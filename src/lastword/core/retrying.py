@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core import advice, ending, fallback, jsonrpc
+from lastword.core import advice, ending, entries, fallback, jsonrpc
 from lastword.core.effects import Effect, Send, Side
-from lastword.core.taxonomy import RetrySafety
+from lastword.core.taxonomy import ErrorType, RetrySafety
 from lastword.core.timeline import Kind
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from lastword.core.classify.agents import Sign
     from lastword.core.jsonrpc import Frame
     from lastword.core.session import Link, Session, Turn
+
+_NUMBERS = ("attempt", "max_attempts", "wait_seconds")
+_MAX_NUMBER = 1e9
+_TYPES = frozenset(word.value for word in ErrorType)
 
 RETRYING_METHOD = "_session/retrying"
 
@@ -44,26 +48,55 @@ class Retrying(msgspec.Struct, frozen=True, kw_only=True):
 
 def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     """What follows from a frame that may say that the model call is being retried."""
-    wanted = link.client.retry or advice.can_show(link)
-    if session is None or not session.turns or not wanted:
+    if session is None or not session.turns or not _may_tell(frame):
         return []
-    if advice.reads(link, frame.line):
+    if link.agent.speaks_typed and link.client.retry:
+        # It tells of the same retry by `agent_retry` itself.
         return []
     sign = _sign(link, frame)
     if sign is None or not sign.will_retry:
         return []
     turn = session.turns[-1]
-    return _tell(
-        link,
-        turn,
-        Retrying(
-            verdict=sign.verdict,
-            attempt=sign.attempt or turn.retries + 2,
-            max_attempts=sign.max_attempts,
-            wait_seconds=sign.wait_seconds or sign.verdict.retry_after_seconds,
-        ),
-        "The agent is trying again.",
+    word = Retrying(
+        verdict=sign.verdict,
+        attempt=sign.attempt or turn.retries + 2,
+        max_attempts=sign.max_attempts,
+        wait_seconds=sign.wait_seconds or sign.verdict.retry_after_seconds,
     )
+    if advice.reads(link, frame.line):
+        turn.retries += 1
+        return [_entry(link, turn, word)]
+    return _tell(link, turn, word, "The agent is trying again.")
+
+
+def announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
+    """What is written down of an agent's own `agent_retry`: what kind, never its words."""
+    update = jsonrpc.params_of(frame).get("update")
+    if not session.turns or not isinstance(update, dict):
+        return []
+    turn = session.turns[-1]
+    turn.retries += 1
+    error = update.get("error")
+    word = error.get("type") if isinstance(error, dict) else None
+    known = word if isinstance(word, str) and word in _TYPES else ErrorType.UNKNOWN.value
+    numbers = {name: _number(update.get(name)) for name in _NUMBERS}
+    return [entries.record(link, Kind.RETRY, session, turn, type=known, **numbers)]
+
+
+def _number(value: object) -> int | float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value < _MAX_NUMBER else None
+
+
+_SIGNS = (b'"sessionFailure"', b'"willRetry"', b'"opencode/retry"')
+
+
+def _may_tell(frame: Frame) -> bool:
+    """Is there anything in it that may tell of a retry? Asked of many an update that does not."""
+    if frame.message.method == RETRYING_METHOD:
+        return True
+    return any(sign in frame.line for sign in _SIGNS)
 
 
 def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
@@ -85,7 +118,7 @@ def _tell(link: Link, turn: Turn, word: Retrying, what_next: str) -> list[Effect
 
     session, verdict = turn.session, word.verdict
     turn.retries += 1
-    entry = ending.record(link, Kind.WARNING, session, retry=turn.retries, type=verdict.type.value)
+    entry = _entry(link, turn, word)
     if not link.client.retry:
         if not advice.can_show(link):
             return [entry]
@@ -115,3 +148,16 @@ def _sign(link: Link, frame: Frame) -> Sign | None:
     if frame.message.method == RETRYING_METHOD:
         return agents.read_notification(RETRYING_METHOD, params)
     return agents.read_update(params.get("update"), agent=link.agent.name)
+
+
+def _entry(link: Link, turn: Turn, word: Retrying) -> Effect:
+    return entries.record(
+        link,
+        Kind.RETRY,
+        turn.session,
+        turn,
+        attempt=word.attempt,
+        max_attempts=word.max_attempts,
+        wait_seconds=word.wait_seconds,
+        type=word.verdict.type.value,
+    )

@@ -10,91 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core import fallback
 from lastword.core.facts import Facts, OpenTools
 from lastword.core.handshake import AgentProfile, ClientProfile
 from lastword.core.stderr import StderrRecord
 from lastword.core.turn import FINAL, TABLE, Event, Move, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
     from lastword.core import acp
     from lastword.core.classify import Verdict
     from lastword.core.jsonrpc import Frame
+    from lastword.core.options import Options
     from lastword.core.revival import Revival
     from lastword.core.taxonomy import AgentError
     from lastword.core.tried import Tried
-
-
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user can set about a link. Times are seconds; 0 switches a limit off.
-
-    Attributes:
-        first_update_timeout_seconds: silence allowed between a prompt and its first update.
-        idle_timeout_seconds: silence allowed within a turn.
-        tool_timeout_seconds: silence allowed while a tool call is in progress.
-        turn_timeout_seconds: how long a turn may take in all.
-        warn_after_seconds: silence after which clients that can show it are told.
-        cancel_grace_seconds: how long the agent may take to answer a cancel.
-        stderr_limit_bytes: what the agent may write to stderr without a frame in between.
-        fallback: `auto`, or the rung to use whatever the client said.
-        restart: `on-crash` starts an agent that died again when it is needed, `never` does not.
-        in_process: the handler is in this very process: it can be cancelled, and needs no restart.
-        silent_success: `error` treats a success with nothing shown as a failure, `pass` does not.
-        implementation: what we call ourselves to the client.
-        incident_prefix: what incident ids begin with; unique to this run.
-        secrets: exact values that must not pass into a frame of ours.
-        wall_clock: tells the local time, so that a sentence can say "at 14:05"; the core reads no
-            clock itself.
-    """
-
-    first_update_timeout_seconds: float = 900.0
-    idle_timeout_seconds: float = 900.0
-    tool_timeout_seconds: float = 7200.0
-    turn_timeout_seconds: float = 0.0
-    warn_after_seconds: float = 45.0
-    cancel_grace_seconds: float = 10.0
-    stderr_limit_bytes: int = 16 * 1024 * 1024
-    fallback: str = "auto"
-    silent_success: str = "error"
-    restart: str = "never"
-    in_process: bool = False
-    implementation: str = "lastword"
-    incident_prefix: str = ""
-    secrets: tuple[str, ...] = ()
-    wall_clock: Callable[[], datetime] | None = None
-
-    def __post_init__(self) -> None:
-        """Raises ValueError for a limit that is no number from 0 up, and for an unknown word."""
-        for name in LIMITS:
-            value = getattr(self, name)
-            known = isinstance(value, int | float) and not isinstance(value, bool)
-            if not known or not 0 <= value < float("inf"):
-                unit = name.rpartition("_")[2]
-                said = f"{name} takes a number of {unit} from 0 (which switches it off) up"
-                raise ValueError(f"{said}, not {value!r}")
-        for name, words in WORDS.items():
-            if getattr(self, name) not in words:
-                said = f"{name} takes one of {', '.join(words)}"
-                raise ValueError(f"{said}, not {getattr(self, name)!r}")
-
-
-LIMITS = (
-    "first_update_timeout_seconds",
-    "idle_timeout_seconds",
-    "tool_timeout_seconds",
-    "turn_timeout_seconds",
-    "warn_after_seconds",
-    "cancel_grace_seconds",
-    "stderr_limit_bytes",
-)
-WORDS = {
-    "fallback": ("auto", *fallback.Rung),
-    "silent_success": ("error", "pass"),
-    "restart": ("on-crash", "never"),
-}
 
 
 class Turn:
@@ -112,6 +40,7 @@ class Turn:
         "held_until",
         "hidden",
         "idle_state",
+        "number",
         "only_text",
         "overlapped",
         "prompts",
@@ -128,12 +57,15 @@ class Turn:
         "warned",
     )
 
-    def __init__(self, session: Session, now: float, *, stderr_mark: int = 0) -> None:
+    def __init__(self, link: Link, session: Session) -> None:
+        link.turns += 1
+        self.number = link.turns
+        """Counted from 1 within the link."""
         self.session = session
         self.state = State.SENT
         self.prompts: list[bytes] = []
         """Ids of the prompts that have not been answered (version 1: always exactly one)."""
-        self.started_at = now
+        self.started_at = link.now
         self.facts = Facts()
         self.slash = False
         self.overlapped = False
@@ -164,7 +96,7 @@ class Turn:
         """The failure that the agent itself announced by an `agent_error` update."""
         self.announced = False
         """That update has reached the client as it came."""
-        self.stderr_mark = stderr_mark
+        self.stderr_mark = link.stderr.total
         self.tried: tuple[Tried, ...] = ()
         """What the handler tried before it gave up, where it told."""
         self.author_message: str | None = None
@@ -322,6 +254,7 @@ class Link:
         "started_at",
         "stderr",
         "terminals",
+        "turns",
         "withdrawn",
     )
 
@@ -344,6 +277,8 @@ class Link:
         """Terminals that the agent has at the client, with their sessions."""
         self.own_requests = 0
         self.incidents = 0
+        self.turns = 0
+        """How many turns there have been."""
         self.held_error: HeldError | None = None
         self.sent_to_agent = 0
         """How many messages the client has sent; tells whether one was sent since another."""

@@ -17,13 +17,15 @@ _MAX_PIECES = 512
 class StderrRecord:
     """A bounded record of a byte stream: head, tail, total."""
 
-    __slots__ = ("_head", "_tail", "_tail_bytes", "since_frame", "total")
+    __slots__ = ("_head", "_tail", "_tail_bytes", "since_frame", "told", "total")
 
     def __init__(self) -> None:
         self._head = b""
         self._tail: list[bytes] = []
         self._tail_bytes = 0
         self.total = 0
+        self.told = 0
+        """How many bytes the record knows of."""
         self.since_frame = 0
         """Bytes since the agent's last valid frame."""
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core import acp, advice, ending, from_agent, turns
+from lastword.core import acp, advice, ending, entries, from_agent, turns
 from lastword.core.effects import Effect, Kill
 from lastword.core.taxonomy import ErrorType
-from lastword.core.timeline import Kind
+from lastword.core.timeline import By, Kind
 from lastword.core.turn import Event, Move, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.core.session import Link, Options, Session, Turn
+    from lastword.core.options import Options
+    from lastword.core.session import Link, Session, Turn
 
 _WATCHED = frozenset({State.SENT, State.RUNNING})
 
@@ -73,7 +74,7 @@ def _waited_too_long(link: Link, session: Session) -> list[Effect]:
         for prompt in waiting:
             revival.enqueue(prompt.frame)
         revival.killed_by_us = True
-        return [ending.record(link, Kind.STOP, session, reason="busy_with_ended_turn"), Kill()]
+        return [_given_up(link, session), Kill()]
     effects: list[Effect] = []
     for prompt in [prompt for prompt in session.waiting if prompt.due <= link.now]:
         session.waiting.remove(prompt)
@@ -168,9 +169,9 @@ def _watchdog_due(link: Link, session: Session) -> list[Effect]:
 
 
 def _warning(link: Link, session: Session) -> float | None:
-    """When a client that can show it is told that the agent is silent."""
+    """When the silence is told of: in the record, and to a client that can show it."""
     after = link.options.warn_after_seconds
-    if after <= 0 or not advice.can_show(link) or session.asking or _tool_running(session):
+    if after <= 0 or session.asking or _tool_running(session):
         return None
     if any(turn.state in _WATCHED and not turn.warned for turn in session.turns):
         return session.progress_at + after
@@ -185,5 +186,13 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
         turn.warned = True
     silence = round(link.now - session.progress_at)
     title = f"The agent has been silent for {silence} seconds. It may be waiting for the model."
-    entry = ending.record(link, Kind.WARNING, session, silent_seconds=silence)
+    entry = entries.record(link, Kind.SILENCE, session, silent_seconds=silence)
+    if not advice.can_show(link):
+        return [entry]
     return [advice.warn_of_silence(link, session, title), entry]
+
+
+def _given_up(link: Link, session: Session) -> Effect:
+    """The agent does not let go of a turn that was ended for it: its process is ended."""
+    by, reason = By.LASTWORD.value, "busy_with_ended_turn"
+    return entries.record(link, Kind.CANCEL, session, by=by, reason=reason)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core import acp, advice, ending, jsonrpc, prose
+from lastword.core import acp, advice, ending, entries, jsonrpc, prose
 from lastword.core.effects import FORWARD, Answer, Effect, Send, Side
 from lastword.core.error_object import SentError
 from lastword.core.session import Request, Turn
 from lastword.core.taxonomy import ErrorType
-from lastword.core.timeline import Kind
+from lastword.core.timeline import By, Kind
 from lastword.core.turn import Event, Move, State
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ HOLD_SECONDS = 0.25
 their output after the answer do so at once."""
 
 
-def start(link: Link, session: Session, frame: Frame) -> None:
+def start(link: Link, session: Session, frame: Frame) -> Effect:
     """Note a prompt that goes to the agent now."""
     request_id = frame.message.request_id or jsonrpc.NULL_ID
     if not session.turns:
         # What a replay or a late update of an earlier turn left open is none of this turn's.
         session.tools.drain()
     joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
-    turn = joined or Turn(session, link.now, stderr_mark=link.stderr.total)
+    turn = joined or Turn(link, session)
     turn.prompts.append(request_id)
     turn.slash = turn.slash or _begins_with_slash(frame)
     if joined is None:
@@ -52,6 +52,7 @@ def start(link: Link, session: Session, frame: Frame) -> None:
     link.from_client[request_id] = Request(
         acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent
     )
+    return entries.prompt(link, turn, frame)
 
 
 def _work_to_join(session: Session) -> Turn | None:
@@ -86,10 +87,10 @@ def release_waiting(link: Link, session: Session) -> list[Effect]:
     """Send the prompts that waited for the end of their session's quarantine."""
     if session.quarantined:
         return []
-    effects: list[Effect] = [ending.record(link, Kind.RELEASED, session)]
+    effects: list[Effect] = [entries.record(link, Kind.RELEASED, session)]
     waiting, session.waiting = session.waiting, []
     for prompt in waiting:
-        start(link, session, prompt.frame)
+        effects.append(start(link, session, prompt.frame))
         effects.append(Send(Side.AGENT, prompt.frame.line))
     return effects
 
@@ -136,8 +137,7 @@ def finish(link: Link, turn: Turn, stop_reason: str | None) -> list[Effect]:
     if turn.step(Event.RESULT) is Move.FAIL and turn.stop_cause is not None:
         return ending.fail_turn(link, turn, turn.stop_cause)
     ending.forget(link, turn)
-    entry = ending.record(link, Kind.ANSWER, turn.session, stop_reason=stop_reason, by="agent")
-    return [entry, FORWARD]
+    return [*_answer_entries(link, turn, stop_reason), FORWARD]
 
 
 def is_silent(link: Link, turn: Turn) -> bool:
@@ -163,11 +163,19 @@ def release_held(link: Link, turn: Turn) -> list[Effect]:
     if held is None or turn.step(Event.RESULT) is not Move.FINISH:
         return []
     ending.forget(link, turn)
-    entry = ending.record(link, Kind.ANSWER, turn.session, by="agent")
+    noted = _answer_entries(link, turn, acp.END_TURN)
     if held.message.method is not None:  # version 2: the idle update
-        return [entry, Send(Side.CLIENT, held.line)]
+        return [*noted, Send(Side.CLIENT, held.line)]
     request_id = held.message.request_id or jsonrpc.NULL_ID
-    return [entry, Answer(Side.CLIENT, request_id, held.line)]
+    return [*noted, Answer(Side.CLIENT, request_id, held.line)]
+
+
+def _answer_entries(link: Link, turn: Turn, stop_reason: str | None) -> list[Effect]:
+    session = turn.session
+    answer = entries.record(
+        link, Kind.ANSWER, session, turn, stop_reason=stop_reason, by=By.AGENT.value
+    )
+    return [*entries.stderr_burst(link, session, turn), answer]
 
 
 def note_hidden(link: Link, session: Session, frame: Frame) -> None:
@@ -220,7 +228,9 @@ def end_with_error(link: Link, turn: Turn, error: object) -> list[Effect]:
     if _speaks_for_itself(link) and turn.agent_error is not None:
         turn.step(Event.ERROR)
         ending.forget(link, turn)
-        return [ending.record(link, Kind.ERROR, turn.session, by="agent"), FORWARD]
+        told = entries.failure(link, turn.agent_error)
+        entry = entries.record(link, Kind.ERROR, turn.session, turn, by=By.AGENT.value, **told)
+        return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
     # Loaded at the first failure, as in `end_silent`.
     from lastword.core import classify  # noqa: PLC0415
 

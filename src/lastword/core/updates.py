@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from lastword.core import acp, ending, foreground, jsonrpc, retrying, turns
+from lastword.core import acp, ending, entries, foreground, jsonrpc, retrying, turns
 from lastword.core.effects import FORWARD, Drop, Effect
 from lastword.core.taxonomy import ErrorType
 from lastword.core.timeline import Kind
@@ -27,6 +27,7 @@ measured to send the same request 966 times in two minutes."""
 RUNAWAY_MIN_CHARS = 20
 """Shorter chunks repeat in honest output (a table's cells, a ruler of dashes)."""
 
+_OPEN_OR_SAME = acp.OPEN_TOOL | {None}
 _NO_UPDATE = jsonrpc.Update()
 
 
@@ -44,14 +45,20 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         return released + _agent_error(link, session, frame)
     if update.session_update == "session_info_update" and _announces(link, session, frame):
         return [Drop("translated")]
-    if update.session_update in acp.AGENT_RETRY_KINDS and not link.client.retry:
-        return [Drop("not_asked_for")]
+    retry: list[Effect] = []
+    if update.session_update in acp.AGENT_RETRY_KINDS:
+        retry = retrying.announced(link, session, frame)
+        if not link.client.retry:
+            return [Drop("not_asked_for"), *retry]
     if update.session_update == acp.STATE_UPDATE and link.dialect.turn_ends_by_state:
         return released + foreground.state_changed(link, session, frame, update)
-    tool_kind = ""
+    tool_kind, told = "", []
     if update.session_update in acp.TOOL_KINDS:
+        before = session.tools.knows(update)
         tool_kind = session.tools.note(update)
-    effects = [*_note(link, session, update, tool_kind), *released, FORWARD]
+        if session.turns:
+            told = _tool_entries(link, session, update, before=before)
+    effects = [*_note(link, session, update, tool_kind), *told, *retry, *released, FORWARD]
     if update.session_update == "session_info_update":
         effects += retrying.told(link, session, frame)
         turns.note_hidden(link, session, frame)
@@ -69,13 +76,34 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
     text = _text_of(update) if is_text else None
     for turn in session.turns:
         if turn.state is State.SENT:
-            effects.append(ending.record(link, Kind.FIRST_UPDATE, session))
+            effects.append(entries.record(link, Kind.FIRST_PROGRESS, session, turn))
             turn.step(Event.UPDATE)
         if is_text:
             turn.only_text = None if turn.facts.text else text
         if not is_empty:
+            had_output = turn.facts.output
             turn.facts.note(update, tool_kind)
+            if turn.facts.output and not had_output:
+                effects.append(entries.record(link, Kind.FIRST_OUTPUT, session, turn))
     return effects
+
+
+def _tool_entries(link: Link, session: Session, update: Update, *, before: bool) -> list[Effect]:
+    """A tool call that begins here, or ends, or both."""
+    call = entries.short(update.tool_call_id or "")
+    kind, status = update.kind, update.status
+    # Version 2 has one kind of update for both.
+    opens = update.session_update == "tool_call" or link.dialect.turn_ends_by_state
+    begins = opens and not before
+    ends = (before or begins) and status is not None and status not in acp.OPEN_TOOL
+    told: list[Effect] = []
+    if begins:
+        known = kind if kind in acp.TOOL_KIND_NAMES else None
+        told.append(entries.record(link, Kind.TOOL_STARTED, session, call=call, tool=known))
+    if ends:
+        word = status if status in acp.TOOL_ENDS else "other"
+        told.append(entries.record(link, Kind.TOOL_ENDED, session, call=call, status=word))
+    return told
 
 
 def observe(link: Link, messages: list[Envelope], start: int) -> int:
@@ -133,6 +161,9 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
 
 
 def _observe_tool(session: Session, update: Update) -> bool:
+    # A call that begins or ends is written down, which only the long way does.
+    if not session.tools.knows(update) or update.status not in _OPEN_OR_SAME:
+        return False
     if max(session.tool_repeats, session.tool_before[1]) >= RUNAWAY_REPEATS - 2:
         return False
     tool_kind = session.tools.note(update)
@@ -164,7 +195,7 @@ def _quarantined(link: Link, session: Session, update: Update) -> list[Effect]:
         return [Drop("late_answer"), *turns.release_waiting(link, session)]
     if update.session_update in acp.SESSION_STATE_KINDS:
         return [FORWARD]
-    entry = ending.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="quarantine")
+    entry = entries.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="quarantine")
     return [Drop("quarantine"), entry]
 
 

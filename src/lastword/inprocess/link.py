@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lastword.core.connection import Options
     from lastword.core.handler import Word
     from lastword.core.jsonrpc import Frame
+    from lastword.core.timeline import Entry
 
 OWN_CANCEL_SECONDS = 0.5
 """How long an author's own handler of `session/cancel` has to bring a prompt to an end before that
@@ -53,7 +54,7 @@ class Link:
     ours may have to speak for one that blocks the event loop.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
         options: Options,
         *,
@@ -61,6 +62,7 @@ class Link:
         to_handler: Callable[[Frame, Call | None], None],
         on_cancel: Callable[[list[Call]], None],
         rearm: Callable[[], None],
+        note: Callable[[Entry], None] = mistakes.note,
     ) -> None:
         """Connect a core.
 
@@ -70,12 +72,14 @@ class Link:
             to_handler: Delivers a message of the client's, with the call that it begins.
             on_cancel: The handlers of these calls are to stop.
             rearm: `next_timeout` may have changed.
+            note: Takes what the core records; it never raises.
         """
         self._core = FusedConnection(options, _report)
         self._to_client = to_client
         self._to_handler = to_handler
         self._on_cancel = on_cancel
         self._rearm = rearm
+        self._note = note
         self._calls: dict[bytes, Call] = {}
         self._lock = threading.RLock()
         self._initialized = False
@@ -210,7 +214,7 @@ class Link:
                     if isinstance(sent, jsonrpc.Frame):
                         self._deliver(sent)
             elif isinstance(effect, Record):
-                mistakes.note(effect.entry)
+                self._note(effect.entry)
 
     def _forward(self, frame: Frame | jsonrpc.Malformed) -> None:
         if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:

@@ -14,7 +14,8 @@ import msgspec
 
 from lastword.core.connection import Options
 from lastword.core.known_secrets import secrets_of
-from lastword.identity import IMPLEMENTATION, local_time, run_id
+from lastword.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id
+from lastword.record.place import named_folder, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +53,8 @@ def from_environment(environment: Mapping[str, str]) -> Options:
         text = environment.get(f"LASTWORD_{name.upper()}")
         if text:
             options = _with(options, name, text)
-    return options
+    record_text = _wanted(environment, "LASTWORD_RECORD_TEXT")
+    return msgspec.structs.replace(options, record_text=record_text)
 
 
 def _with(options: Options, name: str, text: str) -> Options:
@@ -68,4 +70,28 @@ def _with(options: Options, name: str, text: str) -> Options:
 
 def passthrough(environment: Mapping[str, str]) -> bool:
     """Does the user want lastword out of the way?"""
-    return environment.get("LASTWORD_PASSTHROUGH", "").lower() in {"1", "true", "yes"}
+    return _wanted(environment, "LASTWORD_PASSTHROUGH")
+
+
+def record_folder(options: Options, environment: Mapping[str, str]) -> str | None:
+    """Where the record is kept, or `None` for nowhere.
+
+    A user's `LASTWORD_NO_RECORD` goes before anything that an author chose; a folder that the
+    author named before the user's own.
+    """
+    if _wanted(environment, "LASTWORD_NO_RECORD") or options.record in (False, ""):
+        return None
+    if isinstance(options.record, str):
+        return named_folder(options.record)
+    named = environment.get("LASTWORD_RECORD")
+    return named_folder(named) if named else state_folder(environment)
+
+
+def run_of(options: Options) -> str:
+    """The run's id: what incident ids begin with, where the author has not another beginning."""
+    own, _, rest = options.incident_prefix.partition("-")
+    return own if len(own) == RUN_ID_CHARS and not rest else run_id()
+
+
+def _wanted(environment: Mapping[str, str], variable: str) -> bool:
+    return environment.get(variable, "").lower() in {"1", "true", "yes"}

@@ -18,6 +18,7 @@ from lastword.core import acp as protocol
 from lastword.core import jsonrpc
 from lastword.inprocess import mistakes
 from lastword.inprocess.calls import CURRENT, Call
+from lastword.inprocess.journal import Journal
 from lastword.inprocess.link import LAST_ANSWERS_SECONDS, Link
 from lastword.inprocess.stalls import LoopWatch
 from lastword.inprocess.wires import MessageWire, StreamWire, Wire
@@ -40,12 +41,14 @@ class GuardedTransport:
         self._inbox: asyncio.Queue[tuple[dict[str, Any], Call | None] | BaseException | None]
         self._inbox = asyncio.Queue()
         self._started = False
+        self._journal = Journal(options, door="guard")
         self.link = Link(
             options,
             to_client=self._to_client,
             to_handler=self._to_handler,
             on_cancel=self._cancel,
             rearm=self._rearm,
+            note=self._journal.note,
         )
         self._watch = LoopWatch(self.link, self._loop.call_soon_threadsafe)
 
@@ -104,6 +107,7 @@ class GuardedTransport:
             ):
                 await asyncio.sleep(0.005)
         self.link.handler_left()
+        self._journal.close()
         self._watch.close()
         if self._timer is not None:
             self._timer.cancel()

@@ -14,6 +14,7 @@ import anyio
 
 from lastword.core import acp, jsonrpc
 from lastword.inprocess.calls import CURRENT, Call, process_ending
+from lastword.inprocess.journal import Journal
 from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, Link
 from lastword.inprocess.stalls import LoopWatch
 from lastword.serving import outcome
@@ -62,6 +63,7 @@ class Connection:
         self._own_cancel: anyio.Event | None = None
         self._exit: BaseException | None = None
         self._tasks: TaskGroup
+        self._journal = Journal(options, door="serve")
         self._link = Link(
             options,
             to_client=pipes.write,
@@ -69,6 +71,7 @@ class Connection:
             # By the inbox, since a handler may have caused it itself by what it sent.
             on_cancel=self._post,
             rearm=lambda: self._clock.rearm(self._link),
+            note=self._journal.note,
         )
         self._watch = LoopWatch(self._link, bell.call_soon)
         self._client = Client(self._link.from_handler, pipes.drain)
@@ -96,6 +99,7 @@ class Connection:
         finally:
             self._watch.close()
             self._link.handler_left()
+            self._journal.close()
             await self._pipes.last_frames()
         if self._exit is not None:
             raise self._exit

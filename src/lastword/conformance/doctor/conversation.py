@@ -108,7 +108,7 @@ class _Talk:
         self.seen = Seen()
         self._agent = agent
         self._started = time.monotonic()
-        self._answers: dict[object, dict[str, Any]] = {}
+        self._answers: dict[int, dict[str, Any]] = {}
         self._rest = b""
         self._open = {agent.stdout, agent.stderr}
 
@@ -205,7 +205,11 @@ class _Talk:
 
     def _frame(self, message: Any) -> None:
         if "method" not in message:
-            self._answers.setdefault(message.get("id"), message)
+            number = message.get("id")
+            if type(number) is int:  # ours are; to a client `true` is no answer to 1
+                self._answers.setdefault(number, message)
+        elif not isinstance(message["method"], str):
+            self._noise(json.dumps(message).encode())
         elif message["method"] in acp.TO_AGENT_ONLY:
             self.seen.echoes = True
         elif "id" in message:

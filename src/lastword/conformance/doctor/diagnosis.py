@@ -77,6 +77,10 @@ def _greeted(seen: Seen, agent: AgentProfile) -> list[Finding]:
     members = _object(seen.hello or {}, "result")
     version = members.get("protocolVersion")
     dialect = acp.dialect(version)
+    if type(version) is not int:
+        says = "It answers initialize without a protocolVersion that is a whole number."
+        do = "Every client needs one: answer with the version that the agent speaks"
+        return [problem("initialize", says, do)]
     info = _object(members, dialect.agent_info)
     seconds = round(seen.hello_seconds, 2)
     name = " ".join(str(info[key]) for key in ("name", "version") if key in info) or "no name"
@@ -130,7 +134,7 @@ def _session(seen: Seen, timeout_seconds: float) -> list[Finding]:
         says = f"session/new was not answered within {timeout_seconds:g} s."
         return [problem("session", says, "See its log; is a login or the network missing?")]
     if "error" not in answer:
-        return [ok("session", "session/new works.")]
+        return [_opened(answer)]
     error = answer["error"]
     if isinstance(error, dict) and error.get("code") == acp.AUTH_REQUIRED:
         says = "session/new asks for a login."
@@ -138,6 +142,13 @@ def _session(seen: Seen, timeout_seconds: float) -> list[Finding]:
     verdict = classify_rpc_error(error, stderr_tail=_text(seen.stderr))
     says = f"session/new fails. {_sentence(verdict)}"
     return [problem("session", says, "See what it said", type=verdict.type.value, **_tail(seen))]
+
+
+def _opened(answer: dict[str, Any]) -> Finding:
+    if isinstance(_object(answer, "result").get("sessionId"), str):
+        return ok("session", "session/new works.")
+    says = "session/new is answered without a sessionId that is a text."
+    return problem("session", says, "No client can prompt without one: answer with an id")
 
 
 def _died_in_session(seen: Seen) -> Finding:

@@ -57,7 +57,7 @@ def _variables(
         if name not in known:
             found.append(note("environment", _unknown(name, known)))
         elif wrong:
-            do = f"Correct or unset {name}: `lastword run` stops at it"
+            do = f"Correct or unset {name}"
             found.append(problem("environment", f"{wrong}.", do, name=name))
         else:
             found.append(ok("environment", f"{name}={value} is in force.", name=name))

@@ -1,0 +1,183 @@
+"""`lastword export`: one session as one file for a bug report.
+
+Owns the command line, the exit status (0, 1 when the record or the disk does not allow it, 2 when
+it cannot be done as it was asked), and that no file is ever half written or written over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from lastword.cli import log_json
+from lastword.cli.columns import counted
+from lastword.cli.export_bundle import Bundle, moment
+from lastword.cli.export_scrub import scrubber_here
+from lastword.cli.record_access import (
+    UnusableError,
+    add_record_option,
+    add_session,
+    answer,
+    chosen_session,
+    path_of,
+)
+from lastword.errors import StoreError
+from lastword.record import reader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MAX_NAME_CHARS = 24
+
+_EPILOG = """\
+The file is a zip with three members: summary.md for the issue's text, timeline.jsonl with every
+entry, and manifest.json with versions, counts, and what was taken out by which rule.
+No prompt, no answer and no tool's content is in it; keys, tokens, addresses, and the names
+of you and your machine are taken out.
+
+examples:
+  lastword export 3f2a                  into the current folder
+  lastword export --last -o report.zip
+  lastword export 3f2a -o -             the summary alone, on stdout
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Export a session; gives the exit status."""
+    options = _parser().parse_args(list(arguments))
+    path = path_of(options)
+    return answer("export", path, lambda: _run(options, path))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lastword export",
+        description="Writes what is recorded of a session into one file that can be attached to\n"
+        "a public issue.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_session(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to; - prints the summary on stdout"
+    )
+    parser.add_argument("--force", action="store_true", help="write over a file that exists")
+    parser.add_argument("--json", action="store_true", help="print the manifest and where it is")
+    add_record_option(parser)
+    return parser
+
+
+def _run(options: argparse.Namespace, path: str) -> int:
+    if options.last == (options.session is not None):
+        raise UnusableError("name one SESSION, or give --last; `lastword log` lists them")
+    to_stdout = options.output == "-"
+    if to_stdout and options.json:
+        raise UnusableError("-o - prints the summary; leave --json out, or name a file")
+    if options.output and not to_stdout:
+        _check_target(options.output, force=options.force)
+    with reader.reading(path) as record:
+        bundle = Bundle(record, chosen_session(record, options), scrubber_here())
+        if to_stdout:
+            sys.stdout.write(bundle.summary())
+            return 0
+        target = _target(options.output, bundle)
+        _check_target(target, force=options.force)
+        manifest = _write(bundle, target, force=options.force)
+    _tell(target, manifest, as_json=options.json)
+    return 0
+
+
+def _target(output: str | None, bundle: Bundle) -> str:
+    """Where to write; a name of our own in a folder that was named, or in this one."""
+    if output and not os.path.isdir(output):
+        return output
+    plain = re.sub(r"[^A-Za-z0-9.-]+", "-", bundle.session_id)[:_MAX_NAME_CHARS].strip("-.")
+    day = moment(bundle.started_epoch_ms)[:10]
+    return os.path.join(output or "", f"lastword-{plain or 'session'}-{day}.zip")
+
+
+def _check_target(target: str, *, force: bool) -> None:
+    if os.path.isdir(target):
+        return
+    folder = os.path.dirname(target) or "."
+    if not os.path.isdir(folder):
+        raise UnusableError(f"there is no folder {folder}; make it first, or name another file")
+    if not os.path.lexists(target):
+        return
+    if not force:
+        raise UnusableError(f"{target} exists; --force writes over it, or name another file")
+    if not stat.S_ISREG(os.stat(target, follow_symlinks=False).st_mode):
+        raise UnusableError(f"{target} is no ordinary file; name another")
+
+
+def _write(bundle: Bundle, target: str, *, force: bool) -> dict[str, Any]:
+    """Write it beside its place, then give it its name.
+
+    Raises:
+        StoreError: the disk does not take it.
+        UnusableError: somebody has made the file meanwhile.
+    """
+    folder = os.path.dirname(target) or "."
+    try:
+        number, draft = tempfile.mkstemp(prefix=".lastword-", suffix=".part", dir=folder)
+    except OSError as error:
+        raise StoreError(f"cannot write into {folder}: {_why(error)}") from error
+    try:
+        with os.fdopen(number, "wb") as file:
+            manifest = bundle.write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        _name(draft, target, force=force)
+    except FileExistsError:
+        raise UnusableError(f"{target} exists by now; --force writes over it") from None
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {_why(error)}") from error
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(draft)
+    return manifest
+
+
+def _name(draft: str, target: str, *, force: bool) -> None:
+    """Put the finished file in its place.
+
+    Raises:
+        FileExistsError: there is one, and it is to be kept.
+        OSError: the disk does not allow it.
+    """
+    if not force:
+        try:
+            os.link(draft, target)  # unlike a rename, it never takes another's place
+        except FileExistsError:
+            raise
+        except OSError:
+            # A file system without links; it was looked at a moment ago.
+            _check_target(target, force=False)
+        else:
+            return
+    os.replace(draft, target)
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or "failed").lower()
+
+
+def _tell(target: str, manifest: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        log_json.write({"file": os.path.abspath(target), "manifest": manifest})
+        return
+    sys.stdout.write(f"{target}\n")
+    turns = sum(manifest["counts"]["turns"].values())
+    entries = sum(manifest["counts"]["entries"].values())
+    taken = sum(manifest["redactions"]["when_exported"].values())
+    sys.stderr.write(
+        f"lastword export: {counted(turns, 'turn')}, {counted(entries, 'entry')}, "
+        f"{counted(taken, 'redaction')}; read summary.md in it before you attach it\n"
+    )

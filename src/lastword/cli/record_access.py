@@ -1,0 +1,162 @@
+"""What the commands that read the record share: where it is, and what is said when it is not.
+
+Owns the options `--record` and `--since`, and the way from a `StoreError` to an exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lastword.cli.columns import one_line
+from lastword.errors import StoreError
+from lastword.record import reader
+from lastword.record.place import named_folder, state_folder, store_path
+from lastword.record.store import set_aside_before
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from lastword.record.reader import Part
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+MAX_CANDIDATES = 8
+"""Of an ambiguous name, so many are told."""
+
+
+class UnusableError(Exception):
+    """The command cannot be run as it was asked; the text says why."""
+
+
+def add_record_option(parser: argparse.ArgumentParser) -> None:
+    """Where the record is."""
+    parser.add_argument(
+        "--record",
+        metavar="DIR",
+        help="the record's folder, where `lastword run --record DIR` was given one",
+    )
+
+
+def add_since_option(parser: argparse.ArgumentParser) -> None:
+    """From when on."""
+    parser.add_argument(
+        "--since",
+        metavar="WHEN",
+        type=moment,
+        help="only what began since then: 30m, 2h, 3d, 1w, 2026-11-20, 2026-11-20T14:30",
+    )
+
+
+def path_of(options: argparse.Namespace) -> str:
+    """The store that the command line means."""
+    folder = options.record or os.environ.get("LASTWORD_RECORD") or state_folder(os.environ)
+    return store_path(named_folder(folder))
+
+
+def moment(text: str) -> int:
+    """A moment as the user says it, in milliseconds since 1970 UTC; a date is local time.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    span = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
+    try:
+        if span:
+            seconds = time.time() - int(span[1]) * _UNITS[span[2]]
+            return max(0, int(seconds * 1000))
+        return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        said = "it takes 30m, 2h, 3d, 1w, or a date such as 2026-11-20 or 2026-11-20T14:30"
+        raise argparse.ArgumentTypeError(f"no moment: {text!r}; {said}") from None
+
+
+def whole_number(text: str) -> int:
+    """A number from 1 up.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) < 10**9:
+        raise argparse.ArgumentTypeError(f"it takes a whole number from 1 up, not {text!r}")
+    return int(text)
+
+
+def answer(command: str, path: str, work: Callable[[], int]) -> int:
+    """Run a command on the record; what is wrong with the record is said in a sentence.
+
+    Returns:
+        What `work` gives; 1 where the record cannot be used, 2 for what cannot be asked, 130 when
+        the user stopped it, as a shell has it.
+    """
+    try:
+        return work()
+    except UnusableError as error:
+        sys.stderr.write(f"lastword {command}: {error}\n")
+        return 2
+    except StoreError as error:
+        sys.stderr.write(f"lastword {command}: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        _tell_of_damaged(command, path)
+
+
+def _tell_of_damaged(command: str, path: str) -> None:
+    aside = set_aside_before(path)
+    if not aside:
+        return
+    older = f" and {len(aside) - 1} older" if len(aside) > 1 else ""
+    sys.stderr.write(
+        f"lastword {command}: a damaged record was set aside as {aside[-1]}{older}; "
+        "delete it when you do not need it\n"
+    )
+
+
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """Which session: by a name, or the latest."""
+    parser.add_argument(
+        "session", nargs="?", metavar="SESSION", help="its id, the beginning of it, or an incident"
+    )
+    parser.add_argument("--last", action="store_true", help="the session that last had a turn")
+
+
+def chosen_session(record: sqlite3.Connection, options: argparse.Namespace) -> Part:
+    """The session that the command line means.
+
+    Raises:
+        UnusableError: there is none, or there are several.
+    """
+    if not options.last:
+        return _named(record, options.session)
+    latest, _ = reader.latest_parts(record, 1)
+    if not latest:
+        raise UnusableError("no turn is recorded yet")
+    return latest[0]
+
+
+def _named(record: sqlite3.Connection, name: str) -> Part:
+    found = reader.find(record, name) if name.strip() else []
+    if not found:
+        raise UnusableError(f"no session begins with {name!r}; `lastword log` lists them")
+    if len(found) > 1:
+        raise UnusableError(f"{name!r} may be any of these; give more of it:\n{_candidates(found)}")
+    return found[0]
+
+
+def _candidates(found: list[Part]) -> str:
+    same = len({part.session_id for part in found}) < len(found)
+    lines = [
+        f"  {one_line(part.name if same else part.session_id)}"
+        f"  ({datetime.fromtimestamp(part.last_epoch_ms / 1000).astimezone():%Y-%m-%d %H:%M})"
+        for part in found[:MAX_CANDIDATES]
+    ]
+    if len(found) > MAX_CANDIDATES:
+        lines.append(f"  and {len(found) - MAX_CANDIDATES} more")
+    return "\n".join(lines)

@@ -1,0 +1,110 @@
+"""How the sums over the record look in a terminal.
+
+Owns the layout; what is summed is `record.trends`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.cli.columns import counted, duration, fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lastword.cli.columns import Page
+    from lastword.record.trends import Period, Spread
+
+MAX_ROWS = 12
+_LABEL_COLUMNS = 24
+_BAR_COLUMNS = 20
+
+
+def show(page: Page, days: int, now: Period, before: Period) -> None:
+    """Everything, one part below the other."""
+    span = "day" if days == 1 else f"{days} days"
+    page.line(f"the last {span}, and the change against the {span} before", "bold")
+    page.line()
+    if not now.turns and not now.failed_requests:
+        page.line("No turn is recorded in this time; --days 30 looks further back.", "dim")
+        if not before.turns:
+            return
+    _turns(page, now, before)
+    _counts(page, "failures by type", now.by_type, before.by_type)
+    _counts(page, "failures by agent", now.by_agent, before.by_agent)
+    _days(page, now)
+    _latency(page, now, before)
+
+
+def _turns(page: Page, now: Period, before: Period) -> None:
+    _row(page, "turns", now.turns, before.turns)
+    _row(page, "  ok", now.ok, before.ok)
+    _row(page, "  failed", now.failed, before.failed)
+    _row(page, "  cancelled", now.cancelled, before.cancelled)
+    if now.running:
+        _row(page, "  running", now.running, None)
+    if now.no_end or before.no_end:
+        _row(page, "  no end recorded", now.no_end, before.no_end)
+    if now.answered_percent is not None:
+        whole = now.answered_percent == 100  # noqa: PLR2004 - percent
+        # Cut, not rounded: 99.99 is not 100.
+        told = "100 %" if whole else f"{int(now.answered_percent * 100) / 100:.2f} %"
+        page.row(f"{fitted('  answered', _LABEL_COLUMNS)} ", f"{told:>7}", "" if whole else "red")
+    _row(page, "other requests failed", now.failed_requests, before.failed_requests)
+    _row(page, "restarts of an agent", now.restarts, before.restarts)
+    _row(page, "retries", now.retries, before.retries)
+    if now.wait_seconds or before.wait_seconds:
+        told = f"{duration(now.wait_seconds)}, before {duration(before.wait_seconds)}"
+        page.row(f"{fitted('  waits', _LABEL_COLUMNS)} ", told)
+
+
+def _counts(page: Page, title: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:
+    names = list(dict.fromkeys([*now, *before]))
+    if not names:
+        return
+    page.line()
+    page.line(title, "bold")
+    for name in names[:MAX_ROWS]:
+        _row(page, name, now.get(name, 0), before.get(name, 0))
+    if len(names) > MAX_ROWS:
+        page.line(f"and {len(names) - MAX_ROWS} more; --json has all", "dim")
+
+
+def _days(page: Page, now: Period) -> None:
+    days = sorted({*now.by_day, *now.turns_by_day})[-14:]
+    if not days:
+        return
+    page.line()
+    page.line("failures by day", "bold")
+    most = max((now.by_day.get(day, 0) for day in days), default=0)
+    for day in days:
+        failed = now.by_day.get(day, 0)
+        bar = "#" * -(-failed * _BAR_COLUMNS // most) if most else ""
+        turns = counted(now.turns_by_day.get(day, 0), "turn")
+        page.row(f"{day}  ", f"{failed:>5,} in {turns:<12} {bar}", "red" if failed else "")
+
+
+def _latency(page: Page, now: Period, before: Period) -> None:
+    if not now.first_output.count and not now.whole_turn.count:
+        return
+    page.line()
+    page.line(f"{'how long it took':<{_LABEL_COLUMNS}}{'p50':>8}{'p90':>9}{'p99':>9}", "bold")
+    for label, mine, theirs in (
+        ("to the first output", now.first_output, before.first_output),
+        ("whole turns, ended well", now.whole_turn, before.whole_turn),
+    ):
+        page.row(fitted(label, _LABEL_COLUMNS), _spread(mine))
+        if theirs.count:
+            page.row(fitted("  before", _LABEL_COLUMNS), _spread(theirs), "dim")
+
+
+def _spread(spread: Spread) -> str:
+    return "".join(
+        f"{duration(value) or '-':>{width}}"
+        for value, width in ((spread.p50, 8), (spread.p90, 9), (spread.p99, 9))
+    )
+
+
+def _row(page: Page, label: str, now: int, before: int | None) -> None:
+    change = "" if before is None or before == now else f"{now - before:+,}"
+    page.row(f"{fitted(label, _LABEL_COLUMNS)} ", f"{now:>7,}  {change:>8}")

@@ -1,0 +1,34 @@
+"""Strips: a row of marks, one a turn or one a retry.
+
+Owns the marks. How many there is room for is the caller's to say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.record.turns import CANCELLED, FAILED, OK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+TURN_MARKS = {OK: ".", FAILED: "x", CANCELLED: "-"}
+NO_END, RUNNING, MORE = "?", "~", "<"
+LEGEND = ". ok   x failed   - cancelled   ~ running   ? no end recorded"
+
+_BARS, _PLAIN = "▁▂▃▄▅▆▇█", ".:-=+*%#"
+_STEPS_SECONDS = (1, 2, 5, 15, 45, 120, 600)
+"""A wait up to the first is the lowest bar, one beyond the last the highest."""
+
+
+def turns(marks: Iterable[str], columns: int) -> str:
+    """One mark a turn, the latest at the end; `<` says that there were more."""
+    strip = "".join(marks)
+    return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]
+
+
+def retries(waits_seconds: Sequence[float], columns: int, *, bars: bool) -> str:
+    """One mark a retry, the higher the longer its wait; `<` says that there were more."""
+    marks = _BARS if bars else _PLAIN
+    strip = "".join(marks[sum(wait > step for step in _STEPS_SECONDS)] for wait in waits_seconds)
+    return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]

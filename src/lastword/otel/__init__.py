@@ -1,0 +1,4 @@
+"""Turns as OpenTelemetry spans and metrics, made from the entries of the record.
+
+Owns names and numbers. Nothing here is on a turn's path: it is called where the record is written.
+"""

@@ -1,0 +1,64 @@
+"""Every name that OpenTelemetry is given: of attributes, events, metrics, and their units.
+
+The names of others' are those of the semantic conventions 1.44.0; `gen_ai`, `rpc` and `jsonrpc`
+are still in development there, so that a change of theirs is a change of this file alone.
+"""
+
+from __future__ import annotations
+
+SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
+SCOPE = "lastword"
+
+ERROR_TYPE = "error.type"
+
+RPC_SYSTEM = "rpc.system.name"
+RPC_METHOD = "rpc.method"
+JSONRPC_VERSION = "jsonrpc.protocol.version"
+JSONRPC_REQUEST_ID = "jsonrpc.request.id"
+
+OPERATION = "gen_ai.operation.name"
+AGENT_NAME = "gen_ai.agent.name"
+AGENT_VERSION = "gen_ai.agent.version"
+CONVERSATION = "gen_ai.conversation.id"
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_CALL = "gen_ai.tool.call.id"
+
+INVOKE_AGENT = "invoke_agent"
+EXECUTE_TOOL = "execute_tool"
+
+DOOR = "lastword.door"
+RUN = "lastword.run_id"
+TURN = "lastword.turn"
+OUTCOME = "lastword.outcome"
+SIDE = "lastword.side"
+REASON = "lastword.reason"
+PHASE = "lastword.phase"
+ORIGIN = "lastword.origin"
+
+
+def own(fact: str) -> str:
+    """The name of a fact that no convention has one for."""
+    return f"lastword.{fact}"
+
+
+TURNS = "lastword.turns"
+TURN_SECONDS = "lastword.turn.duration"
+FIRST_OUTPUT_SECONDS = "lastword.turn.time_to_first_output"
+ERRORS = "lastword.errors"
+RETRIES = "lastword.retries"
+RESTARTS = "lastword.agent.restarts"
+SILENCES = "lastword.silences"
+DROPPED = "lastword.frames.dropped"
+
+COUNTERS = {
+    TURNS: ("{turn}", "Turns that ended, by how."),
+    ERRORS: ("{error}", "Failures, of turns and of other requests."),
+    RETRIES: ("{retry}", "Model calls that were going to be tried again."),
+    RESTARTS: ("{restart}", "Agents that were started again."),
+    SILENCES: ("{silence}", "Silences within a turn that the watchdog told of."),
+    DROPPED: ("{frame}", "Frames that were kept back."),
+}
+HISTOGRAMS = {
+    TURN_SECONDS: ("s", "From a prompt to the end of its turn."),
+    FIRST_OUTPUT_SECONDS: ("s", "From a prompt to the first text or tool call."),
+}

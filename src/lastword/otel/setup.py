@@ -1,0 +1,69 @@
+"""OpenTelemetry's SDK in a process of ours, set up by the standard variables alone.
+
+Owns which exporters those name. Endpoints, headers, sampling, resources, limits and delays the SDK
+and its exporters read from the environment themselves.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+from lastword.otel.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lastword.record.run import Run
+
+_PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
+
+
+def telemetry(run: Run, environment: Mapping[str, str]) -> Telemetry:
+    """Telemetry of a run, sent to where the environment says."""
+    resource = Resource.create(_service(run, environment))
+    tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
+    for exporter in _exporters("traces", environment):
+        tracers.add_span_processor(BatchSpanProcessor(exporter))
+    readers = [PeriodicExportingMetricReader(e) for e in _exporters("metrics", environment)]
+    meters = MeterProvider(metric_readers=readers, resource=resource, shutdown_on_exit=False)
+
+    def shut_down() -> None:
+        # The spans first: where there is little time, they are worth more.
+        tracers.shutdown()
+        meters.shutdown()
+
+    return Telemetry(run, tracers=tracers, meters=meters, shut_down=shut_down)
+
+
+def _service(run: Run, environment: Mapping[str, str]) -> dict[str, str]:
+    """The agent's program, where nobody named the service."""
+    named = environment.get("OTEL_SERVICE_NAME")
+    if named or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", ""):
+        return {}
+    return {"service.name": run.program}
+
+
+def _exporters(signal: str, environment: Mapping[str, str]) -> list[Any]:
+    """The exporters that `OTEL_TRACES_EXPORTER` and its like name, as far as they are installed."""
+    named = environment.get(f"OTEL_{signal.upper()}_EXPORTER") or "otlp"
+    found: list[Any] = []
+    for name in named.split(","):
+        entry = name.strip()
+        if entry == "otlp":
+            entry = _otlp(signal, environment)
+        points = entry_points(group=f"opentelemetry_{signal}_exporter", name=entry)
+        found += [point.load()() for point in points]
+    return found
+
+
+def _otlp(signal: str, environment: Mapping[str, str]) -> str:
+    own = environment.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL")
+    protocol = own or environment.get("OTEL_EXPORTER_OTLP_PROTOCOL") or "http/protobuf"
+    return _PROTOCOLS.get(protocol.strip(), protocol)

@@ -1,0 +1,292 @@
+"""From rows of the record to spans and measurements, as plain values.
+
+Owns what a turn, a tool call and a failure look like to OpenTelemetry. Knows no library of its:
+what is told here is said by `otel.telemetry`. No text of anybody's is among it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from lastword.core import acp
+from lastword.core.timeline import Kind
+from lastword.otel import conventions as names
+from lastword.record import turns
+
+if TYPE_CHECKING:
+    from lastword.record.run import Row, Run
+
+Attributes: TypeAlias = dict[str, str | int | float | bool]
+
+MAX_EVENTS = 64
+"""Of one turn; the record itself keeps more."""
+
+MAX_TURNS = 256
+"""Turns that are open at once. One beyond them is told of as it stands."""
+
+UNKNOWN_TOOL = "other"
+
+_EVENTS = {
+    Kind.FIRST_OUTPUT: (),
+    Kind.ASKED: ("what",),
+    Kind.USER_ANSWERED: ("outcome",),
+    Kind.RETRY: ("attempt", "max_attempts", "wait_seconds", "type"),
+    Kind.SILENCE: ("silent_seconds",),
+    Kind.CANCEL: ("by", "reason"),
+    Kind.FRAME_DROPPED: ("side", "reason"),
+    Kind.QUARANTINED: (),
+}
+"""What stands in a turn's span as an event, with which facts."""
+
+_COUNTED = {
+    Kind.FRAME_DROPPED: names.DROPPED,
+    Kind.RETRY: names.RETRIES,
+    Kind.SILENCE: names.SILENCES,
+}
+_END_FACTS = ("reason", "phase", "origin", "retryable", "retry_safety", "incident_id", "by", "rule")
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A moment within a span; times are seconds since 1970 UTC."""
+
+    name: str
+    at_seconds: float
+    attributes: Attributes
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that took a while; times are seconds since 1970 UTC.
+
+    Attributes:
+        name: what it was.
+        started_seconds: when it began.
+        ended_seconds: when it was over.
+        attributes: what is known of it.
+        failed: it came to a bad end.
+        events: what happened meanwhile.
+        children: what was done within it.
+        traceparent: the span of the client's that it was part of, in W3C's form.
+    """
+
+    name: str
+    started_seconds: float
+    ended_seconds: float
+    attributes: Attributes
+    failed: bool = False
+    events: tuple[Event, ...] = ()
+    children: tuple[Span, ...] = ()
+    traceparent: str | None = None
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """So much to be added to a counter, or to be seen by a histogram."""
+
+    metric: str
+    value: float
+    attributes: Attributes
+
+
+Told: TypeAlias = Span | Measured
+
+
+class Teller:
+    """Takes the rows of one run, and tells what has become whole by each."""
+
+    def __init__(self, run: Run, offset_seconds: float) -> None:
+        """`offset_seconds` is what the run's monotonic clock is behind the time of day.
+
+        One for the whole run: spans must not jump when somebody sets the clock.
+        """
+        self._run = run
+        self._agent: Attributes = {}
+        self._open: dict[int, _Turn] = {}
+        self._offset = offset_seconds
+
+    def take(self, row: Row) -> list[Told]:
+        """What is to be told now."""
+        if row.kind == Kind.AGENT_READY:
+            known = {names.AGENT_NAME: "name", names.AGENT_VERSION: "version"}
+            self._agent = {
+                name: row.facts[key] for name, key in known.items() if row.facts.get(key)
+            }
+        told = self._counted(row)
+        turn = None if row.turn is None else self._open.get(row.turn)
+        if row.kind == Kind.PROMPT and row.turn is not None:
+            if len(self._open) >= MAX_TURNS:
+                told += self._ended(self._open.pop(next(iter(self._open))), None)
+            self._open[row.turn] = _Turn(row, self._offset)
+        elif turn is not None and row.kind in (Kind.ANSWER, Kind.ERROR):
+            del self._open[turn.prompt.turn or 0]
+            told += self._ended(turn, row)
+        elif turn is not None:
+            told += self._measured(turn, row)
+            turn.note(row)
+        return told
+
+    def rest(self) -> list[Told]:
+        """What is to be told of turns of which no end is known."""
+        told = [part for turn in self._open.values() for part in self._ended(turn, None)]
+        self._open.clear()
+        return told
+
+    def _counted(self, row: Row) -> list[Told]:
+        """What a row counts for, whether or not it belongs to a turn."""
+        facts = row.facts
+        if row.kind == Kind.ERROR:
+            known = {names.ERROR_TYPE: facts.get("type"), names.ORIGIN: facts.get("origin")}
+            known |= {names.PHASE: facts.get("phase"), names.REASON: facts.get("reason")}
+            return [self._count(names.ERRORS, 1, known)]
+        if row.kind == Kind.AGENT_RESTARTED:
+            return [self._count(names.RESTARTS, 1, {})]
+        if row.kind == Kind.RETRY:
+            return [self._count(names.RETRIES, 1, {names.ERROR_TYPE: facts.get("type")})]
+        if row.kind == Kind.SILENCE:
+            return [self._count(names.SILENCES, 1, {})]
+        if row.kind == Kind.FRAME_DROPPED:
+            known = {names.SIDE: facts.get("side"), names.REASON: facts.get("reason")}
+            return [self._count(names.DROPPED, 1, known)]
+        if row.kind == Kind.OMITTED:
+            # What the record says no more of than how often it happened.
+            left_out = facts.get("kinds") or {}
+            return [
+                self._count(metric, left_out[kind.value], {})
+                for kind, metric in _COUNTED.items()
+                if kind.value in left_out
+            ]
+        return []
+
+    def _measured(self, turn: _Turn, row: Row) -> list[Told]:
+        if row.kind != Kind.FIRST_OUTPUT:
+            return []
+        took = row.at_seconds - turn.prompt.at_seconds
+        return [self._count(names.FIRST_OUTPUT_SECONDS, took, {})]
+
+    def _ended(self, turn: _Turn, end: Row | None) -> list[Told]:
+        outcome = _outcome(end)
+        failed = outcome == turns.FAILED
+        last = end or turn.last
+        span = turn.span(last, self._agent | self._common(), outcome)
+        took = last.at_seconds - turn.prompt.at_seconds
+        known: dict[str, str | None] = {names.OUTCOME: outcome}
+        if failed and end is not None:
+            known[names.ERROR_TYPE] = str(end.facts.get("type"))
+        return [
+            span,
+            self._count(names.TURNS, 1, known),
+            self._count(names.TURN_SECONDS, took, known),
+        ]
+
+    def _common(self) -> Attributes:
+        return {names.DOOR: self._run.door, names.RUN: self._run.run_id}
+
+    def _count(self, metric: str, value: float, known: dict[str, str | None]) -> Measured:
+        attributes: Attributes = {name: word for name, word in known.items() if word is not None}
+        agent = self._agent.get(names.AGENT_NAME)
+        if agent is not None:
+            attributes[names.AGENT_NAME] = agent
+        return Measured(metric, value, attributes | {names.DOOR: self._run.door})
+
+
+class _Turn:
+    """A turn that has not ended."""
+
+    __slots__ = ("_events", "_offset", "_open_tools", "_tools", "last", "prompt")
+
+    def __init__(self, prompt: Row, offset: float) -> None:
+        self.prompt = self.last = prompt
+        self._offset = offset
+        self._events: list[Event] = []
+        self._open_tools: list[Row] = []
+        self._tools: list[Span] = []
+
+    def note(self, row: Row) -> None:
+        self.last = row
+        kind = Kind(row.kind)
+        if kind is Kind.TOOL_STARTED:
+            self._open_tools.append(row)
+        elif kind is Kind.TOOL_ENDED:
+            self._end_tool(row)
+        elif kind in _EVENTS and len(self._events) < MAX_EVENTS:
+            known = _known(row, _EVENTS[kind])
+            self._events.append(Event(names.own(kind.value), self._at(row), known))
+
+    def span(self, last: Row, common: Attributes, outcome: str) -> Span:
+        for started in list(self._open_tools):
+            self._close_tool(started, last, "open")
+        agent = common.get(names.AGENT_NAME)
+        return Span(
+            name=f"{names.INVOKE_AGENT} {agent}" if agent else names.INVOKE_AGENT,
+            started_seconds=self._at(self.prompt),
+            ended_seconds=self._at(last),
+            attributes=common | self._attributes(last, outcome),
+            failed=outcome == turns.FAILED,
+            events=tuple(self._events),
+            children=tuple(self._tools),
+            traceparent=self.prompt.facts.get("traceparent"),
+        )
+
+    def _attributes(self, last: Row, outcome: str) -> Attributes:
+        prompt = self.prompt
+        known: Attributes = {
+            names.OPERATION: names.INVOKE_AGENT,
+            names.RPC_SYSTEM: "jsonrpc",
+            names.RPC_METHOD: acp.PROMPT,
+            names.JSONRPC_VERSION: "2.0",
+            names.TURN: prompt.turn or 0,
+            names.OUTCOME: outcome,
+        }
+        if prompt.session_id is not None:
+            known[names.CONVERSATION] = prompt.session_id
+        if prompt.request_id not in (None, "null"):
+            known[names.JSONRPC_REQUEST_ID] = prompt.request_id.strip('"')
+        if outcome == turns.FAILED:
+            return known | _known(last, _END_FACTS) | {names.ERROR_TYPE: str(last.facts["type"])}
+        return known | _known(last, ("stop_reason", "by"))
+
+    def _end_tool(self, ended: Row) -> None:
+        call = ended.facts.get("call")
+        for started in reversed(self._open_tools):
+            if started.facts.get("call") == call:
+                self._close_tool(started, ended, str(ended.facts.get("status", "completed")))
+                return
+
+    def _close_tool(self, started: Row, ended: Row, status: str) -> None:
+        self._open_tools.remove(started)
+        tool = str(started.facts.get("tool") or UNKNOWN_TOOL)
+        known: Attributes = {names.OPERATION: names.EXECUTE_TOOL, names.TOOL_NAME: tool}
+        if started.facts.get("call"):
+            known[names.TOOL_CALL] = str(started.facts["call"])
+        failed = status == "failed"
+        if failed:
+            known[names.ERROR_TYPE] = "tool_failed"
+        span = Span(
+            name=f"{names.EXECUTE_TOOL} {tool}",
+            started_seconds=self._at(started),
+            ended_seconds=self._at(ended),
+            attributes=known | {names.own("status"): status},
+            failed=failed,
+        )
+        self._tools.append(span)
+
+    def _at(self, row: Row) -> float:
+        return row.at_seconds + self._offset
+
+
+def _known(row: Row, facts: tuple[str, ...]) -> Attributes:
+    found: Attributes = {}
+    for fact in facts:
+        value = row.facts.get(fact)
+        if isinstance(value, str | int | float | bool):
+            name = names.ERROR_TYPE if fact == "type" else names.own(fact)
+            found[name] = value
+    return found
+
+
+def _outcome(end: Row | None) -> str:
+    if end is None:
+        return turns.OPEN
+    if end.kind == Kind.ERROR:
+        return turns.FAILED
+    return turns.CANCELLED if end.facts.get("stop_reason") == acp.CANCELLED else turns.OK

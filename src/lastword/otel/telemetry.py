@@ -1,0 +1,100 @@
+"""Spans and measurements, said to OpenTelemetry's API.
+
+Owns the calls. Which SDK hears them, if any, is decided by whoever gives the providers.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from opentelemetry import metrics, trace
+from opentelemetry.context import Context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from lastword._version import __version__
+from lastword.otel import conventions as names
+from lastword.otel.spans import Span, Teller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.otel.spans import Measured
+    from lastword.record.run import Row, Run
+
+_NS = 1_000_000_000
+_PROPAGATOR = TraceContextTextMapPropagator()
+
+
+class Telemetry:
+    """Takes the rows of one run."""
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        tracers: trace.TracerProvider | None = None,
+        meters: metrics.MeterProvider | None = None,
+        shut_down: Callable[[], object] | None = None,
+    ) -> None:
+        """Tell of a run.
+
+        Args:
+            run: the run.
+            tracers: who hears of spans; the process's own without it.
+            meters: who hears of metrics; the process's own without it.
+            shut_down: called at last.
+        """
+        self._teller = Teller(run, time.time() - time.monotonic())
+        self._tracer = trace.get_tracer(names.SCOPE, __version__, tracers, names.SCHEMA_URL)
+        meter = metrics.get_meter(names.SCOPE, __version__, meters, names.SCHEMA_URL)
+        self._counters = {
+            name: meter.create_counter(name, unit, description)
+            for name, (unit, description) in names.COUNTERS.items()
+        }
+        self._histograms = {
+            name: meter.create_histogram(name, unit, description)
+            for name, (unit, description) in names.HISTOGRAMS.items()
+        }
+        self._shut_down = shut_down
+
+    def send(self, rows: list[Row]) -> None:
+        """Tell of rows."""
+        for row in rows:
+            for told in self._teller.take(row):
+                self._tell(told)
+
+    def close(self) -> None:
+        """Tell of what has not ended, and let go."""
+        for told in self._teller.rest():
+            self._tell(told)
+        if self._shut_down is not None:
+            self._shut_down()
+
+    def _tell(self, told: Span | Measured) -> None:
+        if isinstance(told, Span):
+            carrier = {"traceparent": told.traceparent} if told.traceparent else {}
+            # An own context: what is current in this thread has nothing to do with the turn.
+            context = _PROPAGATOR.extract(carrier, Context())
+            self._span(told, context, trace.SpanKind.SERVER)
+        elif told.metric in self._counters:
+            self._counters[told.metric].add(told.value, told.attributes)
+        else:
+            self._histograms[told.metric].record(told.value, told.attributes)
+
+    def _span(self, told: Span, context: Context, kind: trace.SpanKind) -> None:
+        span = self._tracer.start_span(
+            told.name,
+            context=context,
+            kind=kind,
+            attributes=told.attributes,
+            start_time=int(told.started_seconds * _NS),
+        )
+        within = trace.set_span_in_context(span, context)
+        for child in told.children:
+            self._span(child, within, trace.SpanKind.INTERNAL)
+        for event in told.events:
+            span.add_event(event.name, event.attributes, int(event.at_seconds * _NS))
+        if told.failed:
+            span.set_status(trace.StatusCode.ERROR)
+        span.end(int(told.ended_seconds * _NS))

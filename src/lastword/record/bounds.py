@@ -1,0 +1,95 @@
+"""How much of a turn is kept: the first entries, the last, and every one that tells how it ended.
+
+Owns the bound. A turn that drops a million frames leaves as many entries as one that works hard.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import TYPE_CHECKING, TypeAlias
+
+from lastword.core.timeline import TERMINAL, Entry, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_ENTRIES = 512
+"""Of one turn. Real ones have a dozen, and three for each tool call."""
+
+_FIRST = 384
+_LAST = MAX_ENTRIES - _FIRST - 2
+
+MAX_STRETCHES = 256
+"""Turns that are followed at once."""
+
+_Key: TypeAlias = tuple[str | None, int | None]
+
+
+class Bounds:
+    """Lets entries through, turn by turn, as far as there is room for them."""
+
+    __slots__ = ("_stretches",)
+
+    def __init__(self) -> None:
+        self._stretches: dict[_Key, _Stretch] = {}
+
+    def admit(self, entry: Entry) -> list[Entry]:
+        """What is to be kept now that this has happened, in order."""
+        key = (entry.session_id, entry.turn)
+        stretch = self._stretches.get(key)
+        if entry.kind in TERMINAL:
+            if stretch is None:
+                return [entry]
+            del self._stretches[key]
+            return [*stretch.rest(), entry]
+        if stretch is None:
+            early = self._make_room()
+            self._stretches[key] = _Stretch()
+            return [*early, entry]
+        return [entry] if stretch.has_room(entry) else []
+
+    def rest(self) -> list[Entry]:
+        """What was kept back of turns that have not ended."""
+        kept = [entry for stretch in self._stretches.values() for entry in stretch.rest()]
+        self._stretches.clear()
+        return kept
+
+    def _make_room(self) -> list[Entry]:
+        if len(self._stretches) < MAX_STRETCHES:
+            return []
+        return self._stretches.pop(next(iter(self._stretches))).rest()
+
+
+class _Stretch:
+    """The entries of one turn, or of what lies between turns."""
+
+    __slots__ = ("_count", "_last", "_left_out")
+
+    def __init__(self) -> None:
+        self._count = 1
+        self._last: deque[Entry] = deque()
+        self._left_out: Counter[str] = Counter()
+
+    def has_room(self, entry: Entry) -> bool:
+        self._count += 1
+        if self._count <= _FIRST:
+            return True
+        self._last.append(entry)
+        if len(self._last) > _LAST:
+            self._left_out[self._last.popleft().kind.value] += 1
+        return False
+
+    def rest(self) -> list[Entry]:
+        return list(self._rest())
+
+    def _rest(self) -> Iterator[Entry]:
+        if self._left_out and self._last:
+            follows = self._last[0]
+            yield Entry(
+                kind=Kind.OMITTED,
+                at_seconds=follows.at_seconds,
+                session_id=follows.session_id,
+                turn=follows.turn,
+                facts={"count": self._left_out.total(), "kinds": dict(self._left_out)},
+            )
+        yield from self._last

@@ -1,0 +1,350 @@
+"""The record as it is read: sessions, turns, entries and failures.
+
+Owns every statement that reads. Changes nothing in a store. Sums over turns are `record.trends`'s,
+and how any of it looks is the command line's.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.timeline import Entry, Kind
+from lastword.errors import StoreError
+from lastword.record import store
+from lastword.record.run import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLLOWED_AT_ONCE = 1000
+_END_MS = 2**62
+
+
+class RecordedRun(Run, frozen=True, kw_only=True):
+    """A run, as far as it has come.
+
+    Attributes:
+        id: its row.
+        last_epoch_ms: its last entry, in milliseconds since 1970 UTC.
+        ended: it said itself that it ended.
+        client: the client's name for itself, where it gave one.
+        client_version: the client's version.
+        agent: the agent's name for itself, where it gave one.
+        agent_version: the agent's version.
+        lost_entries: entries that could not be written.
+    """
+
+    id: int
+    last_epoch_ms: int
+    ended: bool
+    client: str | None
+    client_version: str | None
+    agent: str | None
+    agent_version: str | None
+    lost_entries: int
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A session within one run; one that was brought back later has a part in each run."""
+
+    run: int
+    run_id: str
+    session_id: str
+    last_epoch_ms: int
+
+    @property
+    def name(self) -> str:
+        """What tells this part from all others."""
+        return f"{self.run_id}/{self.session_id}"
+
+
+class RecordedTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn. Its seconds are the run's monotonic ones; `outcome` is a word of `record.turns`."""
+
+    run: int
+    turn: int
+    session_id: str
+    started_epoch_ms: int
+    started_seconds: float
+    ended_seconds: float | None
+    first_output_seconds: float | None
+    outcome: str
+    type: str | None
+    reason: str | None
+    phase: str | None
+    by: str | None
+    stop_reason: str | None
+    incident_id: str | None
+    tools: int
+    retries: int
+    wait_seconds: float
+    dropped: int
+
+    @property
+    def duration_seconds(self) -> float | None:
+        """From the prompt to its end."""
+        return None if self.ended_seconds is None else self.ended_seconds - self.started_seconds
+
+    @property
+    def output_after_seconds(self) -> float | None:
+        """From the prompt to its first text or tool call."""
+        first = self.first_output_seconds
+        return None if first is None else first - self.started_seconds
+
+
+class RecordedEntry(msgspec.Struct, frozen=True):
+    """An entry with its place in the record."""
+
+    id: int
+    run: int
+    at_epoch_ms: int
+    level: str
+    entry: Entry
+
+
+@contextmanager
+def reading(path: str) -> Iterator[sqlite3.Connection]:
+    """The store as it is at this moment, whatever is written meanwhile.
+
+    Raises:
+        StoreError: there is none, or it cannot be read; also later, from within.
+    """
+    connection = store.open_for_reading(path)
+    try:
+        connection.execute("BEGIN")
+        yield connection
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        why = store.reason_of(store.as_sqlite(error))
+        raise StoreError(f"{path} cannot be read: {why}") from error
+    except msgspec.MsgspecError as error:
+        # What no writer of ours wrote: the file is damaged in a way that SQLite does not see.
+        why = "it is damaged, or a newer lastword wrote it"
+        raise StoreError(f"{path} holds what cannot be read: {why}") from error
+    finally:
+        connection.close()
+
+
+def latest_parts(
+    record: sqlite3.Connection, limit: int, since_epoch_ms: int = 0
+) -> tuple[list[Part], bool]:
+    """The sessions that last had a turn, the newest first, and whether there are more."""
+    found: dict[tuple[int, str], Part] = {}
+    # By turns, along their index: grouping all of them would take as long as the store is large.
+    rows = record.execute(
+        "SELECT t.run, r.run_id, t.session_id, t.started_epoch_ms AS last_epoch_ms FROM turns t"
+        " JOIN runs r ON r.id = t.run WHERE t.started_epoch_ms >= ?"
+        " ORDER BY t.started_epoch_ms DESC, t.id DESC",
+        (since_epoch_ms,),
+    )
+    for row in rows:
+        key = (row["run"], row["session_id"])
+        if key not in found:
+            if len(found) == limit:
+                return list(found.values()), True
+            found[key] = msgspec.convert(dict(row), Part)
+    return list(found.values()), False
+
+
+def find(record: sqlite3.Connection, text: str) -> list[Part]:
+    """The sessions that somebody may mean: by id, part of its beginning, run, or incident.
+
+    An id that is given whole wins over those that go on from it. Of sessions of the same id the
+    latest is given, since the parts before it are found from there (`earlier_parts`).
+    """
+    exact = _parts(record, "t.session_id = ? OR r.run_id || '/' || t.session_id = ?", text, text)
+    if exact:
+        return exact[:1]
+    incident = _parts(record, "t.incident_id = ?", text)
+    if incident:
+        return incident[:1]
+    begins = "substr(t.session_id, 1, ?) = ? OR substr(r.run_id || '/' || t.session_id, 1, ?) = ?"
+    found = _parts(record, begins, len(text), text, len(text), text)
+    latest: dict[str, Part] = {}
+    for part in found:
+        latest.setdefault(part.session_id, part)
+    by_run = [part for part in found if part.name.startswith(text)]
+    return by_run or list(latest.values())
+
+
+def _parts(record: sqlite3.Connection, condition: str, *values: str | int) -> list[Part]:
+    rows = record.execute(
+        "SELECT t.run, r.run_id, t.session_id, max(t.started_epoch_ms) AS last_epoch_ms"  # noqa: S608 - conditions are ours
+        " FROM turns t"
+        f" JOIN runs r ON r.id = t.run WHERE {condition}"
+        " GROUP BY t.run, t.session_id ORDER BY last_epoch_ms DESC, t.run DESC",
+        values,
+    )
+    return [msgspec.convert(dict(row), Part) for row in rows]
+
+
+def with_earlier_parts(record: sqlite3.Connection, part: Part) -> list[Part]:
+    """A session from its creation on, the earliest part first.
+
+    Agents that count their sessions from 1 use an id again: what lies before the creation of this
+    session is another's.
+    """
+    parts = [part]
+    for earlier in _parts(record, "t.session_id = ?", part.session_id):
+        if (earlier.last_epoch_ms, earlier.run) >= (part.last_epoch_ms, part.run):
+            continue
+        if _was_created_in(record, parts[-1]):
+            break
+        parts.append(earlier)
+    return parts[::-1]
+
+
+def _was_created_in(record: sqlite3.Connection, part: Part) -> bool:
+    rows = record.execute(
+        "SELECT facts FROM entries WHERE run = ? AND session_id = ? AND turn IS NULL AND kind = ?",
+        (part.run, part.session_id, Kind.SESSION_CREATED),
+    )
+    facts = (msgspec.json.decode(row["facts"], type=dict[str, Any]) for row in rows)
+    return any(known.get("how") == "new" for known in facts)
+
+
+def run_of(record: sqlite3.Connection, run: int) -> RecordedRun:
+    """A run."""
+    row = record.execute("SELECT * FROM runs WHERE id = ?", (run,)).fetchone()
+    return _run(dict(row or {}))
+
+
+def runs_between(record: sqlite3.Connection, start_ms: int, end_ms: int) -> list[RecordedRun]:
+    """The runs that were alive in a stretch of time, the newest first."""
+    rows = record.execute(
+        "SELECT * FROM runs WHERE last_epoch_ms >= ? AND started_epoch_ms < ?"
+        " ORDER BY started_epoch_ms DESC",
+        (start_ms, end_ms),
+    )
+    return [_run(dict(row)) for row in rows]
+
+
+def turns_of(
+    record: sqlite3.Connection, part: Part, limit: int | None = None, since_epoch_ms: int = 0
+) -> list[RecordedTurn]:
+    """A session's turns, the latest of them, in order."""
+    rows = record.execute(
+        "SELECT * FROM turns WHERE session_id = ? AND run = ? AND started_epoch_ms >= ?"
+        " ORDER BY started_epoch_ms DESC, turn DESC LIMIT ?",
+        (part.session_id, part.run, since_epoch_ms, _limit(limit)),
+    )
+    return [_turn(row) for row in rows][::-1]
+
+
+def count_turns(record: sqlite3.Connection, part: Part) -> int:
+    """How many turns a session has had in this run."""
+    row = record.execute(
+        "SELECT count(*) FROM turns WHERE session_id = ? AND run = ?", (part.session_id, part.run)
+    ).fetchone()
+    return int(row[0])
+
+
+def turns_between(record: sqlite3.Connection, start_ms: int, end_ms: int) -> Iterator[RecordedTurn]:
+    """Every turn that began in a stretch of time."""
+    rows = record.execute(
+        "SELECT * FROM turns WHERE started_epoch_ms >= ? AND started_epoch_ms < ?"
+        " ORDER BY started_epoch_ms",
+        (start_ms, end_ms),
+    )
+    return map(_turn, rows)
+
+
+def failed_turns(
+    record: sqlite3.Connection, limit: int, since_epoch_ms: int = 0
+) -> list[RecordedTurn]:
+    """The latest turns that failed, the newest first."""
+    rows = record.execute(
+        "SELECT * FROM turns WHERE outcome = 'failed' AND started_epoch_ms >= ?"
+        " ORDER BY started_epoch_ms DESC LIMIT ?",
+        (since_epoch_ms, limit),
+    )
+    return [_turn(row) for row in rows]
+
+
+def failed_requests(
+    record: sqlite3.Connection, start_ms: int, end_ms: int | None = None, limit: int | None = None
+) -> list[RecordedEntry]:
+    """Failures of requests that are no prompts, in a stretch of time, the newest first."""
+    rows = record.execute(
+        "SELECT * FROM entries WHERE level = 'error' AND turn IS NULL AND kind = ?"
+        " AND at_epoch_ms >= ? AND at_epoch_ms < ? ORDER BY at_epoch_ms DESC LIMIT ?",
+        (Kind.ERROR, start_ms, _END_MS if end_ms is None else end_ms, _limit(limit)),
+    )
+    return [_entry(row) for row in rows]
+
+
+def retries_of(record: sqlite3.Connection, turn: RecordedTurn) -> list[RecordedEntry]:
+    """How often a turn's model call was tried again, in order."""
+    rows = record.execute(
+        "SELECT * FROM entries WHERE run = ? AND session_id = ? AND turn = ? AND kind = ?"
+        " ORDER BY at_seconds, id",
+        (turn.run, turn.session_id, turn.turn, Kind.RETRY),
+    )
+    return [_entry(row) for row in rows]
+
+
+def restarts_of(record: sqlite3.Connection, run: int) -> list[RecordedEntry]:
+    """When a run's agent was started again."""
+    rows = record.execute(
+        "SELECT * FROM entries WHERE run = ? AND session_id IS NULL AND turn IS NULL AND kind = ?"
+        " ORDER BY at_seconds, id",
+        (run, Kind.AGENT_RESTARTED),
+    )
+    return [_entry(row) for row in rows]
+
+
+def entries_of(
+    record: sqlite3.Connection, part: Part, from_seconds: float | None = None
+) -> Iterator[RecordedEntry]:
+    """What happened in a session and around it, in order; the run's own entries belong to it."""
+    rows = record.execute(
+        # In two, so that each goes along the index.
+        "SELECT * FROM entries WHERE run = ?1 AND session_id = ?2 AND at_seconds >= ?3"
+        " UNION ALL"
+        " SELECT * FROM entries WHERE run = ?1 AND session_id IS NULL AND at_seconds >= ?3"
+        " ORDER BY at_seconds, id",
+        (part.run, part.session_id, float("-inf") if from_seconds is None else from_seconds),
+    )
+    return map(_entry, rows)
+
+
+def last_id(record: sqlite3.Connection) -> int:
+    """The newest entry's; 0 where there is none."""
+    (found,) = record.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()
+    return int(found)
+
+
+def entries_after(record: sqlite3.Connection, entry_id: int) -> list[RecordedEntry]:
+    """What has been written since, as much as one look takes."""
+    rows = record.execute(
+        "SELECT * FROM entries WHERE id > ? ORDER BY id LIMIT ?", (entry_id, FOLLOWED_AT_ONCE)
+    )
+    return [_entry(row) for row in rows]
+
+
+def _limit(limit: int | None) -> int:
+    return -1 if limit is None else limit
+
+
+def _run(values: dict[str, Any]) -> RecordedRun:
+    return msgspec.convert(values, RecordedRun, strict=False)
+
+
+def _turn(row: sqlite3.Row) -> RecordedTurn:
+    return msgspec.convert(dict(row), RecordedTurn)
+
+
+def _entry(row: sqlite3.Row) -> RecordedEntry:
+    known: dict[str, Any] = {
+        "kind": row["kind"],
+        "at_seconds": row["at_seconds"],
+        "session_id": row["session_id"],
+        "turn": row["turn"],
+        "request_id": row["request_id"],
+        "facts": msgspec.json.decode(msgspec.convert(row["facts"], str)),
+    }
+    entry = msgspec.convert(known, Entry)
+    return RecordedEntry(row["id"], row["run"], row["at_epoch_ms"], row["level"], entry)

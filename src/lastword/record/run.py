@@ -1,0 +1,95 @@
+"""What is recorded once for each run of lastword, and an entry as it travels to the store.
+
+Owns both shapes, and that every text in them can be written: neither JSON nor SQLite takes halves
+of characters, which a file name or an agent's JSON may hold.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+import msgspec
+
+from lastword._version import __version__
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One run: a sidecar, or a process with a guarded agent.
+
+    Attributes:
+        run_id: a ULID; incident ids begin with it.
+        door: `run`, `guard` or `serve`.
+        program: the agent's program, its base name alone.
+        lastword_version: ours.
+        python_version: as `3.11.7`.
+        platform: as `linux`.
+        pid: our process.
+        started_epoch_ms: when, in milliseconds since 1970 UTC.
+    """
+
+    run_id: str
+    door: str
+    program: str
+    lastword_version: str
+    python_version: str
+    platform: str
+    pid: int
+    started_epoch_ms: int
+
+
+def this_run(run_id: str, *, door: str, program: str) -> Run:
+    """The run of this process."""
+    return Run(
+        run_id=run_id,
+        door=door,
+        program=whole(program),
+        lastword_version=__version__,
+        python_version=".".join(map(str, sys.version_info[:3])),
+        platform=sys.platform,
+        pid=os.getpid(),
+        started_epoch_ms=int(time.time() * 1000),
+    )
+
+
+class Row(msgspec.Struct, frozen=True, array_like=True):
+    """An entry with the time of day.
+
+    Attributes:
+        kind: `core.timeline.Kind`.
+        level: `core.timeline.Level`.
+        at_epoch_ms: the time of day, in milliseconds since 1970 UTC.
+        at_seconds: the run's monotonic clock: differences are exact, its origin is none.
+        session_id: the session, where there is one.
+        turn: the turn's number within the run.
+        request_id: the JSON text of the request's id.
+        facts: a JSON object.
+    """
+
+    kind: str
+    level: str
+    at_epoch_ms: int
+    at_seconds: float
+    session_id: str | None
+    turn: int | None
+    request_id: str | None
+    facts: dict[str, Any]
+
+
+def storable(row: Row) -> Row:
+    """The row with nothing in it that cannot be written; asked for where it could not be."""
+    known = {name: whole(getattr(row, name)) for name in ("session_id", "request_id", "facts")}
+    return msgspec.structs.replace(row, **known)
+
+
+def whole(value: Any) -> Any:
+    """A JSON value whose texts have a mark where they held half a character."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {whole(key): whole(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [whole(member) for member in value]
+    return value

@@ -1,0 +1,50 @@
+"""What is written down loses its secrets once more, in the one place that every row passes.
+
+Owns the ids and names that somebody else made up: an agent may put a key into the id of a tool call
+as well as into a text. The core keeps those as they are, because a turn would wait for the patterns
+to be compiled; what writes the record may take its time. What a secret looks like is
+`core.redact`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.redact import Redactor
+
+if TYPE_CHECKING:
+    from lastword.record.run import Row
+
+
+class Scrub:
+    """Takes the secrets out of rows. The ids that agents and clients really use stay as they are.
+
+    Args:
+        secrets: exact values that are known to be secret, whatever they look like.
+    """
+
+    __slots__ = ("_redact",)
+
+    def __init__(self, secrets: tuple[str, ...] = ()) -> None:
+        self._redact = Redactor(secrets)
+
+    def __call__(self, row: Row) -> Row:
+        """The row without secrets."""
+        return msgspec.structs.replace(
+            row,
+            session_id=self._value(row.session_id),
+            request_id=self._value(row.request_id),
+            facts=self._value(row.facts),
+        )
+
+    def _value(self, value: Any) -> Any:
+        # The names of facts are ours, and some of them are the names of rules that find secrets.
+        if isinstance(value, str):
+            return self._redact(value)
+        if isinstance(value, dict):
+            return {name: self._value(inner) for name, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._value(inner) for inner in value]
+        return value

@@ -1,0 +1,178 @@
+"""The way to the store for links in this very process: one daemon thread, which may wait for disks.
+
+Owns that thread, what waits for it, and what becomes of it when the process ends or forks. A turn
+hands over an entry and goes on; rows, bounds, the store and spans are the thread's work.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, TypeAlias
+
+from lastword.core.timeline import Entry, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.record.recorder import Recorder
+
+MAX_WAITING = 20_000
+"""Entries that wait for a thread which gets no time; beyond it they are lost, and counted."""
+
+BATCH_SECONDS = 0.2
+"""How long entries are collected for one transaction."""
+
+EXIT_SECONDS = 1.0
+"""How long the end of the process waits for the last entries to be on disk."""
+
+_AT_ONCE = 8
+"""Entries taken in before the threads that hold turns are let run."""
+
+_URGENT = frozenset({Kind.ERROR, Kind.CONTEXT_LOST})
+"""What is written at once: an agent that has failed is often killed next."""
+
+_Item: TypeAlias = "tuple[int, Entry | Callable[[], Recorder] | None]"
+
+
+class RecorderThread:
+    """Takes the entries of every link in the process."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[_Item] = deque()
+        self._some = threading.Event()
+        self._urgent = threading.Event()
+        self._ending = False
+        self._at_work = False
+        self._numbers = 0
+        self._lost = 0
+        self.forked = False
+        """Its thread is another process's: this one has only its memory."""
+        # Nothing but the thread's own stack holds recorders. After a fork the child has no such
+        # thread, so no code of the child's can ever close, or use, its parent's store.
+        self._thread = threading.Thread(target=self._run, name="lastword.record", daemon=True)
+        self._thread.start()
+
+    def open(self, start: Callable[[], Recorder]) -> int:
+        """A link begins; gives its number. `start` is called in the thread."""
+        self._numbers += 1
+        self._put(self._numbers, start)
+        return self._numbers
+
+    def send(self, number: int, entry: Entry) -> None:
+        """Take an entry of the link with this number; never waits."""
+        if self.forked:
+            return
+        if len(self._waiting) >= MAX_WAITING:
+            self._lost += 1
+            return
+        if self._lost:
+            lost, self._lost = self._lost, 0
+            self._put(number, _missing(lost, entry.at_seconds))
+        self._put(number, entry)
+        if entry.kind in _URGENT:
+            self._urgent.set()
+
+    def close(self, number: int) -> None:
+        """There will be no more of this link; what there is goes on its way."""
+        if not self.forked:
+            self._put(number, None)
+            self._urgent.set()
+
+    @property
+    def idle(self) -> bool:
+        """Is everything done that it was given?"""
+        return not (self._waiting or self._at_work)
+
+    def finish(self) -> None:
+        """The process ends: wait for what there is, but not for a disk that hangs."""
+        self._ending = True
+        self._some.set()
+        self._urgent.set()
+        self._thread.join(EXIT_SECONDS)
+
+    def _put(self, number: int, what: Entry | Callable[[], Recorder] | None) -> None:
+        self._waiting.append((number, what))
+        # Asked first: to wake a thread takes longer than all the rest, and it is awake.
+        if not self._some.is_set():
+            self._some.set()
+
+    def _run(self) -> None:
+        recorders: dict[int, Recorder] = {}
+        while not self._ending:
+            self._some.wait()
+            self._urgent.wait(BATCH_SECONDS)
+            self._some.clear()
+            self._urgent.clear()
+            self._at_work = True
+            self._take(recorders)
+            self._at_work = False
+        self._take(recorders)
+        for recorder in recorders.values():
+            with contextlib.suppress(Exception):  # as below
+                recorder.close()
+
+    def _take(self, recorders: dict[int, Recorder]) -> None:
+        for count in range(len(self._waiting)):
+            number, what = self._waiting.popleft()
+            with contextlib.suppress(Exception):  # no link's trouble is another's
+                _hand_on(recorders, number, what)
+            if count % _AT_ONCE == 0:
+                time.sleep(0)
+        for recorder in recorders.values():
+            with contextlib.suppress(Exception):  # as above
+                recorder.flush()
+
+
+def _hand_on(
+    recorders: dict[int, Recorder], number: int, what: Entry | Callable[[], Recorder] | None
+) -> None:
+    if callable(what):
+        recorders[number] = what()
+        return
+    recorder = recorders.get(number)
+    if recorder is None:
+        return
+    if what is not None:
+        recorder.record(what)
+    else:
+        recorders.pop(number).close()
+
+
+def _missing(count: int, at_seconds: float) -> Entry:
+    return Entry(kind=Kind.OMITTED, at_seconds=at_seconds, facts={"count": count, "kinds": {}})
+
+
+_current: RecorderThread | None = None
+_starting = threading.Lock()
+
+
+def recorder_thread() -> RecorderThread:
+    """The thread of this process, started where there is none.
+
+    Raises:
+        RuntimeError: no thread is to be had: the process ends, or is at its limit.
+    """
+    global _current  # noqa: PLW0603 - one a process is what it is
+    with _starting:
+        if _current is None:
+            _current = RecorderThread()
+            atexit.register(_current.finish)
+        return _current
+
+
+def _forget() -> None:
+    """A forked child has no thread of ours: a link that it begins starts one."""
+    global _current, _starting
+    if _current is not None:
+        _current.forked = True
+        atexit.unregister(_current.finish)
+    _current, _starting = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_forget)

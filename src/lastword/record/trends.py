@@ -1,0 +1,146 @@
+"""Sums over a stretch of time: failures, answers, waits, and how long turns take.
+
+Owns what is counted, from what the reader found. Reads nothing itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn
+
+DAY_MS = 24 * 3600 * 1000
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """How long something took, in seconds, over so many turns."""
+
+    count: int = 0
+    p50: float | None = None
+    p90: float | None = None
+    p99: float | None = None
+
+
+class Period(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened in a stretch of time.
+
+    Attributes:
+        turns: how many began.
+        ok: ended well.
+        failed: ended with an error.
+        cancelled: were cancelled.
+        running: have not ended, in a run that is alive.
+        no_end: have not ended, in a run that is gone.
+        answered_percent: of those that are over, how many have their end; nothing without turns.
+        failed_requests: requests outside of turns that failed.
+        restarts: how often an agent was started again.
+        retries: model calls that were tried again.
+        wait_seconds: what those retries were to wait, in all.
+        by_type: failures by their type, turns and requests.
+        by_agent: the same by the agent's name.
+        by_day: the same by the day.
+        turns_by_day: every turn by the day.
+        first_output: from the prompt to the first text or tool call.
+        whole_turn: from the prompt to the end, of turns that ended well.
+    """
+
+    turns: int
+    ok: int
+    failed: int
+    cancelled: int
+    running: int
+    no_end: int
+    answered_percent: float | None
+    failed_requests: int
+    restarts: int
+    retries: int
+    wait_seconds: float
+    by_type: dict[str, int]
+    by_agent: dict[str, int]
+    by_day: dict[str, int]
+    turns_by_day: dict[str, int]
+    first_output: Spread
+    whole_turn: Spread
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What a period is summed from.
+
+    Attributes:
+        turns: those that began in it.
+        requests: requests outside of turns that failed in it.
+        restarts: the agents' restarts in it.
+        runs: every run that one of these is of, by its row.
+        alive: the rows of runs that go on.
+    """
+
+    turns: Sequence[RecordedTurn]
+    requests: Sequence[RecordedEntry]
+    restarts: Sequence[RecordedEntry]
+    runs: Mapping[int, RecordedRun]
+    alive: frozenset[int]
+
+
+def period(found: Found, day_of: Callable[[int], str]) -> Period:
+    """Sum up what was found; `day_of` names the day of a moment in milliseconds since 1970."""
+    outcomes = Counter(turn.outcome for turn in found.turns)
+    running = sum(t.outcome == OPEN and t.run in found.alive for t in found.turns)
+    over = len(found.turns) - running
+    ended = len(found.turns) - outcomes[OPEN]
+    failed = [turn for turn in found.turns if turn.outcome == FAILED]
+    types = [turn.type or "unknown" for turn in failed]
+    types += [str(entry.entry.facts.get("type") or "unknown") for entry in found.requests]
+    where = [turn.run for turn in failed] + [entry.run for entry in found.requests]
+    agents = [_agent(found.runs.get(run)) for run in where]
+    days = [day_of(turn.started_epoch_ms) for turn in failed]
+    days += [day_of(entry.at_epoch_ms) for entry in found.requests]
+    return Period(
+        turns=len(found.turns),
+        ok=outcomes[OK],
+        failed=outcomes[FAILED],
+        cancelled=outcomes[CANCELLED],
+        running=running,
+        no_end=over - ended,
+        answered_percent=100 * ended / over if over else None,
+        failed_requests=len(found.requests),
+        restarts=len(found.restarts),
+        retries=sum(turn.retries for turn in found.turns),
+        wait_seconds=sum(turn.wait_seconds for turn in found.turns),
+        by_type=_ordered(types),
+        by_agent=_ordered(agents),
+        by_day=dict(sorted(Counter(days).items())),
+        turns_by_day=dict(sorted(Counter(day_of(t.started_epoch_ms) for t in found.turns).items())),
+        first_output=spread(turn.output_after_seconds for turn in found.turns),
+        whole_turn=spread(turn.duration_seconds for turn in found.turns if turn.outcome == OK),
+    )
+
+
+def spread(durations: Iterable[float | None]) -> Spread:
+    """The percentiles, each a duration that was measured; what is not known is left out."""
+    known = sorted(value for value in durations if value is not None)
+    if not known:
+        return Spread()
+    return Spread(len(known), *(_percentile(known, percent) for percent in (50, 90, 99)))
+
+
+def _percentile(ordered: Sequence[float], percent: int) -> float:
+    """The nearest rank: so many of a hundred took no longer."""
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+
+
+def _ordered(words: Iterable[str]) -> dict[str, int]:
+    counts = Counter(words).items()
+    return dict(sorted(counts, key=lambda each: (-each[1], each[0])))
+
+
+def _agent(run: RecordedRun | None) -> str:
+    return (run.agent or run.program) if run else "unknown"

@@ -1,0 +1,81 @@
+"""One row a turn, kept up to date as its entries come: what lists and trends are read from.
+
+Owns what each kind of entry means for its turn's row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.timeline import Kind
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from lastword.record.run import Row
+
+OPEN, OK, CANCELLED, FAILED = "open", "ok", "cancelled", "failed"
+"""A turn's outcome; one that stays open had no end when the record stopped."""
+
+_SUMS = {
+    Kind.TOOL_STARTED: "tools = tools + 1",
+    Kind.RETRY: "retries = retries + 1, wait_seconds = wait_seconds + :wait",
+    Kind.FRAME_DROPPED: "dropped = dropped + 1",
+    Kind.FIRST_OUTPUT: "first_output_seconds = coalesce(first_output_seconds, :at)",
+    # What ended it is told by the end; this stays where no end comes.
+    Kind.CANCEL: "by = coalesce(by, :by)",
+}
+
+
+def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
+    """Take an entry into its turn's row, if it belongs to one."""
+    if row.turn is None or row.session_id is None:
+        return
+    facts = row.facts
+    if row.kind == Kind.PROMPT:
+        connection.execute(
+            "INSERT OR IGNORE INTO turns (run, turn, session_id, started_epoch_ms, started_seconds)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (run, row.turn, row.session_id, row.at_epoch_ms, row.at_seconds),
+        )
+    elif row.kind in (Kind.ANSWER, Kind.ERROR):
+        _end(connection, run, row)
+    elif row.kind in _SUMS:
+        known = {
+            "run": run,
+            "turn": row.turn,
+            "at": row.at_seconds,
+            "wait": _number(facts.get("wait_seconds")),
+            "by": _text(facts.get("by")),
+        }
+        change = _SUMS[Kind(row.kind)]
+        connection.execute(f"UPDATE turns SET {change} WHERE run = :run AND turn = :turn", known)  # noqa: S608 - our own table of words
+
+
+def _end(connection: sqlite3.Connection, run: int, row: Row) -> None:
+    facts = row.facts
+    failed = row.kind == Kind.ERROR
+    stop_reason = _text(facts.get("stop_reason"))
+    outcome = FAILED if failed else CANCELLED if stop_reason == "cancelled" else OK
+    connection.execute(
+        "UPDATE turns SET ended_seconds = ?, outcome = ?, type = ?, reason = ?, phase = ?,"
+        " stop_reason = ?, incident_id = ? WHERE run = ? AND turn = ? AND ended_seconds IS NULL",
+        (
+            row.at_seconds,
+            outcome,
+            *(_text(facts.get(word)) if failed else None for word in ("type", "reason", "phase")),
+            stop_reason,
+            _text(facts.get("incident_id")) if failed else None,
+            run,
+            row.turn,
+        ),
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Any) -> float:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known else 0.0

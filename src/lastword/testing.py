@@ -1,0 +1,111 @@
+"""For the tests of whoever writes an agent: the timeline of what its turns did.
+
+Owns the collected timeline. It works where the agent's links are in the process of the test, by
+`lastword.run_agent`, `lastword.guard` or `lastword.serve`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.summary import Summary, summarise
+from lastword.core.timeline import Entry, Kind
+from lastword.inprocess import journal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Entry", "Kind", "Summary", "Timeline", "Turn", "capture_timeline"]
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn, as far as it has come.
+
+    Attributes:
+        session_id: its session.
+        number: its number, counted from 1 within its link.
+        entries: what happened in it, in order.
+    """
+
+    session_id: str | None
+    number: int
+    entries: tuple[Entry, ...]
+
+    def all(self, kind: Kind) -> list[Entry]:
+        """Its entries of this kind."""
+        return [entry for entry in self.entries if entry.kind is kind]
+
+    @property
+    def end(self) -> Entry | None:
+        """The entry that tells how it ended; `None` while it has not."""
+        ends = [e for e in self.entries if e.kind in (Kind.ANSWER, Kind.ERROR)]
+        return ends[0] if ends else None
+
+    @property
+    def error_type(self) -> str | None:
+        """What it failed of, as `lastword.ErrorType` names it; `None` where it did not fail."""
+        end = self.end
+        return end.facts["type"] if end is not None and end.kind is Kind.ERROR else None
+
+    @property
+    def stop_reason(self) -> str | None:
+        """How it ended where it did not fail: `end_turn`, `cancelled` and their like."""
+        end = self.end
+        return end.facts.get("stop_reason") if end is not None else None
+
+    def summary(self) -> Summary:
+        """What a person should know of it: what failed, where, whose fault, what to do."""
+        return summarise(self.entries)
+
+
+class Timeline:
+    """What has happened since `capture_timeline` was entered; it grows as more does."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[str, Entry]] = []
+
+    def take(self, link: str, entry: Entry) -> None:
+        """Take an entry, as the links do."""
+        self._entries.append((link, entry))
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Every entry, in order."""
+        return [entry for _, entry in self._entries]
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The turns, in the order of their prompts."""
+        found: dict[tuple[str, int], list[Entry]] = {}
+        for link, entry in self._entries:
+            if entry.turn is not None:
+                found.setdefault((link, entry.turn), []).append(entry)
+        return [
+            Turn(session_id=entries[0].session_id, number=number, entries=tuple(entries))
+            for (_, number), entries in found.items()
+        ]
+
+    def summary(self) -> Summary:
+        """The summary of the last turn that did not end well, else of the last one."""
+        return summarise(self.entries)
+
+
+@contextlib.contextmanager
+def capture_timeline() -> Iterator[Timeline]:
+    """Collect what happens in this process, in place of the user's record.
+
+    ```python
+    with capture_timeline() as timeline:
+        ...  # a client of the test's has the agent take a turn
+    assert timeline.turns[0].error_type == "rate_limit"
+    ```
+
+    Yields:
+        The timeline, which can be read at any time, also afterwards.
+    """
+    timeline = Timeline()
+    with journal.collected_by(timeline):
+        yield timeline
