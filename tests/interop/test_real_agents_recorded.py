@@ -248,7 +248,9 @@ def told(
     wanted = [
         item.callspec.params["cell"]
         for item in request.session.items
-        if isinstance(item, pytest.Function) and "told" in item.fixturenames
+        if isinstance(item, pytest.Function)
+        and item.module is request.module
+        and "told" in item.fixturenames
     ]
     folder = tmp_path_factory.mktemp("recorded")
     with ThreadPoolExecutor(3) as pool:
