@@ -37,7 +37,7 @@ def reads(link: Link, line: bytes) -> bool:
 
 def warn_of_silence(link: Link, session: Session, title: str) -> Send:
     """Tell of a delay."""
-    if not tells_by_air(link) or link.client.notices:
+    if not _warns_by_air(link):
         return _notice(session, title)
     told = air.warning_meta(None, title=title, failure_id=link.next_incident(), revision=1)
     return _air_warning(session, told)
@@ -45,7 +45,7 @@ def warn_of_silence(link: Link, session: Session, title: str) -> Send:
 
 def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> Send:
     """Tell of a retry, and of what made it necessary."""
-    if not tells_by_air(link) or link.client.notices:
+    if not _warns_by_air(link):
         return _notice(turn.session, title)
     # One id for all that befalls a turn: its end supersedes the retries before it.
     turn.failure_id = turn.failure_id or link.next_incident()
@@ -54,6 +54,11 @@ def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> 
         error_type, title=title, failure_id=turn.failure_id, revision=turn.failure_revision
     )
     return _air_warning(turn.session, told)
+
+
+def _warns_by_air(link: Link) -> bool:
+    """A client that shows notices gets those, whatever else it reads."""
+    return tells_by_air(link) and not link.client.notices
 
 
 def _notice(session: Session, title: str) -> Send:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from lastword.core.error_object import EMPTY_MESSAGES
+from lastword.core.members import has_version, object_of, raw_members
 from lastword.core.taxonomy import Action, AgentError, ErrorType, RetrySafety
 
 if TYPE_CHECKING:
@@ -49,10 +50,14 @@ _NEW_SESSION_REASONS = frozenset({"context_lost", "crash_loop"})
 
 def negotiated(capabilities: Mapping[str, Any]) -> bool:
     """Do these capabilities (decoded) say that their side takes part in `sessionFailure`?"""
-    air = _object(_object(_object(capabilities.get("_meta")).get("jetbrains")).get("air"))
-    version, names = air.get("version"), air.get("capabilities")
-    known = isinstance(version, int) and not isinstance(version, bool) and version >= VERSION
-    return known and isinstance(names, list) and SESSION_FAILURE in names
+    air = extension_in(object_of(capabilities.get("_meta")))
+    names = air.get("capabilities")
+    return has_version(air) and isinstance(names, list) and SESSION_FAILURE in names
+
+
+def extension_in(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """What a `_meta` holds of JetBrains AIR."""
+    return object_of(object_of(meta.get("jetbrains")).get("air"))
 
 
 def advertise(meta: dict[str, Raw]) -> None:
@@ -62,8 +67,8 @@ def advertise(meta: dict[str, Raw]) -> None:
     no room for it, they stay as they are.
     """
     try:
-        jetbrains = _members(meta.get("jetbrains"))
-        air = _members(jetbrains.get("air"))
+        jetbrains = raw_members(meta.get("jetbrains"))
+        air = raw_members(jetbrains.get("air"))
         names = msgspec.json.decode(air.get("capabilities", Raw(b"[]")), type=list[Any])
     except (msgspec.MsgspecError, ValueError):
         return
@@ -133,14 +138,3 @@ def _actions(error: AgentError) -> list[str]:
     if error.action in _NEW_SESSION or error.reason in _NEW_SESSION_REASONS:
         actions.append("new_session")
     return actions
-
-
-def _members(raw: Raw | None) -> dict[str, Raw]:
-    if raw is None or bytes(raw) == b"null":
-        return {}
-    members: dict[str, Raw] = msgspec.json.decode(raw, type=dict[str, Raw])
-    return members
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

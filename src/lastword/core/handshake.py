@@ -6,16 +6,12 @@ result while every other byte of meaning stays.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import msgspec
 from msgspec import Raw
 
 from lastword.core import acp, air, jsonrpc
+from lastword.core.members import has_version, object_of, raw_members
 from lastword.core.taxonomy import ErrorType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 EXTENSION = "agent_error"
 EXTENSION_VERSION = 1
@@ -69,38 +65,38 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_client(line: bytes) -> ClientProfile:
     """Read an `initialize` request."""
-    params = _object(_object(jsonrpc.loads(line)).get("params"))
+    params = object_of(object_of(jsonrpc.loads(line)).get("params"))
     dialect = acp.dialect(params.get("protocolVersion"))
-    capabilities = _object(params.get(dialect.client_capabilities))
-    extension = _object(_object(capabilities.get("_meta")).get(EXTENSION))
-    typed = _speaks(extension)
+    capabilities = object_of(params.get(dialect.client_capabilities))
+    extension = object_of(object_of(capabilities.get("_meta")).get(EXTENSION))
+    typed = has_version(extension)
     return ClientProfile(
         dialect=dialect,
-        name=_text(_object(params.get(dialect.client_info)).get("name")).lower(),
-        version=_text(_object(params.get(dialect.client_info)).get("version")),
+        name=_text(object_of(params.get(dialect.client_info)).get("name")).lower(),
+        version=_text(object_of(params.get(dialect.client_info)).get("version")),
         typed=typed,
         stop_reason=typed and extension.get("stop_reason") is True,
         retry=typed and extension.get("retry") is True,
-        notices=isinstance(_object(capabilities.get("session")).get("notices"), dict)
-        or _object(capabilities.get("session")).get("notices") is True,
+        notices=isinstance(object_of(capabilities.get("session")).get("notices"), dict)
+        or object_of(capabilities.get("session")).get("notices") is True,
         air=air.negotiated(capabilities),
     )
 
 
 def read_agent(result: object) -> AgentProfile:
     """Read the result of `initialize`."""
-    members = _object(result)
+    members = object_of(result)
     dialect = acp.dialect(members.get("protocolVersion"))
-    capabilities = _object(members.get(dialect.agent_capabilities))
+    capabilities = object_of(members.get(dialect.agent_capabilities))
     methods = members.get("authMethods")
     return AgentProfile(
         dialect=dialect,
-        name=_text(_object(members.get(dialect.agent_info)).get("name")),
-        version=_text(_object(members.get(dialect.agent_info)).get("version")),
-        speaks_typed=_speaks(_object(_object(capabilities.get("_meta")).get(EXTENSION))),
+        name=_text(object_of(members.get(dialect.agent_info)).get("name")),
+        version=_text(object_of(members.get(dialect.agent_info)).get("version")),
+        speaks_typed=has_version(object_of(object_of(capabilities.get("_meta")).get(EXTENSION))),
         can_login=isinstance(methods, list) and bool(methods),
         can_resume=dialect.always_resumes
-        or isinstance(_object(capabilities.get("sessionCapabilities")).get("resume"), dict),
+        or isinstance(object_of(capabilities.get("sessionCapabilities")).get("resume"), dict),
         can_load=capabilities.get("loadSession") is True,
     )
 
@@ -123,8 +119,8 @@ def advertise(
     try:
         message = msgspec.json.decode(line, type=dict[str, Raw])
         result = msgspec.json.decode(message["result"], type=dict[str, Raw])
-        capabilities = _members(result.get(dialect.agent_capabilities))
-        meta = _members(capabilities.get("_meta"))
+        capabilities = raw_members(result.get(dialect.agent_capabilities))
+        meta = raw_members(capabilities.get("_meta"))
         if implementation is not None:
             meta[EXTENSION] = Raw(msgspec.json.encode(extension))
         if with_air:
@@ -135,22 +131,6 @@ def advertise(
         return msgspec.json.encode(message)
     except (msgspec.MsgspecError, KeyError, ValueError, RecursionError):
         return line
-
-
-def _members(raw: Raw | None) -> dict[str, Raw]:
-    if raw is None or bytes(raw) == b"null":
-        return {}
-    members: dict[str, Raw] = msgspec.json.decode(raw, type=dict[str, Raw])
-    return members
-
-
-def _speaks(extension: Mapping[str, Any]) -> bool:
-    version = extension.get("version")
-    return isinstance(version, int) and not isinstance(version, bool) and version >= 1
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core import acp
+from lastword.core.members import number_of
 from lastword.core.timeline import By, Entry, Kind
 
 if TYPE_CHECKING:
@@ -102,9 +104,6 @@ class Story(msgspec.Struct, kw_only=True):
         return next((cancel for cancel in self.cancels if cancel.by == by.value), None)
 
 
-READ_ONLY = frozenset({"read", "search", "think", "fetch"})
-
-
 def stories(entries: Iterable[Entry]) -> list[Story]:
     """The turns that these entries tell of, in the order of their prompts.
 
@@ -154,7 +153,7 @@ def take(story: Story, entry: Entry) -> None:
     elif kind is Kind.RETRY:
         story.retries.append(facts)
     elif kind is Kind.SILENCE:
-        story.silences.append(_number(facts.get("silent_seconds")))
+        story.silences.append(number_of(facts.get("silent_seconds")))
     elif kind is Kind.FRAME_DROPPED:
         reason = str(facts.get("reason"))
         story.dropped[reason] = story.dropped.get(reason, 0) + 1
@@ -174,9 +173,9 @@ def _take_surroundings(story: Story, entry: Entry) -> None:
     elif kind is Kind.USER_ANSWERED:
         story.waits_for_user = False
     elif kind is Kind.STDERR:
-        story.stderr_bytes += int(_number(facts.get("bytes")))
+        story.stderr_bytes += int(number_of(facts.get("bytes")))
     elif kind is Kind.OMITTED:
-        story.omitted += int(_number(facts.get("count")))
+        story.omitted += int(number_of(facts.get("count")))
     elif kind is Kind.AGENT_EXITED:
         story.exited = facts
     elif kind is Kind.CLIENT_GONE:
@@ -191,14 +190,8 @@ def _take_tool(story: Story, entry: Entry) -> None:
         tool = str(entry.facts.get("tool", ""))
         story.tools.append(tool)
         story.open_tools[call] = tool
-        safe = entry.facts.get("side_effects") is False or tool in READ_ONLY
+        safe = entry.facts.get("side_effects") is False or tool in acp.READ_ONLY_TOOLS
         story.unsafe_tools = story.unsafe_tools or not safe
     else:
         story.open_tools.pop(call, None)
         story.failed_tools += entry.facts.get("status") == "failed"
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0.0
-    return float(value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lastword.core.members import number_of
 from lastword.core.timeline import Kind
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
             "run": run,
             "turn": row.turn,
             "at": row.at_seconds,
-            "wait": _number(facts.get("wait_seconds")),
+            "wait": number_of(facts.get("wait_seconds")),
             "by": _text(facts.get("by")),
         }
         change = _SUMS[Kind(row.kind)]
@@ -74,8 +75,3 @@ def _end(connection: sqlite3.Connection, run: int, row: Row) -> None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _number(value: Any) -> float:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if known else 0.0

@@ -12,11 +12,13 @@ from typing import Any
 
 import msgspec
 
+from lastword.core import air
 from lastword.core.classify import gather
 from lastword.core.classify.agent_names import agent_key
 from lastword.core.classify.decide import conclude, decide
 from lastword.core.classify.evidence import Evidence, Finding, Verdict
 from lastword.core.classify.text import as_int, clip
+from lastword.core.members import object_of
 from lastword.core.prose import MAX_PROSE_CHARS, OPENINGS, opening_of
 from lastword.core.taxonomy import ErrorType
 
@@ -54,11 +56,11 @@ def read_update(update: object, *, agent: str | None = None) -> Sign | None:
     """A failure or a retry inside the `update` member of a `session/update`."""
     if not isinstance(update, dict):
         return None
-    meta = _dict(update.get("_meta"))
+    meta = object_of(update.get("_meta"))
     return (
         _air_sign(meta)
-        or _codex_sign(_dict(meta.get("codex")))
-        or _opencode_sign(_dict(meta.get("opencode/retry")))
+        or _codex_sign(object_of(meta.get("codex")))
+        or _opencode_sign(object_of(meta.get("opencode/retry")))
         or (_pi_sign(update) if agent_key(agent) == "pi" else None)
     )
 
@@ -76,8 +78,8 @@ def read_result(result: object) -> Sign | None:
     """A failure inside a prompt result that claims success."""
     if not isinstance(result, dict):
         return None
-    meta = _dict(result.get("_meta"))
-    return _air_sign(meta) or _codex_sign(_dict(meta.get("codex")))
+    meta = object_of(result.get("_meta"))
+    return _air_sign(meta) or _codex_sign(object_of(meta.get("codex")))
 
 
 def read_prose(text: str, *, agent: str | None) -> Verdict | None:
@@ -89,7 +91,7 @@ def read_prose(text: str, *, agent: str | None) -> Verdict | None:
 
 
 def _air_sign(meta: dict[Any, Any]) -> Sign | None:
-    failure = _dict(_dict(_dict(meta.get("jetbrains")).get("air")).get("sessionFailure"))
+    failure = object_of(air.extension_in(meta).get(air.SESSION_FAILURE))
     if not failure:
         return None
     told = {key: failure.get(key) for key in ("title", "details", "reason")}
@@ -119,7 +121,7 @@ def _codex_sign(codex: dict[Any, Any]) -> Sign | None:
     if isinstance(error, dict):
         verdict = decide(gather.from_any(error))
         return Sign(verdict=verdict, will_retry=error.get("willRetry") is True)
-    if _dict(codex.get("threadStatus")).get("type") != "systemError":
+    if object_of(codex.get("threadStatus")).get("type") != "systemError":
         return None
     finding = Finding(ErrorType.UNKNOWN, "codex:systemError", "system_error")
     return Sign(verdict=conclude(finding, Evidence()))
@@ -133,7 +135,7 @@ def _opencode_sign(retry: dict[Any, Any]) -> Sign | None:
 
 
 def _pi_sign(update: dict[Any, Any]) -> Sign | None:
-    text = _dict(update.get("content")).get("text")
+    text = object_of(update.get("content")).get("text")
     found = _PI_RETRY.search(clip(text)) if isinstance(text, str) else None
     if found is None:
         return None
@@ -142,7 +144,3 @@ def _pi_sign(update: dict[Any, Any]) -> Sign | None:
     return Sign(
         verdict=verdict, will_retry=True, attempt=attempt, max_attempts=most, wait_seconds=wait
     )
-
-
-def _dict(value: object) -> dict[Any, Any]:
-    return value if isinstance(value, dict) else {}
