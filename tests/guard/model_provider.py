@@ -7,15 +7,15 @@ provider words a refusal, is `lastword.conformance.provider`'s.
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Self
 
 from lastword.conformance.provider.dialects import ENCODERS, Dialect
 from lastword.conformance.provider.failures import FAILURES, Circumstances
+from lastword.conformance.provider.server import QuietServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -114,16 +114,8 @@ class ModelProvider:
         self._thread.join(timeout=5)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 64
+class _Server(QuietServer):
     provider: ModelProvider
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in mid-answer is nothing to report."""
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

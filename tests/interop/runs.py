@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import real_agents
 
+from lastword.conformance.link import processes
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 HERE = Path(__file__).resolve().parent
 CLIENTS = ("py", "ts")
@@ -169,25 +171,12 @@ def run(
     return result
 
 
-def processes(mark: str) -> Iterator[tuple[int, str]]:
-    """Pid and command line of every live process whose environment carries the mark."""
-    wanted = f"{real_agents.MARK}={mark}".encode()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            environ = (entry / "environ").read_bytes().split(b"\0")
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
-        except OSError:
-            continue
-        if wanted in environ:
-            yield int(entry.name), command.decode("utf-8", "replace").strip()
-
-
 def clear_leftovers(mark: str) -> list[str]:
     """Wait a moment for a run's processes to go; kill and return those that do not."""
     deadline = time.monotonic() + LEFTOVER_GRACE_SECONDS
-    while (alive := dict(processes(mark))) and time.monotonic() < deadline:
+    while (
+        alive := dict(processes(mark, variable=real_agents.MARK))
+    ) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
     for pid in alive:
         try:

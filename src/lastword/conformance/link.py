@@ -312,10 +312,10 @@ def _lines(stream: Any) -> Iterator[bytes]:
         yield last
 
 
-def processes(mark: str) -> Iterator[tuple[int, str]]:
-    """Pid and command line of every live process whose environment carries the mark (Linux)."""
+def processes(mark: str, *, variable: str = MARK) -> Iterator[tuple[int, str]]:
+    """Pid and command line of every live process with the mark in this variable (Linux)."""
     folder = Path("/proc")
-    wanted = f"{MARK}={mark}".encode()
+    wanted = f"{variable}={mark}".encode()
     for entry in folder.iterdir() if mark and folder.is_dir() else ():
         if not entry.name.isdigit():
             continue

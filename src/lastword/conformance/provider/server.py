@@ -140,16 +140,21 @@ class Provider:
         self._thread.join(timeout=5)
 
 
-class _Server(ThreadingHTTPServer):
+class QuietServer(ThreadingHTTPServer):
+    """A server of many short connections, of which any may be left in mid-answer."""
+
     daemon_threads = True
     block_on_close = False
     request_queue_size = 64
-    provider: Provider
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that goes away in mid-answer is nothing to report."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+class _Server(QuietServer):
+    provider: Provider
 
 
 class _Handler(BaseHTTPRequestHandler):
