@@ -4,7 +4,7 @@
 
 Takes two shapes of sample: the one `lastword explain --jsonl` reads, with the label under
 `expected` (`type`, `retryable`, `retry_after_s`, `reset_at`), and the one of
-`tests/core/classify/samples.jsonl`, which is the default.
+`tests/kit/samples.jsonl`, which is the default.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ import msgspec
 from lastword.core.classify import Verdict, gather, messages, tokens, transport
 from lastword.core.classify.decide import decide
 from lastword.core.classify.messages.weak import WEAK
-from lastword.core.redact import redact_text
+from lastword.core.redact.redactor import redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-SAMPLES = Path(__file__).parent.parent / "tests" / "core" / "classify" / "samples.jsonl"
+SAMPLES = Path(__file__).parent.parent / "tests" / "kit" / "samples.jsonl"
 RECORD_KEYS = {"status": "http_status", "class": "exception_class", "causes": "cause_chain"}
 RECORD_KEYS |= {"process": "process", "phase": "phase", "attributes": "attrs"}
 RECORD_KEYS |= {key: key for key in ("headers", "body", "message", "code")}

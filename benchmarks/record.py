@@ -18,10 +18,10 @@ from statistics import median
 from measures import Table
 from relay import machine, say, show
 
-from lastword.core import jsonrpc
-from lastword.core.connection import Connection, Side
-from lastword.core.effects import Record
-from lastword.core.timeline import Entry, Kind
+from lastword.core.link.connection import Connection, Side
+from lastword.core.link.effects import Record
+from lastword.core.protocol import jsonrpc
+from lastword.core.timeline.entry import Entry, Kind
 from lastword.record.process import RecorderProcess
 from lastword.record.recorder import Recorder
 from lastword.record.retention import Limits
@@ -211,7 +211,7 @@ def read(folder: Path, rounds: int) -> Table:
 
 def start_up() -> Table:
     """What loading `lastword log` takes by Python's own count."""
-    command = [sys.executable, "-X", "importtime", "-c", "import lastword.cli.log"]
+    command = [sys.executable, "-X", "importtime", "-c", "import lastword.cli.log.command"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     own = [int(found) for found in re.findall(r"import time: +(\d+) \|", done.stderr)]
     return {"lastword log": {"importtime_ms": sum(own) / 1000, "modules": float(len(own))}}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 AGENTS = Path(__file__).parent / "agents"
-AT_ONCE = Path(__file__).parent.parent / "tests" / "chaos_sidecar.py"
+AT_ONCE = Path(__file__).parent.parent / "tests" / "long" / "chaos_sidecar.py"
 """`lastword run` without the wait between a crash and the next start."""
 STREAM = [sys.executable, "-I", "-S", str(AGENTS / "stream.py")]
 KINDS = ("bulk", "frames", "mixed", "pingpong", "startup", "memory", "flood", "crash", "restart")

@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 
-AGENT = [sys.executable, "-m", "lastword.demo.agent", "crash"]
+AGENT = [sys.executable, "-m", "lastword.kit.demo.agent", "crash"]
 COMMAND = [sys.executable, "-m", "lastword", "run", "--", *(sys.argv[2:] or AGENT)]
 
 # Advertising the extension is all that a client has to do to get failures typed.

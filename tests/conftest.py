@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Test folders are no packages: modules that several tests share are found by name.
-sys.path.insert(0, str(Path(__file__).parent / "core"))
-sys.path.insert(0, str(Path(__file__).parent / "record"))
+from tests.kit import children
+
+children.prepare()
 
 # Every process that a test starts keeps its record there, and none in the user's own.
 os.environ["LASTWORD_STATE_DIR"] = tempfile.mkdtemp(prefix="lastword-tests-")
@@ -23,6 +21,21 @@ settings.register_profile(
     "lastword", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("lastword")
+# What is covered may not depend on what hypothesis happens to draw.
+settings.register_profile("measured", settings.get_profile("lastword"), derandomize=True)
+WORKERS = 2
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With `--cov` every run draws the same examples."""
+    if config.pluginmanager.hasplugin("_cov"):
+        settings.load_profile("measured")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Folders are shared out, file by file; for a file or a single test none is worth its start."""
+    named = [os.path.isfile(argument.partition("::")[0]) for argument in config.args]
+    return 0 if any(named) else WORKERS
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -166,6 +166,8 @@ const SETS = new Map<string, readonly string[]>([
   ["origin", ORIGIN], ["phase", PHASE], ["retry_safety", RETRY_SAFETY], ["action", ACTION],
 ]);
 const COUNTS = ["retry_after_seconds", "reset_at_epoch_ms", "attempts"];
+const WHOLES = ["http_status", "exit_code"];
+const TEXTS = ["source", "reason", "provider_code", "request_id", "exit_signal", "incident_id"];
 
 /**
  * Says how a turn failed, if this tells that one did: a `session/update` (the notification, its
@@ -188,8 +190,8 @@ function ofUpdate(it: Members): AgentErrorPayload | null {
   const update = "sessionUpdate" in it ? it : object(params.update);
   const kind = update.sessionUpdate;
   if (kind === "agent_error" || kind === "_agent_error") {
-    const adHoc = { message: update.message || update.text || update.error, detail: update.raw };
-    return ofPayload(isObject(update.error) ? update.error : adHoc);
+    const said = [update.message, update.text, update.error].find((text) => sentence(text));
+    return ofPayload(isObject(update.error) ? update.error : { message: said, detail: update.raw });
   }
   if (kind === "session_info_update") return ofMeta(update);
   const failed = kind === "state_update" && update.state === "idle" && update.stopReason === "error";
@@ -221,19 +223,29 @@ function ofMeta(carrier: Members): AgentErrorPayload | null {
 }
 
 function ofPayload(payload: Members): AgentErrorPayload {
-  const { stopReason: _, ...it } = payload;
-  for (const key of Object.keys(it)) {
-    const value = it[key];
-    const isWord = SETS.get(key)?.includes(value as string) ?? true;
-    const count = COUNTS.includes(key) ? Math.ceil(typeof value === "number" ? value : -1) : 0;
-    if (value == null || !isWord || !(count >= 0 && count <= 2 ** 53)) delete it[key];
-    else if (COUNTS.includes(key)) it[key] = count;
-  }
+  const read = Object.entries(payload).map(([key, value]) => [key, member(key, value)] as const);
+  const known = read.filter(([key, value]) => key !== "stopReason" && value != null);
+  const it: Members = Object.fromEntries(known);
   const type = ERROR_TYPE.find((word) => word === it.type) ?? "unknown";
-  const said = typeof it.message === "string" && it.message.trim() ? it.message : NO_MESSAGE;
-  const message = said.length > 500 ? `${said.slice(0, 499)}…` : said;
+  const message = sentence(it.message) || NO_MESSAGE;
   const retryable = it.retryable === undefined ? RETRYABLE.includes(type) : it.retryable === true;
   return { ...it, type, message, retryable };
+}
+
+function member(key: string, value: unknown): unknown {
+  const number = typeof value === "number" && Math.abs(value) <= 2 ** 53 ? value : NaN;
+  const text = typeof value === "string" ? value : Number.isInteger(number) ? `${number}` : null;
+  if (key === "detail") return isObject(value) ? value : text ? { text } : null;
+  if (COUNTS.includes(key)) return number >= 0 ? Math.ceil(number) : null;
+  if (WHOLES.includes(key)) return Number.isInteger(number) ? number : null;
+  if (TEXTS.includes(key)) return text && [...text].slice(0, 500).join("");
+  return SETS.get(key)?.includes(value as string) ?? true ? value : null;
+}
+
+function sentence(value: unknown): string {
+  const plain = (typeof value === "string" ? value : "").replace(/[\p{C}\p{Z}`*<>{}\\|]+/gu, " ");
+  const said = [...plain.replaceAll("[", "(").replaceAll("]", ")").trim()];
+  return said.length > 500 ? `${said.slice(0, 499).join("")}…` : said.join("");
 }
 
 const NO_MESSAGE = "The agent reported a failure without saying which.";

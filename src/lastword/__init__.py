@@ -4,9 +4,8 @@ from lastword._version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lastword.core.connection import Options
-    from lastword.inprocess.turn import current_turn
-    from lastword.public import (
+    from lastword.core.link.connection import Options
+    from lastword.inprocess.public import (
         Action,
         AgentError,
         ErrorType,
@@ -16,18 +15,19 @@ if TYPE_CHECKING:
         TurnFacts,
         classify,
     )
-    from lastword.retry import Retry, retrying
-    from lastword.sdk import guard, run_agent
-    from lastword.server import serve
+    from lastword.inprocess.retry import Retry, retrying
+    from lastword.inprocess.sdk import guard, run_agent
+    from lastword.inprocess.serve.server import serve
+    from lastword.inprocess.turn import current_turn
 else:
     _HOMES = {
-        "Options": "lastword.core.connection",
-        "Retry": "lastword.retry",
+        "Options": "lastword.core.link.connection",
+        "Retry": "lastword.inprocess.retry",
         "current_turn": "lastword.inprocess.turn",
-        "guard": "lastword.sdk",
-        "retrying": "lastword.retry",
-        "run_agent": "lastword.sdk",
-        "serve": "lastword.server",
+        "guard": "lastword.inprocess.sdk",
+        "retrying": "lastword.inprocess.retry",
+        "run_agent": "lastword.inprocess.sdk",
+        "serve": "lastword.inprocess.serve.server",
     }
 
     def __getattr__(name: str) -> object:
@@ -40,7 +40,7 @@ else:
             raise AttributeError(f"module 'lastword' has no attribute {name!r}")
         from importlib import import_module  # noqa: PLC0415  (the figure above)
 
-        value: object = getattr(import_module(_HOMES.get(name, "lastword.public")), name)
+        value: object = getattr(import_module(_HOMES.get(name, "lastword.inprocess.public")), name)
         globals()[name] = value
         return value
 

@@ -33,7 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lastword.core.taxonomy import AgentError
+    from lastword.core.failure.taxonomy import AgentError
 
 __all__ = [
     "AgentLost",

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.summary import Summary, summarise
-from lastword.core.timeline import Entry, Kind
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.summary import Summary, summarise
 from lastword.inprocess import journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Entry", "Kind", "Summary", "Timeline", "Turn", "capture_timeline"]
+__all__ = ["CapturedTurn", "Entry", "Kind", "Summary", "Timeline", "Turn", "capture_timeline"]
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One turn, as far as it has come.
 
     Attributes:
@@ -61,6 +61,10 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         return summarise(self.entries)
 
 
+Turn = CapturedTurn
+"""The name by which `capture_timeline` has always had it."""
+
+
 class Timeline:
     """What has happened since `capture_timeline` was entered; it grows as more does."""
 
@@ -77,14 +81,14 @@ class Timeline:
         return [entry for _, entry in self._entries]
 
     @property
-    def turns(self) -> list[Turn]:
+    def turns(self) -> list[CapturedTurn]:
         """The turns, in the order of their prompts."""
         found: dict[tuple[str, int], list[Entry]] = {}
         for link, entry in self._entries:
             if entry.turn is not None:
                 found.setdefault((link, entry.turn), []).append(entry)
         return [
-            Turn(session_id=entries[0].session_id, number=number, entries=tuple(entries))
+            CapturedTurn(session_id=entries[0].session_id, number=number, entries=tuple(entries))
             for (_, number), entries in found.items()
         ]
 

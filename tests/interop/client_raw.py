@@ -11,18 +11,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import queue
-import subprocess
+import signal
 import sys
-import threading
 import time
-from typing import Any, NoReturn
+from typing import Any
+
+from lastword.kit.peer import Frame, PeerEvent, StrictClient
 
 STOP_REASONS = {"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}
 CLOSE_GRACE_SECONDS = 2.0
 FOR_EVER_SECONDS = 3600.0
-
-Frame = dict[str, Any]
 
 
 def report(event: str, **fields: Any) -> None:
@@ -38,36 +36,18 @@ class Dead(Exception):  # noqa: N818 (a state, as the client sees it)
     """There is no connection any more."""
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+class Connection(StrictClient):
+    """The agent's process; what is no message is the end of the connection."""
 
+    replies = False
+    max_line_bytes = sys.maxsize
 
-def strict(line: bytes) -> Frame:
-    """The message that a line is.
-
-    Raises:
-        ValueError: it is none.
-    """
-    message = json.loads(line.decode(), parse_constant=_no_constant)
-    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        raise ValueError("no JSON-RPC message")
-    return message
-
-
-class Connection:
-    """The agent's pipes."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._stdin, self._stdout = process.stdin, process.stdout
-        self._frames: queue.Queue[Frame | str] = queue.Queue()
-        self._dead: str | None = None
+    def __init__(self, command: list[str]) -> None:
+        super().__init__(command)
+        self._looked_at = 0
         self._idle: Frame | None = None
-        self._next_id = 0
-        threading.Thread(target=self._read, daemon=True).start()
 
-    def request(self, method: str, params: Frame, limit: float | None) -> Any:
+    def ask(self, method: str, params: Frame, limit: float | None) -> Any:
         """The result of a request.
 
         Raises:
@@ -75,39 +55,37 @@ class Connection:
             Dead: the connection is gone.
             TimeoutError: no answer came.
         """
-        request_id, self._next_id = self._next_id, self._next_id + 1
-        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-        try:
-            self._stdin.write(json.dumps(message).encode() + b"\n")
-            self._stdin.flush()
-        except OSError as error:
-            raise Dead(str(error)) from error
         deadline = time.monotonic() + (limit or FOR_EVER_SECONDS)
+        request_id = self.request(method, params)
+        if not self.stdin_open:
+            raise Dead("the agent reads no more")
         while True:
-            answer = self._next(deadline)
-            if "method" in answer or type(answer.get("id")) is not int:
-                continue
-            if answer["id"] == request_id and is_standard(answer):
-                if "error" in answer:
-                    raise RequestError(answer["error"])
-                return answer["result"]
+            event = self._next(deadline)
+            if event.answers(request_id) and is_standard(event.frame):
+                if "error" in event.frame:
+                    raise RequestError(event.frame["error"])
+                return event.frame["result"]
 
-    def _next(self, deadline: float) -> Frame:
-        if self._dead is not None and self._frames.empty():
-            raise Dead(self._dead)
-        try:
-            frame = self._frames.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
-            raise TimeoutError from None
-        if isinstance(frame, str):
-            self._dead = frame
-            raise Dead(frame)
-        if frame.get("method") == "session/update":
-            update = frame["params"]["update"]
+    def _next(self, deadline: float) -> PeerEvent:
+        """The next message of the agent's."""
+        if not self.wait(self._has_come, deadline - time.monotonic()):
+            raise Dead("the agent closed its stdout") if not self.stdout.open else TimeoutError
+        event = self.events[self._looked_at]
+        # At a line that is no message it stays: the connection is gone for good.
+        if event.frame is None or event.frame.get("jsonrpc") != "2.0":
+            raise Dead(f"{event.problem}: {event.raw[:80]!r}")
+        self._looked_at += 1
+        if event.frame.get("method") == "session/update":
+            update = event.frame["params"]["update"]
             report("update", kind=update["sessionUpdate"], update=update)
             if update.get("state") == "idle":
                 self._idle = update
-        return frame
+        return event
+
+    def _has_come(self) -> bool:
+        while self._looked_at < len(self.events) and self.events[self._looked_at].sent:
+            self._looked_at += 1
+        return self._looked_at < len(self.events)
 
     def until_idle(self, limit: float | None) -> Frame:
         """Version 2: the update that ends the session's turn, whenever it came.
@@ -121,15 +99,6 @@ class Connection:
             self._next(deadline)
         idle, self._idle = self._idle, None
         return idle
-
-    def _read(self) -> None:
-        for line in self._stdout:
-            try:
-                self._frames.put(strict(line))
-            except (ValueError, RecursionError) as error:
-                self._frames.put(f"{type(error).__name__}: {str(error)[:80]}")
-                return
-        self._frames.put("the agent closed its stdout")
 
 
 def is_standard(answer: Frame) -> bool:
@@ -153,7 +122,7 @@ def prompt(
     params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
     stop_reasons = STOP_REASONS
     try:
-        result = connection.request("session/prompt", params, limit)
+        result = connection.ask("session/prompt", params, limit)
         if arguments.protocol > 1:
             result = connection.until_idle(limit)
             stop_reasons = STOP_REASONS | {"error"}
@@ -187,13 +156,13 @@ def converse(connection: Connection, arguments: argparse.Namespace) -> None:
     opening = {"cwd": arguments.cwd, "mcpServers": []}
     stage = "initialize"
     try:
-        connection.request("initialize", introduction(arguments), limit)
+        connection.ask("initialize", introduction(arguments), limit)
         stage = "session/new"
-        session = connection.request("session/new", opening, limit)["sessionId"]
+        session = connection.ask("session/new", opening, limit)["sessionId"]
         for number, text in enumerate(arguments.prompt):
             prompt(connection, session, number, text, arguments)
         stage = "probe"
-        session = connection.request("session/new", opening, limit)["sessionId"]
+        session = connection.ask("session/new", opening, limit)["sessionId"]
         prompt(connection, session, len(arguments.prompt), "hello", arguments)
     except (RequestError, Dead, TimeoutError) as error:
         report("failed", stage=stage, cause=type(error).__name__, text=str(error))
@@ -214,20 +183,16 @@ def main(argv: list[str]) -> int:
     at = argv.index("--")
     arguments = parser.parse_args(argv[:at])
     arguments.cwd = os.path.abspath(arguments.cwd)
-    pipe = subprocess.PIPE
-    with subprocess.Popen(argv[at + 1 :], stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        connection = Connection(process)
-        converse(connection, arguments)
-        assert process.stdin is not None
-        try:
-            process.stdin.close()
-        except OSError:
-            report("log", text="the agent reads no more")
-        try:
-            process.wait(CLOSE_GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        report("ended", returncode=process.wait())
+    connection = Connection(argv[at + 1 :])
+    # Nobody reads an agent's stderr, as in many a client.
+    connection.stderr.reading = False
+    converse(connection, arguments)
+    connection.close_stdin()
+    if not connection.wait_for_exit(CLOSE_GRACE_SECONDS):
+        os.kill(connection.pid, signal.SIGKILL)
+        connection.wait_for_exit(CLOSE_GRACE_SECONDS)
+    report("ended", returncode=connection.exit_code)
+    connection.release()
     return 0
 
 

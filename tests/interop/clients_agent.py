@@ -18,7 +18,7 @@ import uuid
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from clients_failures import ERRORS
+from tests.interop.clients_failures import ERRORS
 
 COMMAND = "/scenario"
 HEALTHY = "healthy"

@@ -15,25 +15,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import real_agents
-from clients_agent import CRASH_BETWEEN
-from clients_failures import TYPES
-from clients_registry import CLIENTS, Program
-from matrix import sidecar
-from runs import Run, run
-
-from lastword.core import fallback
+from lastword.core.failure import ladder
+from tests.interop import real_agents
+from tests.interop.clients_agent import CRASH_BETWEEN
+from tests.interop.clients_failures import TYPES
+from tests.interop.clients_registry import CLIENTS, Program
+from tests.interop.matrix import sidecar
+from tests.interop.runs import Run, run
+from tests.kit.patience import grown
 
 HERE = Path(__file__).resolve().parent
-AGENT = [sys.executable, str(HERE / "clients_agent.py")]
+AGENT = [sys.executable, "-m", "tests.interop.clients_agent"]
+LIMITS = {"--first-update-timeout": 3, "--idle-timeout": 3, "--cancel-grace": 0.5}
+STDERR_LIMIT = ("--stderr-limit", "2MiB")
 SIDECAR_OPTIONS = (
-    *("--first-update-timeout", "3"),
-    *("--idle-timeout", "3"),
-    *("--cancel-grace", "0.5"),
-    *("--stderr-limit", "2MiB"),
+    *(word for name, seconds in LIMITS.items() for word in (name, str(seconds))),
+    *STDERR_LIMIT,
 )
-TURN_LIMIT_SECONDS = 20.0
-RUN_LIMIT_SECONDS = 180.0
+TURN_LIMIT_SECONDS = 120.0
+RUN_LIMIT_SECONDS = 900.0
 HEALTHY_PROMPT = "hello"
 TYPED = {"agent_error": {"version": 1}}
 TYPED_STOP_REASON = {"agent_error": {"version": 1, "stop_reason": True}}
@@ -108,7 +108,7 @@ _RUNGS = (
     ),
 )
 RUNGS = tuple(
-    rung for rung in _RUNGS if rung.key != "air" or rung.key in {r.value for r in fallback.Rung}
+    rung for rung in _RUNGS if rung.key != "air" or rung.key in {r.value for r in ladder.Rung}
 )
 
 
@@ -199,7 +199,7 @@ def play(cell: Cell, kinds: tuple[str, ...], folder: Path) -> Turns:
     forced = cell.rung.option or (cell.rung.key if cell.client.own_rung else None)
     if cell.rung.meta is not None:
         forced = None
-    options = (*SIDECAR_OPTIONS, *(("--fallback", forced) if forced else ()))
+    options = (*grown(LIMITS), *STDERR_LIMIT, *(("--fallback", forced) if forced else ()))
     tee = [sys.executable, str(HERE / "tee.py"), str(home / "frames"), "--"]
     env = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
     env[real_agents.MARK] = uuid.uuid4().hex

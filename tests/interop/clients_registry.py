@@ -14,10 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import toolchain
-import toolchain_native
-
-from package_venv import require_packages
+from tests.interop import toolchain, toolchain_native
+from tests.kit.package_venv import require_packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable

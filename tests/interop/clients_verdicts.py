@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from clients_cells import Turns, expected_type, is_idle, update_of
+from tests.interop.clients_cells import Turns, expected_type, is_idle, update_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runs import Event
+    from tests.interop.runs import Event
 
 UPDATE, INFO, DATA = "the `agent_error` update", "`session_info_update`", "the error's `data`"
 META, STATE, AIR = "the result's `_meta`", "the idle state's `error`", "`sessionFailure`"

@@ -6,22 +6,17 @@ waiting between retries. Only cells that a selected test asks for are played, ea
 
 from __future__ import annotations
 
-import sys
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-# The modules beside this file, whichever import mode pytest runs in.
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import real_agents
-import toolchain
-from matrix import Cell, Played, play
+from tests.interop import real_agents, toolchain
+from tests.interop.matrix import Cell, Played, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 WORKERS = 3
 PREFETCHED = "played"

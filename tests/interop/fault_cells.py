@@ -7,31 +7,31 @@ it. Does not own: the table (`faults`) and what a cell must say (`test_faults`).
 from __future__ import annotations
 
 import os
-import sys
 import uuid
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import real_agents
-from matrix import sidecar
-from runs import Client, Event, Run, run
+from tests.interop import real_agents
+from tests.interop.matrix import sidecar
+from tests.interop.runs import Client, Event, Run, run
+from tests.kit.agents import MISBEHAVING_AGENT
+from tests.kit.patience import grown
 
-AGENT = Path(__file__).resolve().parent.parent / "agents" / "agent.py"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 PROMPTS = ("fail", "recall")
 CLIENT_OPTIONS = ("--probe", "--undrained-stderr")
 BARE_LIMIT_SECONDS = 4.0
 """From when on a client that waits is said to hang. No client measured ever stops by itself."""
 
-LIMIT_SECONDS = 15.0
+LIMIT_SECONDS = 60.0
 BLOWN_FUSES = ("TimeoutError", "Hang")
 """By what the clients say that they waited in vain for anything but a turn."""
 
-SIDECAR_OPTIONS = (
-    *("--first-update-timeout", "1.5"),
-    *("--idle-timeout", "1.5"),
-    *("--cancel-grace", "0.5"),
-)
+LIMITS = {"--first-update-timeout": 1.5, "--idle-timeout": 1.5, "--cancel-grace": 0.5}
+SIDECAR_OPTIONS = tuple(word for name, seconds in LIMITS.items() for word in (name, str(seconds)))
 ANSWERED = "answered"
 """What is expected where the agent's work reaches the client in spite of the fault."""
 
@@ -136,13 +136,11 @@ def play(cell: Cell, folder: Path) -> Seen:
     client = Client(cell.client, options, prompts=PROMPTS, timeout_seconds=5 * limit)
     env = {**os.environ, real_agents.MARK: uuid.uuid4().hex}
     command = _agent(cell.fault, home)
-    return seen(
-        run(client, sidecar(command, SIDECAR_OPTIONS) if cell.behind else command, env, cwd)
-    )
+    return seen(run(client, sidecar(command, grown(LIMITS)) if cell.behind else command, env, cwd))
 
 
 def _agent(fault: Fault, memory: Path) -> list[str]:
-    program = [sys.executable, "-S", "-E", str(AGENT)]
+    program = [*MISBEHAVING_AGENT]
     return [*program, "--memory", str(memory), fault.mode, *fault.arguments]
 
 

@@ -15,10 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import real_agents
-from runs import CLIENTS, Client, Event, Run, run
-
-from lastword.conformance.provider.server import Provider, Scenario
+from lastword.kit.provider.server import Provider, ProviderScenario
+from tests.interop import real_agents
+from tests.interop.runs import CLIENTS, Client, Event, Run, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +45,7 @@ class Case:
         timeout_seconds: The client's fuse.
     """
 
-    scenario: Scenario
+    scenario: ProviderScenario
     type: str
     retryable: bool
     negotiating: str
@@ -57,13 +56,13 @@ class Case:
 
 CASES: dict[str, Case] = {
     # opencode retries a cut connection for over a minute, so this one comes first.
-    "cut": Case(Scenario.CUT, "network", True, "py", timeout_seconds=150),
-    "unauthorized": Case(Scenario.UNAUTHORIZED, "auth", False, "ts"),
-    "rate_limited": Case(Scenario.RATE_LIMITED, "rate_limit", True, "py"),
-    "bad_gateway": Case(Scenario.BAD_GATEWAY, "provider_unavailable", True, "ts"),
-    "context_overflow": Case(Scenario.CONTEXT_OVERFLOW, "context_overflow", False, "py"),
-    "hang": Case(Scenario.HANG, "agent_stalled", True, "ts", options=STALL_OPTIONS),
-    "killed": Case(Scenario.HANG_AFTER_TEXT, "agent_crash", True, "py", kill=True),
+    "cut": Case(ProviderScenario.CUT, "network", True, "py", timeout_seconds=150),
+    "unauthorized": Case(ProviderScenario.UNAUTHORIZED, "auth", False, "ts"),
+    "rate_limited": Case(ProviderScenario.RATE_LIMITED, "rate_limit", True, "py"),
+    "bad_gateway": Case(ProviderScenario.BAD_GATEWAY, "provider_unavailable", True, "ts"),
+    "context_overflow": Case(ProviderScenario.CONTEXT_OVERFLOW, "context_overflow", False, "py"),
+    "hang": Case(ProviderScenario.HANG, "agent_stalled", True, "ts", options=STALL_OPTIONS),
+    "killed": Case(ProviderScenario.HANG_AFTER_TEXT, "agent_crash", True, "py", kill=True),
 }
 
 

@@ -1,7 +1,7 @@
 """The real agents, unmodified, pointed at the fake provider.
 
 Owns: for each agent its command, and the home that it is given. Does not own: what is written
-there (`lastword.conformance.presets`), installing them (`toolchain`), or running them (`runs`).
+there (`lastword.quirks.pointing`), installing them (`toolchain`), or running them (`runs`).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import toolchain
-
-from lastword.conformance.presets import API_KEY, PRESETS, Target, isolated
+from lastword.kit.provider.target import API_KEY, Target, isolated, point
+from lastword.quirks.pointing import PRESETS
+from tests.interop import toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.conformance.provider.server import Provider
+    from lastword.kit.provider.server import Provider
 
 MARK = "LASTWORD_INTEROP_RUN"
 """The environment variable by which a run's processes are found."""
@@ -57,7 +57,7 @@ def prepare(name: str, provider: Provider, folder: Path, mark: str) -> Agent:
     home.mkdir(parents=True)
     cwd.mkdir()
     argv = AGENTS[name](cwd)
-    extra = PRESETS[name](Target(provider.url, provider.openai_url, API_KEY), home)
+    extra = point(PRESETS[name], Target(provider.url, provider.openai_url, API_KEY), home)
     return Agent(name, tuple(argv), _offline(home, mark) | extra, home, cwd)
 
 

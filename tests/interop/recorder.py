@@ -8,16 +8,17 @@ re-encodes a frame on the way is found out. Does not own: comparing (`test_healt
 from __future__ import annotations
 
 import json
-import subprocess
-import threading
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tests.kit.client import Client, within
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-FUSE_SECONDS = 60.0
+    from tests.kit.client import Frame
 END_SECONDS = 15.0
 SETTLE_SECONDS = 0.7
 """How long late frames of a healthy turn (titles, usage) may take."""
@@ -49,36 +50,25 @@ def record(command: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path)
         cwd: The session's working directory.
         log: Where its stderr goes.
     """
-    with (
-        log.open("wb") as stderr,
-        subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, env=env, cwd=cwd
-        ) as process,
-    ):
-        fuse = threading.Timer(FUSE_SECONDS, process.kill)
-        fuse.start()
-        try:
-            session = _Session(process)
-            session.play(cwd)
-            returncode = session.end()
-        finally:
-            fuse.cancel()
-            if process.poll() is None:
-                process.kill()
-    return Recording(bytes(session.sent), bytes(session.received), returncode)
+    session = _Session(within(cwd, command), environment=env)
+    try:
+        session.play(cwd)
+        session.listen(SETTLE_SECONDS)
+        session.close_stdin()
+        status = session.wait(fuse=END_SECONDS)
+    finally:
+        session.kill()
+        log.write_bytes(session.stderr.data)
+    return Recording(bytes(session.sent), bytes(session.stdout.data), status)
 
 
-class _Session:
+class _Session(Client):
     """One conversation: writes frames, reads lines, answers permission requests."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
+        super().__init__(command, environment=environment)
         self.sent = bytearray()
-        self.received = bytearray()
-        self._process = process
-        self._stdin: IO[bytes] = process.stdin
-        self._stdout: IO[bytes] = process.stdout
+        self._looked_at = 0
 
     def play(self, cwd: Path) -> None:
         """Initialize, open a session, prompt once."""
@@ -96,32 +86,21 @@ class _Session:
         self._send((prompt % (json.dumps(session_id), TRACE)).encode())
         self._await(72)
 
-    def end(self) -> int:
-        """Let late frames come, close stdin, read to the end, and return the exit status."""
-        closing = threading.Timer(SETTLE_SECONDS, self._stdin.close)
-        closing.start()
-        for line in self._stdout:
-            self.received += line
-        return self._process.wait(timeout=END_SECONDS)
-
     def _send(self, frame: bytes) -> None:
         self.sent += frame
-        self._stdin.write(frame)
-        self._stdin.flush()
+        assert self.send_bytes(frame, fuse=FUSE_SECONDS) == len(frame)
 
-    def _await(self, request_id: int) -> dict[str, Any]:
-        """Read up to the answer to one of our requests."""
-        for line in self._stdout:
-            self.received += line
-            message: dict[str, Any] = json.loads(line)
-            if message.get("method") == "session/request_permission":
-                self._allow(message)
-            elif "method" not in message and message.get("id") == request_id:
-                return message
-        msg = f"the stream ended before the answer to request {request_id}"
-        raise AssertionError(msg)
+    def _await(self, request_id: int) -> Frame:
+        """Read up to the answer to one of our requests, allowing what is asked for."""
+        while True:
+            frame = self.expect(lambda _: True, since=self._looked_at, fuse=FUSE_SECONDS)
+            self._looked_at += 1
+            if frame.get("method") == "session/request_permission":
+                self._allow(frame)
+            elif "method" not in frame and frame.get("id") == request_id:
+                return frame
 
-    def _allow(self, request: dict[str, Any]) -> None:
+    def _allow(self, request: Frame) -> None:
         options = request["params"]["options"]
         chosen = next(option for option in options if option["kind"] == "allow_once")
         outcome = {"outcome": "selected", "optionId": chosen["optionId"]}

@@ -19,9 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import real_agents
-
-from lastword.conformance.link import processes
+from lastword.kit.peer import processes
+from tests.interop import real_agents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

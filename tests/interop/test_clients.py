@@ -1,7 +1,7 @@
 """Every failure reaches every client typed, and the next prompt works, as the table says.
 
 Played is what a client can come to by what it says of itself, and for two clients what only a
-configuration brings; `clients.py --write` plays the rest as well.
+configuration brings; `clients_table --write` plays the rest as well.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeAlias
 
-import clients_cells
 import pytest
-from clients import DOCUMENT, WORKERS, rows, without_versions
-from clients_cells import CRASH_BETWEEN, RUNGS, Cell, cells, groups, play
-from clients_registry import CLIENTS
-from clients_verdicts import LOST, TRANSLATED, UPDATE, Seen, verdicts
 
-from lastword.core.fallback import CLIENT_RULES
+from lastword.quirks import clients as known_clients
+from tests.interop import clients_cells
+from tests.interop.clients_cells import CRASH_BETWEEN, RUNGS, Cell, cells, groups, play
+from tests.interop.clients_registry import CLIENTS
+from tests.interop.clients_table import DOCUMENT, WORKERS, rows, without_versions
+from tests.interop.clients_verdicts import LOST, TRANSLATED, UPDATE, Seen, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from clients_cells import Turns
+    from tests.interop.clients_cells import Turns
 
 Lived: TypeAlias = "Callable[[Cell], list[Turns]]"
 
@@ -121,7 +121,7 @@ def test_the_table_has_every_client_on_every_rung_that_it_can_come_to() -> None:
 def test_a_client_has_a_rule_of_its_own_only_if_the_table_rests_it_on_a_measurement() -> None:
     measured = {client.key for client in CLIENTS}
     text = DOCUMENT.read_text(encoding="utf-8")
-    for name, rule in CLIENT_RULES.items():
+    for name, rule in known_clients.RULES.items():
         assert name in measured
         assert rule.evidence in text
 

@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-import toolchain
-from fault_cells import Cell, Seen, cells, play, wrong
-from faults import README, WORKERS
+
+from tests.interop import toolchain
+from tests.interop.fault_cells import Cell, Seen, cells, play, wrong
+from tests.interop.faults_table import README, WORKERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,11 +7,11 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
-import real_agents
-from matrix import killed_after_first_answer, killed_at_first_text, sidecar
-from runs import Client, Event, Run, run
 
-from lastword.conformance.provider.server import Provider, Scenario
+from lastword.kit.provider.server import Provider, ProviderScenario
+from tests.interop import real_agents
+from tests.interop.matrix import killed_after_first_answer, killed_at_first_text, sidecar
+from tests.interop.runs import Client, Event, Run, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +25,12 @@ def texts(run: Run) -> str:
 
 
 def test_a_session_goes_on_once_its_provider_has_recovered(agent_name: str, tmp_path: Path) -> None:
-    with Provider(Scenario.UNAUTHORIZED) as provider:
+    with Provider(ProviderScenario.UNAUTHORIZED) as provider:
         agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
 
         def recover(event: Event) -> None:
             if event["event"] == "error":
-                provider.scenario = Scenario.HEALTHY
+                provider.scenario = ProviderScenario.HEALTHY
 
         env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
         result = run(TWO_TURNS, sidecar(agent.argv), env, agent.cwd, on_event=recover)
@@ -44,11 +44,11 @@ def test_a_session_goes_on_once_its_provider_has_recovered(agent_name: str, tmp_
 def test_after_a_crash_in_mid_prompt_the_next_prompt_of_the_session_works(
     agent_name: str, tmp_path: Path
 ) -> None:
-    with Provider(Scenario.HANG_AFTER_TEXT) as provider:
+    with Provider(ProviderScenario.HANG_AFTER_TEXT) as provider:
         agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
 
         def recover() -> None:
-            provider.scenario = Scenario.HEALTHY
+            provider.scenario = ProviderScenario.HEALTHY
 
         command, on_event = killed_at_first_text(list(agent.argv), tmp_path / "pid", recover)
         env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
@@ -65,7 +65,7 @@ def test_after_a_crash_in_mid_prompt_the_next_prompt_of_the_session_works(
 def test_an_agent_killed_between_two_prompts_goes_on_with_its_history(
     agent_name: str, tmp_path: Path
 ) -> None:
-    with Provider(Scenario.HEALTHY) as provider:
+    with Provider(ProviderScenario.HEALTHY) as provider:
         agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
         command, kill = killed_after_first_answer(list(agent.argv), tmp_path / "pid")
         env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
@@ -83,7 +83,7 @@ def test_an_agent_killed_between_two_prompts_goes_on_with_its_history(
 def test_a_key_that_the_provider_repeats_is_in_no_frame_of_ours(
     agent_name: str, tmp_path: Path
 ) -> None:
-    with Provider(Scenario.UNAUTHORIZED, echo_key=True) as provider:
+    with Provider(ProviderScenario.UNAUTHORIZED, echo_key=True) as provider:
         agent = real_agents.prepare(agent_name, provider, tmp_path, uuid.uuid4().hex)
         env = {**agent.env, "LASTWORD_STATE_DIR": str(tmp_path / "state")}
         result = run(Client("py", ("--agent-error",)), sidecar(agent.argv), env, agent.cwd)

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import real_agents
-from matrix import sidecar
-from recorder import Recording, record
-from runs import clear_leftovers
 
-from lastword.conformance.provider.server import Provider, Scenario
+from lastword.kit.provider.server import Provider, ProviderScenario
+from tests.interop import real_agents
+from tests.interop.matrix import sidecar
+from tests.interop.recorder import Recording, record
+from tests.interop.runs import clear_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def session(
 
 
 def test_both_sides_of_the_sidecar_carry_the_same_bytes(agent_name: str, tmp_path: Path) -> None:
-    with Provider(Scenario.HEALTHY_TOOL) as provider:
+    with Provider(ProviderScenario.HEALTHY_TOOL) as provider:
         recording = session(agent_name, provider, tmp_path, sidecar([]), tmp_path / "agent")
     assert recording.sent == (tmp_path / "agent.in").read_bytes()
     theirs, their_handshake = lines_without_handshake((tmp_path / "agent.out").read_bytes())
@@ -97,7 +97,7 @@ def levelled(lines: list[bytes]) -> list[bytes]:
 def test_a_session_with_the_sidecar_reads_like_one_without_it(
     agent_name: str, tmp_path: Path
 ) -> None:
-    with Provider(Scenario.HEALTHY_TOOL) as provider:
+    with Provider(ProviderScenario.HEALTHY_TOOL) as provider:
         bare = session(agent_name, provider, tmp_path)
         wrapped = session(agent_name, provider, tmp_path, sidecar([]))
     their_lines, their_handshake = lines_without_handshake(bare.received)

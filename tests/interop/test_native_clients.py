@@ -9,18 +9,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import toolchain_native
-from toolchain import MissingError
 
 from lastword.client import read_error
-from lastword.core.taxonomy import Action, Origin, Phase, RetrySafety
-from reader_samples import NOTHING, ODD, as_told, examples, frames, sent_by_agents
+from lastword.core.failure.taxonomy import Action, Origin, Phase, RetrySafety
+from tests.interop import toolchain_native
+from tests.interop.toolchain import MissingError
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.reader_samples import (
+    NOTHING,
+    ODD,
+    as_told,
+    examples,
+    frames,
+    sent_by_agents,
+    told_of_odd,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-FUSE_SECONDS = 60
 LASTWORD = [sys.executable, "-m", "lastword"]
 SCRIPTED = [*LASTWORD, "agent", "healthy"]
 DIES_IN_VERSION_2 = """
@@ -177,7 +185,7 @@ def test_the_rust_reader_reads_what_the_agents_of_the_vectors_send_as_ours() -> 
 
 
 def test_the_rust_reader_takes_what_others_got_wrong_as_ours() -> None:
-    assert read(ODD) == [as_told(value) for value in ODD]
+    assert read(ODD) == told_of_odd()
     assert read(NOTHING) == [None] * len(NOTHING)
 
 

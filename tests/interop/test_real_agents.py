@@ -10,9 +10,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from matrix import CASES, CELLS, Cell, Played
-from real_agents import API_KEY
-from runs import CLIENTS, Run
+
+from tests.interop.matrix import CASES, CELLS, Cell, Played
+from tests.interop.real_agents import API_KEY
+from tests.interop.runs import CLIENTS, Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,11 @@ import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
-import real_agents
-from matrix import sidecar
-from runs import Client, Run, run
-
 from lastword import client
-from lastword.conformance.provider.server import Provider, Scenario
+from lastword.kit.provider.server import Provider, ProviderScenario
+from tests.interop import real_agents
+from tests.interop.matrix import sidecar
+from tests.interop.runs import Client, Run, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +19,7 @@ AIR = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
 READS_AIR = Client("py", ("--meta", json.dumps(AIR)))
 
 
-def turn(scenario: Scenario, folder: Path, *, bare: bool = False) -> Run:
+def turn(scenario: ProviderScenario, folder: Path, *, bare: bool = False) -> Run:
     with Provider(scenario) as provider:
         agent = real_agents.prepare("claude", provider, folder, uuid.uuid4().hex)
         env = {**agent.env, "LASTWORD_STATE_DIR": str(folder / "state")}
@@ -34,7 +33,7 @@ def record(holder: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_claude_tells_in_its_own_records_passes_as_it_came(tmp_path: Path) -> None:
-    result = turn(Scenario.BAD_GATEWAY, tmp_path)
+    result = turn(ProviderScenario.BAD_GATEWAY, tmp_path)
     (answer,) = result.answers_on_the_wire()
     failure = record(answer["result"])
     assert (answer["result"]["stopReason"], failure["severity"]) == ("end_turn", "error")
@@ -49,7 +48,7 @@ def test_what_claude_tells_in_its_own_records_passes_as_it_came(tmp_path: Path) 
 
 
 def test_a_login_that_claude_wants_stays_the_error_that_begins_it(tmp_path: Path) -> None:
-    (answer,) = turn(Scenario.UNAUTHORIZED, tmp_path).answers_on_the_wire()
+    (answer,) = turn(ProviderScenario.UNAUTHORIZED, tmp_path).answers_on_the_wire()
     assert answer["error"]["code"] == -32000
     assert answer["error"]["data"]["agent_error"]["type"] == "auth"
 
@@ -57,8 +56,8 @@ def test_a_login_that_claude_wants_stays_the_error_that_begins_it(tmp_path: Path
 def test_a_healthy_turn_of_such_a_client_is_the_same_with_and_without(tmp_path: Path) -> None:
     for folder in ("bare", "wrapped"):
         (tmp_path / folder).mkdir()
-    bare = turn(Scenario.HEALTHY, tmp_path / "bare", bare=True)
-    wrapped = turn(Scenario.HEALTHY, tmp_path / "wrapped")
+    bare = turn(ProviderScenario.HEALTHY, tmp_path / "bare", bare=True)
+    wrapped = turn(ProviderScenario.HEALTHY, tmp_path / "wrapped")
     for result in (bare, wrapped):
         (answer,) = result.answers_on_the_wire()
         assert answer["result"]["stopReason"] == "end_turn"

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
-import queue
 import re
 import subprocess
 import sys
-import threading
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import real_agents
-import runs
-import toolchain
-from matrix import sidecar
 
-from lastword.conformance.provider.server import Provider, Scenario
+from lastword.kit.provider.server import Provider, ProviderScenario
+from tests.interop import real_agents, runs, toolchain
+from tests.interop.matrix import sidecar
+from tests.kit.client import Client, update_of, within
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-FUSE_SECONDS = 60.0
 IDLE_LIMITS = ("--first-update-timeout", "3", "--idle-timeout", "3", "--cancel-grace", "2")
 QUESTION = "What is the answer?"
 LEAVES, CANCELS = "leaves", "cancels"
 TEXT, TOOL_END = "agent_message_chunk", "tool_call_update"
-ALLOWING = ("allow_once", "allow_always")
 
 NO_FAULT = "No fault of the agent's or the model provider's is recorded"
 REPEATS = "asking the agent to continue does not."
@@ -55,7 +50,7 @@ class Case:
         options: What `lastword run` is given.
     """
 
-    scenario: Scenario
+    scenario: ProviderScenario
     tells: tuple[str, ...]
     until: str = ""
     act: str = ""
@@ -64,18 +59,18 @@ class Case:
 
 CASES = {
     "early": Case(
-        Scenario.HANG,
+        ProviderScenario.HANG,
         ("The client left", NO_FAULT, "Sending the prompt again is safe", "Open the session again"),
         act=LEAVES,
     ),
     "mid_stream": Case(
-        Scenario.HANG_AFTER_TEXT,
+        ProviderScenario.HANG_AFTER_TEXT,
         ("The client left", IN_THE_ANSWER, NO_FAULT, REPEATS, "Open the session again to go on."),
         until=TEXT,
         act=LEAVES,
     ),
     "after_tool": Case(
-        Scenario.HEALTHY_TOOL,
+        ProviderScenario.HEALTHY_TOOL,
         (
             *(
                 "The client left",
@@ -89,17 +84,17 @@ CASES = {
         act=LEAVES,
     ),
     "cut": Case(
-        Scenario.CUT,
+        ProviderScenario.CUT,
         ("The turn failed", "the model provider", NETWORK_FAULT, REPEATS, "Ask the agent"),
     ),
     "cancel": Case(
-        Scenario.HANG_AFTER_TEXT,
+        ProviderScenario.HANG_AFTER_TEXT,
         ("The user cancelled the turn", IN_THE_ANSWER, "No failure is recorded.", REPEATS),
         until=TEXT,
         act=CANCELS,
     ),
     "idle": Case(
-        Scenario.HANG_AFTER_TEXT,
+        ProviderScenario.HANG_AFTER_TEXT,
         ("The agent stopped making progress.", IN_THE_ANSWER, WATCHDOG, CANNOT_SAY, REPEATS),
         options=IDLE_LIMITS,
     ),
@@ -115,84 +110,36 @@ CELLS = [
 ]
 
 
-class Session:
+class Session(Client):
     """A client of an agent behind lastword, which acts in the middle of its turn."""
 
     def __init__(self, command: list[str], env: dict[str, str], cwd: Path) -> None:
-        with (cwd.parent / "stderr").open("wb") as log:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=env,
-                cwd=cwd,
-            )
-        self._frames: queue.Queue[dict[str, Any] | None] = queue.Queue()
-        threading.Thread(target=self._receive, daemon=True).start()
-        self._next = 0
-        self.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
-        opened = self.ask("session/new", {"cwd": str(cwd), "mcpServers": []})
-        self.session: str = opened["result"]["sessionId"]
-
-    def begin(self, method: str, params: dict[str, Any]) -> int:
-        number, self._next = self._next, self._next + 1
-        self._send({"id": number, "method": method, "params": params})
-        return number
-
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        return self.answer_to(self.begin(method, params))
-
-    def answer_to(self, number: int) -> dict[str, Any]:
-        while True:
-            frame = self._read()
-            if frame.get("id") == number and "method" not in frame:
-                return frame
+        super().__init__(within(cwd, command), environment=env)
+        self.peer.replies = True
+        self._looked_at = 0
+        fuse = FUSE_SECONDS
+        hello = {"protocolVersion": 1, "clientCapabilities": {}}
+        self.answer(self.request("initialize", **hello), fuse=fuse)
+        opened = self.answer(self.request("session/new", cwd=str(cwd), mcpServers=[]), fuse=fuse)
+        self.session = opened["result"]["sessionId"]
 
     def until(self, kind: str) -> None:
         """Read on until such an update has come; of a tool's, until it has ended."""
-        while True:
-            update = self._read().get("params", {}).get("update", {})
-            if update.get("sessionUpdate") != kind:
-                continue
-            if kind != TOOL_END or update.get("status") == "completed":
-                return
 
-    def cancel(self) -> None:
-        self._send({"method": "session/cancel", "params": {"sessionId": self.session}})
+        def wanted(frame: dict[str, Any]) -> bool:
+            update = update_of(frame)
+            ended = kind != TOOL_END or update.get("status") == "completed"
+            return update.get("sessionUpdate") == kind and ended
+
+        found = self.expect(wanted, since=self._looked_at, fuse=FUSE_SECONDS)
+        self._looked_at = self.frames.index(found) + 1
 
     def leave(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
+        self.close_stdin()
         try:
-            self._process.wait(FUSE_SECONDS)
+            self.wait(fuse=FUSE_SECONDS)
         finally:
-            self._process.kill()
-        while self._frames.get(timeout=FUSE_SECONDS) is not None:
-            continue
-        self._process.stdout.close()
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self._process.stdin.flush()
-
-    def _receive(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._frames.put(json.loads(line))
-        self._frames.put(None)
-
-    def _read(self) -> dict[str, Any]:
-        frame = self._frames.get(timeout=FUSE_SECONDS)
-        assert frame is not None, "the sidecar ended without an answer"
-        if frame.get("method") == "session/request_permission":
-            options = frame["params"]["options"]
-            chosen = next(each["optionId"] for each in options if each["kind"] in ALLOWING)
-            outcome = {"outcome": {"outcome": "selected", "optionId": chosen}}
-            self._send({"id": frame["id"], "result": outcome})
-        return frame
+            self.kill()
 
 
 def played(agent_name: str, case: Case, folder: Path) -> str:
@@ -210,18 +157,17 @@ def played(agent_name: str, case: Case, folder: Path) -> str:
 
 
 def _play(session: Session, case: Case, provider: Provider) -> None:
-    blocks = [{"type": "text", "text": QUESTION}]
-    number = session.begin("session/prompt", {"sessionId": session.session, "prompt": blocks})
+    number = session.prompt(QUESTION)
     if case.until == TOOL_END:
         session.until("tool_call")
         # The step after the tool never ends: the client leaves between the two.
-        provider.scenario = Scenario.HANG
+        provider.scenario = ProviderScenario.HANG
     if case.until:
         session.until(case.until)
     if case.act == CANCELS:
         session.cancel()
     if case.act != LEAVES:
-        session.answer_to(number)
+        session.answer(number, fuse=FUSE_SECONDS)
     session.leave()
 
 

@@ -8,7 +8,8 @@ it is. Does not own: what the clients do.
 Of what Maven fetches, its own plugin that fetches the rest runs unverified but for the checksum
 that the registry itself gives. Everything else is compared with `jars.lock` before it runs.
 
-`python toolchain_native.py` writes both locks anew, after a change of Cargo.toml or pom.xml.
+`python -m tests.interop.toolchain_native` writes both locks anew, after a change of Cargo.toml or
+pom.xml.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolchain import MissingError, fingerprint_of, installed, or_skip, run
+from tests.interop.toolchain import MissingError, fingerprint_of, installed, or_skip, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

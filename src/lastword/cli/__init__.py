@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
-
-from lastword.process import ensure_standard_streams
 
 USAGE = """\
 usage: lastword COMMAND [ARGUMENTS]
@@ -39,10 +36,13 @@ def main(arguments: list[str] | None = None) -> int:
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if command == "run":
         # First, and with as little as can be loaded: an editor waits for the agent behind it.
-        from lastword.cli.run import main as run  # noqa: PLC0415
+        from lastword.cli.run.command import main as run  # noqa: PLC0415
 
         return run(rest)
-    _prepare_streams()
+    # Not needed by `run`, which loads as little as it can before it starts the agent.
+    from lastword.cli.streams import prepare_streams  # noqa: PLC0415
+
+    prepare_streams()
     try:
         status = _dispatch(command, rest)
         sys.stdout.flush()
@@ -56,28 +56,17 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
-def _prepare_streams() -> None:
-    """Let nothing that is written fail for its characters, or for a stream that is closed."""
-    # A file of the command's must not be given the number of a standard stream.
-    ensure_standard_streams()
-    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
-    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def _dispatch(command: str, rest: list[str]) -> int:
     if command == "demo":
         from lastword.cli.demo import main as demo  # noqa: PLC0415
 
         return demo(rest)
     if command == "explain":
-        from lastword.cli.explain import main as explain  # noqa: PLC0415
+        from lastword.cli.explain.command import main as explain  # noqa: PLC0415
 
         return explain(rest)
     if command == "log":
-        from lastword.cli.log import main as log  # noqa: PLC0415
+        from lastword.cli.log.command import main as log  # noqa: PLC0415
 
         return log(rest)
     if command == "export":
@@ -89,7 +78,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
 
         return stats(rest)
     if command == "agent":
-        from lastword.cli.agent import main as agent  # noqa: PLC0415
+        from lastword.cli.agent.command import main as agent  # noqa: PLC0415
 
         return agent(rest)
     if command == "doctor":
@@ -97,7 +86,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
 
         return doctor(rest)
     if command == "check":
-        from lastword.cli.check import main as check  # noqa: PLC0415
+        from lastword.cli.check.command import main as check  # noqa: PLC0415
 
         return check(rest)
     if command in {"-h", "--help", "help"}:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.terminal import has_colours
-from lastword.demo.client import PATIENCE_SECONDS, Seen, take_turn
-from lastword.demo.provider import Provider
+from lastword.cli.page import Page, terminal_columns
+from lastword.kit.demo.client import PATIENCE_SECONDS, SeenTurn, take_turn
+from lastword.kit.provider.failures import ProviderFailure
+from lastword.kit.provider.server import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MIN_COLUMNS = 24
 NARROW_COLUMNS = 88
 MAX_COLUMNS = 128
-
-_STYLES = {"title": "1", "bad": "31", "good": "32", "dim": "2"}
+LIMITED = ProviderFailure(
+    429,
+    b'{"error": {"type": "requests", "code": "rate_limit_exceeded", "message": '
+    b'"Rate limit reached for requests per minute. Please try again in 20s."}}',
+    headers={"Retry-After": "20"},
+)
+COMMAND = "lastword run -- YOUR-AGENT ITS-ARGUMENTS"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -31,15 +36,15 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--frames", action="store_true", help="show every frame that came")
     options = parser.parse_args(list(arguments))
-    paint = Painter(colours=has_colours())
-    with Provider() as provider, ThreadPoolExecutor(8) as pool:
+    page = Page(terminal_columns(otherwise=100), least=MIN_COLUMNS, most=MAX_COLUMNS)
+    with Provider(failure=LIMITED) as provider, ThreadPoolExecutor(8) as pool:
         scenarios = [
             ("1", "The model provider says 429 until the agent's retries run out", "rate-limit"),
             ("2", "The agent's process is killed in mid-turn", "crash"),
         ]
         runs = {
             (failure, wrapped, typed): pool.submit(
-                take_turn, _command(failure, provider.url, wrapped=wrapped), typed=typed
+                take_turn, _command(failure, provider.openai_url, wrapped=wrapped), typed=typed
             )
             for _, _, failure in scenarios
             for wrapped in (False, True)
@@ -48,104 +53,65 @@ def main(arguments: Sequence[str]) -> int:
         seen = {key: run.result() for key, run in runs.items()}
     for number, title, failure in scenarios:
         cells = {(w, t): seen[failure, w, t] for w in (False, True) for t in (False, True)}
-        sys.stdout.write(_scenario(f"{number}. {title}", cells, paint))
+        _show_scenario(page, f"{number}. {title}", cells)
         if options.frames:
-            sys.stdout.write(_frames(cells, paint))
+            _show_frames(page, cells)
+    page.verbatim(("Put it in front of your agent:  ", ""), (COMMAND, "bold"))
+    sys.stdout.write(page.take())
     ended = all(run.answer is not None for (_, wrapped, _), run in seen.items() if wrapped)
     typed_came = all(run.typed is not None for key, run in seen.items() if key[1] and key[2])
-    sys.stdout.write(
-        "Put it in front of your agent:  "
-        + paint("title", "lastword run -- YOUR-AGENT ITS-ARGUMENTS")
-        + "\n"
-    )
     return 0 if ended and typed_came else 1
 
 
 def _command(failure: str, url: str, *, wrapped: bool) -> list[str]:
     # -P: nothing in the folder where somebody tries the demo may stand in for a module.
-    agent = [sys.executable, "-P", "-m", "lastword.demo.agent", failure, url]
+    agent = [sys.executable, "-P", "-m", "lastword.kit.demo.agent", failure, url]
     return [sys.executable, "-P", "-m", "lastword", "run", "--", *agent] if wrapped else agent
 
 
-class Painter:
-    """Colours where the terminal has them, plain text otherwise."""
-
-    def __init__(self, *, colours: bool) -> None:
-        self._colours = colours
-
-    def __call__(self, style: str, text: str) -> str:
-        """The text in that style."""
-        return f"\033[{_STYLES[style]}m{text}\033[0m" if self._colours else text
-
-
-Line = tuple[str, str]
-"""A style and a text."""
-
-
-def _scenario(title: str, cells: dict[tuple[bool, bool], Seen], paint: Painter) -> str:
-    columns = min(MAX_COLUMNS, shutil.get_terminal_size((100, 24)).columns)
-    out = [paint("title", title), ""]
+def _show_scenario(page: Page, title: str, cells: dict[tuple[bool, bool], SeenTurn]) -> None:
+    page.line(title, "bold")
+    page.line()
+    side_by_side = page.columns >= NARROW_COLUMNS
+    width = (page.columns - 6) // 2 if side_by_side else page.columns - 4
     for typed, client in ((False, "a strict client"), (True, "a client that knows agent_error")):
-        sides = [
-            [("dim", f"{where}, {client}:"), *_lines(cells[wrapped, typed])]
-            for wrapped, where in ((False, "without lastword"), (True, "with lastword"))
-        ]
-        out += _beside(sides, columns, paint) if columns >= NARROW_COLUMNS else _below(sides, paint)
-        out.append("")
-    return "\n".join(out) + "\n"
+        sides = []
+        for wrapped, where in ((False, "without lastword"), (True, "with lastword")):
+            side = Page(width, least=width)
+            side.line(f"{where}, {client}:", "dim")
+            _show_turn(side, cells[wrapped, typed])
+            sides.append(side)
+        if side_by_side:
+            page.beside(*sides)
+        else:
+            for side in sides:
+                page.beside(side)
+        page.line()
 
 
-def _beside(sides: list[list[Line]], columns: int, paint: Painter) -> list[str]:
-    width = (columns - 6) // 2
-    left, right = ([piece for line in side for piece in _wrap(line, width)] for side in sides)
-    height = max(len(left), len(right))
-    left += [("dim", "")] * (height - len(left))
-    right += [("dim", "")] * (height - len(right))
-    return [
-        f"  {paint(ls, lt)}{' ' * (width - len(lt))}  {paint(rs, rt)}".rstrip()
-        for (ls, lt), (rs, rt) in zip(left, right, strict=True)
-    ]
-
-
-def _below(sides: list[list[Line]], paint: Painter) -> list[str]:
-    width = max(20, shutil.get_terminal_size((80, 24)).columns - 4)
-    return [
-        f"  {paint(style, text)}"
-        for side in sides
-        for line in side
-        for style, text in _wrap(line, width)
-    ]
-
-
-def _wrap(line: Line, width: int) -> list[Line]:
-    style, text = line
-    indent = " " * (len(text) - len(text.lstrip()))
-    return [(style, piece) for piece in textwrap.wrap(text, width, subsequent_indent=indent)]
-
-
-def _lines(seen: Seen) -> list[Line]:
-    """What this client can tell its user."""
-    lines: list[Line] = []
+def _show_turn(page: Page, seen: SeenTurn) -> None:
+    """Show what this client can tell its user."""
     if seen.text:
-        lines.append(("dim", f"  the agent said: {seen.text}"))
+        page.line(f"  the agent said: {seen.text}", "dim")
     if seen.answer is None:
-        waited = f"  no answer: after {PATIENCE_SECONDS:g} s the turn still runs, and always will"
-        return [*lines, ("bad", waited)]
-    error: dict[str, Any] = seen.answer.get("error", {})
+        waited = f"after {PATIENCE_SECONDS:g} s the turn still runs, and always will"
+        page.line(f"  no answer: {waited}", "red")
+        return
     if seen.typed is not None:
-        return [*lines, *_typed_lines(seen.typed)]
+        _show_typed(page, seen.typed)
+        return
+    error: dict[str, Any] = seen.answer.get("error", {})
     data = error.get("data") or {}
     payload = data.get("agent_error")
-    style = "good" if payload else "bad"
-    lines.append((style, f"  error {error.get('code')}: {error.get('message')}"))
+    style = "green" if payload else "red"
+    page.line(f"  error {error.get('code')}: {error.get('message')}", style)
     if data.get("details") and data["details"] != error.get("message"):
-        lines.append((style, f"  {data['details']}"))
+        page.line(f"  {data['details']}", style)
     if not payload:
-        lines.append(("bad", "  what kind of failure, whether to retry, and when: not said"))
-    return lines
+        page.line("  what kind of failure, whether to retry, and when: not said", "red")
 
 
-def _typed_lines(error: dict[str, Any]) -> list[Line]:
+def _show_typed(page: Page, error: dict[str, Any]) -> None:
     wait = error.get("retry_after_seconds")
     retry = "yes" if error["retryable"] else "no"
     if wait is not None:
@@ -159,16 +125,17 @@ def _typed_lines(error: dict[str, Any]) -> list[Line]:
         "where": error.get("phase"),
         "signal": error.get("exit_signal"),
     }
-    lines: list[Line] = [("good", f"  {error['message']}")]
-    lines += [("good", f"  {name}: {fact}") for name, fact in facts.items() if fact is not None]
-    return lines
+    page.line(f"  {error['message']}", "green")
+    for name, fact in facts.items():
+        if fact is not None:
+            page.line(f"  {name}: {fact}", "green")
 
 
-def _frames(cells: dict[tuple[bool, bool], Seen], paint: Painter) -> str:
-    out = []
+def _show_frames(page: Page, cells: dict[tuple[bool, bool], SeenTurn]) -> None:
     for (wrapped, typed), seen in cells.items():
         where = "with" if wrapped else "without"
         client = "typed" if typed else "strict"
-        out.append(paint("dim", f"  frames {where} lastword, {client} client:"))
-        out += [f"    {frame}" for frame in seen.frames]
-    return "\n".join(out) + "\n\n"
+        page.line(f"  frames {where} lastword, {client} client:", "dim")
+        for frame in seen.frames:
+            page.verbatim((f"    {frame}", ""))
+    page.line()

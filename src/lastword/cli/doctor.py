@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import sys
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.cli.options import OPTIONS, UsageError, parse
-from lastword.conformance.doctor import clients, command, diagnosis, surroundings
-from lastword.conformance.doctor.conversation import converse
-from lastword.conformance.doctor.findings import Finding, Verdict, note, ok
-from lastword.core.redact import redact_text
-from lastword.record import place
+from lastword.cli.page import Page
+from lastword.cli.run.options import UsageError, parse
+from lastword.core.link.option_table import OPTIONS
+from lastword.core.redact.redactor import redact_text
+from lastword.kit.doctor import clients, command, diagnosis, surroundings
+from lastword.kit.doctor.conversation import converse
+from lastword.kit.doctor.findings import Health, Observation, note, ok
+from lastword.record import paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,25 +37,25 @@ arguments that cannot be used.
 """
 
 TIMEOUT_SECONDS = 30.0
-MIN_COLUMNS, MAX_COLUMNS = 40, 100
-MARKS = {Verdict.OK: "ok", Verdict.NOTE: "note", Verdict.PROBLEM: "PROBLEM"}
+MARKS = {Health.OK: "ok", Health.NOTE: "note", Health.PROBLEM: "PROBLEM"}
 STEP_COLUMNS, MARK_COLUMNS = 14, 9
+TAIL_LINES = 6
 
 
 class Report(msgspec.Struct, frozen=True):
     """All that was found."""
 
     command: list[str]
-    findings: list[Finding]
-    rows: list[clients.Row]
+    findings: list[Observation]
+    rows: list[clients.ClientRow]
 
     @property
     def is_well(self) -> bool:
         """Was no problem found?"""
-        return all(finding.verdict is not Verdict.PROBLEM for finding in self.findings)
+        return all(finding.verdict is not Health.PROBLEM for finding in self.findings)
 
     def told(self) -> dict[str, Any]:
-        """The report for a machine."""
+        """Return the report for a machine."""
         return {
             "command": [redact_text(word) for word in self.command],
             "ok": self.is_well,
@@ -78,10 +78,7 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("lastword doctor: stopped; the agent has been ended\n")
         return 1
-    width = max(MIN_COLUMNS, min(MAX_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
-    sys.stdout.write(
-        json.dumps(report.told(), indent=2) + "\n" if chosen.json else _text(report, width)
-    )
+    sys.stdout.write(json.dumps(report.told(), indent=2) + "\n" if chosen.json else _text(report))
     return 0 if report.is_well else 1
 
 
@@ -114,10 +111,10 @@ def _refused(problem: str) -> int:
 
 
 def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
-    variables = [*(option.variable for option in OPTIONS), *place.VARIABLES]
+    variables = [*(option.variable for option in OPTIONS), *paths.VARIABLES]
     findings = surroundings.examine(os.environ, _complaint, variables)
     findings += command.examine(agent[0], os.environ)
-    if findings[-1].verdict is Verdict.PROBLEM and findings[-1].step == command.STEP:
+    if findings[-1].verdict is Health.PROBLEM and findings[-1].step == command.STEP:
         return Report(agent, findings, [])
     speaks_v2 = False
     try:
@@ -134,9 +131,9 @@ def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
 
 
 def _complaint(variable: str, value: str) -> str | None:
-    """What is wrong with the value of one of our variables."""
-    if variable in place.VARIABLES:
-        return place.complaint(variable, value)
+    """Return what is wrong with the value of one of our variables."""
+    if variable in paths.VARIABLES:
+        return paths.complaint(variable, value)
     try:
         parse(["--", "agent"], {variable: value})
     except UsageError as error:
@@ -157,7 +154,7 @@ def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
     return isinstance(result, dict) and result.get("protocolVersion") == 2  # noqa: PLR2004
 
 
-def _versions(*, speaks_v2: bool) -> Finding:
+def _versions(*, speaks_v2: bool) -> Observation:
     if speaks_v2:
         return ok("version 2", "To a client that asks for protocol version 2 it answers with it.")
     return note(
@@ -165,45 +162,28 @@ def _versions(*, speaks_v2: bool) -> Finding:
     )
 
 
-def _text(report: Report, width: int) -> str:
-    lines = [line for finding in report.findings for line in _entry(finding, width)]
+def _text(report: Report) -> str:
+    page = Page(colours=False, keeps_words=True)
+    for finding in report.findings:
+        _show(page, finding)
+    page.line()
     if report.rows:
-        lines += [
-            "",
-            "How a failure reaches a client (lastword run --help; lastword agent --rungs):",
-            "",
-        ]
+        page.line("How a failure reaches a client (lastword run --help; lastword agent --rungs):")
+        page.line()
         names = max(len(row.client) for row in report.rows) + 2
         rungs = max(len(row.rung.value) for row in report.rows) + 2
         for row in report.rows:
             forced = ", by LASTWORD_FALLBACK" if row.forced else ""
-            lead = f"  {row.client:<{names}}{row.rung.value:<{rungs}}"
-            lines += textwrap.wrap(
-                row.about + forced, width, initial_indent=lead, subsequent_indent=" " * len(lead)
-            )
-    last = "Nothing stands in the way." if report.is_well else "See the PROBLEM above."
-    return "\n".join([*lines, "", last]) + "\n"
+            page.row(f"  {row.client:<{names}}{row.rung.value:<{rungs}}", row.about + forced)
+        page.line()
+    page.line("Nothing stands in the way." if report.is_well else "See the PROBLEM above.")
+    return page.take()
 
 
-def _entry(finding: Finding, width: int) -> list[str]:
+def _show(page: Page, finding: Observation) -> None:
     lead = f"{finding.step:<{STEP_COLUMNS}}{MARKS[finding.verdict]:<{MARK_COLUMNS}}"
-    indent = " " * len(lead)
-    wrapped = textwrap.wrap(
-        finding.says,
-        width,
-        initial_indent=lead,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    page.row(lead, finding.says)
     if finding.action:
-        wrapped += textwrap.wrap(
-            f"-> {finding.action}",
-            width,
-            initial_indent=indent,
-            subsequent_indent=indent + "   ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    said = finding.facts.get("stderr", "")
-    return wrapped + [f"{indent}| {line[:width]}" for line in str(said).splitlines()[-6:]]
+        page.line(f"-> {finding.action}", indent=len(lead), hang=3)
+    for line in str(finding.facts.get("stderr", "")).splitlines()[-TAIL_LINES:]:
+        page.verbatim((f"{' ' * len(lead)}| {line[: page.columns]}", ""))

@@ -15,10 +15,6 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli import log_json
-from lastword.cli.columns import counted
-from lastword.cli.export_bundle import Bundle, moment
-from lastword.cli.export_scrub import scrubber_here
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,
@@ -27,8 +23,12 @@ from lastword.cli.record_access import (
     chosen_session,
     path_of,
 )
+from lastword.core.failure.durations import counted
 from lastword.errors import StoreError
 from lastword.record import reader
+from lastword.record.present import documents
+from lastword.record.present.bundle import Bundle, moment
+from lastword.record.present.scrub import scrubber_here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ def _run(options: argparse.Namespace, path: str) -> int:
 
 
 def _target(output: str | None, bundle: Bundle) -> str:
-    """Where to write; a name of our own in a folder that was named, or in this one."""
+    """Return where to write; a name of our own in a folder that was named, or in this one."""
     if output and not os.path.isdir(output):
         return output
     plain = re.sub(r"[^A-Za-z0-9.-]+", "-", bundle.session_id)[:_MAX_NAME_CHARS].strip("-.")
@@ -171,7 +171,7 @@ def _why(error: OSError) -> str:
 
 def _tell(target: str, manifest: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        log_json.write({"file": os.path.abspath(target), "manifest": manifest})
+        documents.write({"file": os.path.abspath(target), "manifest": manifest})
         return
     sys.stdout.write(f"{target}\n")
     turns = sum(manifest["counts"]["turns"].values())

@@ -1,4 +1,4 @@
-"""What the commands that read the record share: where it is, and what is said when it is not.
+"""The way to the record: where it is, and what is said when it is not.
 
 Owns the options `--record` and `--since`, and the way from a `StoreError` to an exit status.
 """
@@ -13,10 +13,10 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lastword.cli.columns import one_line
+from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
 from lastword.record import reader
-from lastword.record.place import named_folder, state_folder, store_path
+from lastword.record.paths import named_folder, state_folder, store_path
 from lastword.record.store import set_aside_before
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class UnusableError(Exception):
 
 
 def add_record_option(parser: argparse.ArgumentParser) -> None:
-    """Where the record is."""
+    """Add the option of where the record is."""
     parser.add_argument(
         "--record",
         metavar="DIR",
@@ -44,7 +44,7 @@ def add_record_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_since_option(parser: argparse.ArgumentParser) -> None:
-    """From when on."""
+    """Add the option of when to begin."""
     parser.add_argument(
         "--since",
         metavar="WHEN",
@@ -54,13 +54,13 @@ def add_since_option(parser: argparse.ArgumentParser) -> None:
 
 
 def path_of(options: argparse.Namespace) -> str:
-    """The store that the command line means."""
+    """Return the store that the command line means."""
     folder = options.record or os.environ.get("LASTWORD_RECORD") or state_folder(os.environ)
     return store_path(named_folder(folder))
 
 
 def moment(text: str) -> int:
-    """A moment as the user says it, in milliseconds since 1970 UTC; a date is local time.
+    """Return a moment as the user says it, in milliseconds since 1970 UTC; a date is local time.
 
     Raises:
         argparse.ArgumentTypeError: it is none.
@@ -77,7 +77,7 @@ def moment(text: str) -> int:
 
 
 def whole_number(text: str) -> int:
-    """A number from 1 up.
+    """Return a number from 1 up.
 
     Raises:
         argparse.ArgumentTypeError: it is none.
@@ -120,7 +120,7 @@ def _tell_of_damaged(command: str, path: str) -> None:
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
-    """Which session: by a name, or the latest."""
+    """Add the options of which session: by a name, or the latest."""
     parser.add_argument(
         "session", nargs="?", metavar="SESSION", help="its id, the beginning of it, or an incident"
     )
@@ -128,7 +128,7 @@ def add_session(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_session(record: sqlite3.Connection, options: argparse.Namespace) -> Part:
-    """The session that the command line means.
+    """Return the session that the command line means.
 
     Raises:
         UnusableError: there is none, or there are several.

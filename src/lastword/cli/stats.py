@@ -12,19 +12,23 @@ import time
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lastword.cli import log_json
-from lastword.cli.columns import Page, local
+from lastword.cli.page import Page, fitted, local
 from lastword.cli.record_access import add_record_option, answer, path_of, whole_number
-from lastword.cli.stats_show import show
+from lastword.core.failure.durations import counted, duration
 from lastword.record import reader, trends
-from lastword.record.alive import is_alive
+from lastword.record.present import documents
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from lastword.record.trends import Period, Spread
 
 DEFAULT_DAYS = 7
 MAX_DAYS = 3650
+MAX_ROWS = 12
+_LABEL_COLUMNS = 24
+_BAR_COLUMNS = 20
 _QUARTER_MS = 15 * 60 * 1000
 """Days begin on a quarter of an hour, wherever one is; asking for each turn takes long."""
 
@@ -71,10 +75,10 @@ def _run(options: argparse.Namespace, path: str) -> int:
         before = trends.period(_found(record, end - 2 * span, end - span), _day)
     if options.json:
         told = {"days": options.days, "from_epoch_ms": end - span, "to_epoch_ms": end}
-        log_json.write(told | {"now": now, "before": before})
+        documents.write(told | {"now": now, "before": before})
         return 0
     page = Page()
-    show(page, options.days, now, before)
+    _show(page, options.days, now, before)
     sys.stdout.write(page.take())
     return 0
 
@@ -97,7 +101,7 @@ def _found(record: sqlite3.Connection, start: int, end: int) -> trends.Found:
         requests=requests,
         restarts=restarts,
         runs=runs,
-        alive=frozenset(run.id for run in runs.values() if is_alive(run)),
+        alive=frozenset(run.id for run in runs.values() if reader.is_alive(run)),
     )
 
 
@@ -108,3 +112,93 @@ def _day(epoch_ms: int) -> str:
 @cache
 def _day_of_quarter(quarter: int) -> str:
     return f"{local(quarter * _QUARTER_MS):%Y-%m-%d}"
+
+
+def _show(page: Page, days: int, now: Period, before: Period) -> None:
+    """Show everything, one part below the other."""
+    span = "day" if days == 1 else f"{days} days"
+    page.line(f"the last {span}, and the change against the {span} before", "bold")
+    page.line()
+    if not now.turns and not now.failed_requests:
+        page.line("No turn is recorded in this time; --days 30 looks further back.", "dim")
+        if not before.turns:
+            return
+    _turns(page, now, before)
+    _counts(page, "failures by type", now.by_type, before.by_type)
+    _counts(page, "failures by agent", now.by_agent, before.by_agent)
+    _by_day(page, now)
+    _latency(page, now, before)
+
+
+def _turns(page: Page, now: Period, before: Period) -> None:
+    _row(page, "turns", now.turns, before.turns)
+    _row(page, "  ok", now.ok, before.ok)
+    _row(page, "  failed", now.failed, before.failed)
+    _row(page, "  cancelled", now.cancelled, before.cancelled)
+    if now.running:
+        _row(page, "  running", now.running, None)
+    if now.no_end or before.no_end:
+        _row(page, "  no end recorded", now.no_end, before.no_end)
+    if now.answered_percent is not None:
+        whole = now.answered_percent == 100  # noqa: PLR2004 - percent
+        # Cut, not rounded: 99.99 is not 100.
+        told = "100 %" if whole else f"{int(now.answered_percent * 100) / 100:.2f} %"
+        page.row(f"{fitted('  answered', _LABEL_COLUMNS)} ", f"{told:>7}", "" if whole else "red")
+    _row(page, "other requests failed", now.failed_requests, before.failed_requests)
+    _row(page, "restarts of an agent", now.restarts, before.restarts)
+    _row(page, "retries", now.retries, before.retries)
+    if now.wait_seconds or before.wait_seconds:
+        told = f"{duration(now.wait_seconds)}, before {duration(before.wait_seconds)}"
+        page.row(f"{fitted('  waits', _LABEL_COLUMNS)} ", told)
+
+
+def _counts(page: Page, title: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:
+    names = list(dict.fromkeys([*now, *before]))
+    if not names:
+        return
+    page.line()
+    page.line(title, "bold")
+    for name in names[:MAX_ROWS]:
+        _row(page, name, now.get(name, 0), before.get(name, 0))
+    if len(names) > MAX_ROWS:
+        page.line(f"and {len(names) - MAX_ROWS} more; --json has all", "dim")
+
+
+def _by_day(page: Page, now: Period) -> None:
+    days = sorted({*now.by_day, *now.turns_by_day})[-14:]
+    if not days:
+        return
+    page.line()
+    page.line("failures by day", "bold")
+    most = max((now.by_day.get(day, 0) for day in days), default=0)
+    for day in days:
+        failed = now.by_day.get(day, 0)
+        bar = "#" * -(-failed * _BAR_COLUMNS // most) if most else ""
+        turns = counted(now.turns_by_day.get(day, 0), "turn")
+        page.row(f"{day}  ", f"{failed:>5,} in {turns:<12} {bar}", "red" if failed else "")
+
+
+def _latency(page: Page, now: Period, before: Period) -> None:
+    if not now.first_output.count and not now.whole_turn.count:
+        return
+    page.line()
+    page.line(f"{'how long it took':<{_LABEL_COLUMNS}}{'p50':>8}{'p90':>9}{'p99':>9}", "bold")
+    for label, mine, theirs in (
+        ("to the first output", now.first_output, before.first_output),
+        ("whole turns, ended well", now.whole_turn, before.whole_turn),
+    ):
+        page.row(fitted(label, _LABEL_COLUMNS), _spread(mine))
+        if theirs.count:
+            page.row(fitted("  before", _LABEL_COLUMNS), _spread(theirs), "dim")
+
+
+def _spread(spread: Spread) -> str:
+    return "".join(
+        f"{duration(value) or '-':>{width}}"
+        for value, width in ((spread.p50, 8), (spread.p90, 9), (spread.p99, 9))
+    )
+
+
+def _row(page: Page, label: str, now: int, before: int | None) -> None:
+    change = "" if before is None or before == now else f"{now - before:+,}"
+    page.row(f"{fitted(label, _LABEL_COLUMNS)} ", f"{now:>7,}  {change:>8}")

@@ -13,7 +13,7 @@ official SDK's client.
 """
 
 from lastword.client.display import ErrorView, view
-from lastword.client.raising import raise_for_error
+from lastword.client.raise_for import raise_for_error
 from lastword.client.reading import read_error
 from lastword.client.retries import RetryNotice, read_retry
 

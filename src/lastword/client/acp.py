@@ -16,7 +16,7 @@ import acp
 from acp.schema import ClientCapabilities
 
 from lastword.client.acp_transport import StreamTransport, TypedTransport
-from lastword.client.raising import raise_for_error
+from lastword.client.raise_for import raise_for_error
 from lastword.client.reading import read_error
 from lastword.client.retries import read_retry
 

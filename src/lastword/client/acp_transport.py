@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Protocol
 
-from lastword.client import composing
+from lastword.client import classify
 from lastword.client.reading import read_error
 from lastword.client.shapes import kind_of, object_of
-from lastword.core import acp, jsonrpc
 from lastword.core.classify import own_failure
-from lastword.core.taxonomy import AgentError, ErrorType
+from lastword.core.failure.error_object import typed_payload
+from lastword.core.failure.taxonomy import AgentError, ErrorType
+from lastword.core.protocol import acp, jsonrpc
 
 Message = dict[str, Any]
 STOP_REASONS = [*acp.STOP_REASONS]
@@ -69,7 +70,7 @@ class TypedTransport:
         error = _failure_in(message)
         if error is None:
             return message
-        data = {"agent_error": error.payload() | {"stopReason": acp.STOP_ERROR}}
+        data = {"agent_error": typed_payload(error)}
         told = {"code": acp.INTERNAL_ERROR, "message": error.message, "data": data}
         return {"jsonrpc": "2.0", "id": request_id, "error": told}
 
@@ -81,7 +82,7 @@ def _failure_in(answer: Message) -> AgentError | None:
     # An error that is no object ends the SDK's loop like a line that is none.
     error = read_error(answer if answer.get("error") else answer.get("result"))
     if error is None and object_of(answer.get("result")).get("stopReason") not in STOP_REASONS:
-        return composing.compose(own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason"))
+        return classify.compose(own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason"))
     return error
 
 
@@ -92,7 +93,7 @@ def _deliverable(message: Message) -> Message:
     kind = kind_of(update)
     if kind in acp.AGENT_ERROR_KINDS:
         error = read_error(update)
-        meta: Message = {"agent_error": error.payload() if error else {}}
+        meta: Message = {"agent_error": typed_payload(error) if error else {}}
     elif kind in acp.AGENT_RETRY_KINDS:
         meta = {"agent_retry": update}
     else:

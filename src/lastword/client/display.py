@@ -6,22 +6,20 @@ Owns the short texts and the rules of the Retry button (`VOC-5`). Reads no clock
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import msgspec
 
-from lastword.core import sentences
-from lastword.core.taxonomy import (
-    DEFAULTS,
+from lastword.core.failure import wording
+from lastword.core.failure.durations import short_duration
+from lastword.core.failure.taxonomy import (
     MAX_AUTO_WAIT_SECONDS,
+    MAX_MESSAGE_CHARS,
     Action,
     AgentError,
     ErrorType,
     RetrySafety,
 )
-from lastword.wire import NO_MESSAGE
 
-MAX_SENTENCE_CHARS = 500
 MAX_DETAILS_CHARS = 4096
 
 TITLES: dict[ErrorType, str] = {
@@ -61,7 +59,6 @@ BUTTONS: dict[Action, str] = {
 """What the one button says that leads to the action."""
 
 _LIMITS = frozenset({ErrorType.RATE_LIMIT, ErrorType.BUDGET})
-_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,10 +105,12 @@ def view(error: AgentError, *, now: float, received: float | None = None) -> Err
     # What a limit forbade it allows once it has reset; whether that is safe nobody has said.
     can_retry = by_word or (wait == 0 and error.type in _LIMITS)
     is_harmless = error.retry_safety in {RetrySafety.AUTO, RetrySafety.OFFER_CONTINUE}
-    action = error.action or _usual_action(error)
+    action = error.action or wording.usual_action(
+        error.type, error.retry_safety, retryable=error.retryable
+    )
     return ErrorView(
         title=TITLES[error.type],
-        sentence=_sentence(error),
+        sentence=_sentence(error, action),
         details=_details(error),
         action=action,
         button=BUTTONS[action],
@@ -136,21 +135,9 @@ def _wait(error: AgentError, now: float, received: float) -> int | None:
     return max(0, math.ceil(until - now))
 
 
-def _usual_action(error: AgentError) -> Action:
-    """The action of the type, unless a retry needs a thought first; as a speaker chooses it."""
-    usual = DEFAULTS[error.type].action
-    if not error.retryable or usual is Action.RESTART:
-        return usual
-    if error.retry_safety is RetrySafety.OFFER_CONTINUE:
-        return Action.CONTINUE
-    return Action.CONFIRM_RETRY if error.retry_safety is RetrySafety.ASK else usual
-
-
-def _sentence(error: AgentError) -> str:
-    told = sentences.plain_text(error.message)[:MAX_SENTENCE_CHARS]
-    if told and (told != NO_MESSAGE or error.type is ErrorType.UNKNOWN):
-        return told
-    return f"{sentences.WHAT[error.type]} {sentences.ADVICE[error.action or _usual_action(error)]}"
+def _sentence(error: AgentError, action: Action) -> str:
+    told = wording.plain_text(error.message)[:MAX_MESSAGE_CHARS]
+    return told or wording.own_sentence(error.type, action)
 
 
 def _details(error: AgentError) -> str:
@@ -166,13 +153,3 @@ def _countdown(wait: int | None, *, can_retry: bool) -> str:
     if not wait:
         return ""
     return f"{'retry' if can_retry else 'resets'} in {short_duration(wait)}"
-
-
-def short_duration(seconds: int) -> str:
-    """A wait in at most two units, never shorter than it is: `18 s`, `2 min 5 s`, `3 h 10 min`."""
-    for (size, unit), (less, smaller) in pairwise(_UNITS):
-        if seconds >= size:
-            # Rounded up before it is divided: 59 min 59 s of an hour are a whole one.
-            count, rest = divmod(-(-seconds // less) * less, size)
-            return f"{count} {unit} {rest // less} {smaller}" if rest else f"{count} {unit}"
-    return f"{seconds} s"

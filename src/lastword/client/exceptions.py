@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.client.composing import connection_lost
+from lastword.client.classify import connection_lost
 from lastword.client.shapes import object_of
 from lastword.core.classify.gather import attribute
-from lastword.core.taxonomy import AgentError
+from lastword.core.failure.taxonomy import AgentError
 
 if TYPE_CHECKING:
     from lastword.client.shapes import Members

@@ -1,22 +1,20 @@
 """Read the failure in anything that a client is given, whichever way it was told.
 
 Owns where to look, and in which order (`protocol/README.md`, section "Reading"). How a payload is
-read is `wire`'s; what an error without one means is `core.classify`'s.
+read is `core.failure.payload`'s; what an error without one means is `core.classify`'s.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from lastword.client import composing
+from lastword.client import classify
 from lastword.client.exceptions import error_in
 from lastword.client.shapes import kind_of, object_of, payload_in, update_in
-from lastword.core import acp
 from lastword.core.classify import agents
-from lastword.core.taxonomy import AgentError
-from lastword.wire import AgentErrorPayload, AgentErrorUpdate
+from lastword.core.failure.payload import payload_of, read_payload
+from lastword.core.failure.taxonomy import AgentError
+from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
     from lastword.client.shapes import Members
@@ -60,7 +58,7 @@ def _of_object(members: Members) -> AgentError | None:
         update = update_in(members)
         return _of_update(update) if update else None
     if _is_payload(members):
-        return _of_payload(members)
+        return read_payload(members)
     if "stopReason" in members or "_meta" in members:
         return _of_result(members)
     if members.get("error") is not None:
@@ -79,7 +77,8 @@ def _is_payload(members: Members) -> bool:
 def _of_update(update: Members) -> AgentError | None:
     kind = kind_of(update)
     if kind in acp.AGENT_ERROR_KINDS:
-        return _of_typed_update(update)
+        error = object_of(update.get("error"))
+        return read_payload(payload_of(update | {"error": error} if error else update))
     if kind in NO_FAILURE_KINDS:
         return None
     if kind == acp.STATE_UPDATE:
@@ -87,17 +86,8 @@ def _of_update(update: Members) -> AgentError | None:
         return _of_error(update.get("error")) if failed else None
     payload = payload_in(update.get("_meta")) if kind == "session_info_update" else None
     if payload is not None:
-        return _of_payload(payload)
+        return read_payload(payload)
     return _of_sign(agents.read_update(update))
-
-
-def _of_typed_update(update: Members) -> AgentError:
-    error = update.get("error")
-    plain = update | {"error": object_of(error)} if object_of(error) else update
-    try:
-        return AgentErrorUpdate.model_validate(plain).error.to_error()
-    except ValidationError:
-        return _of_payload(object_of(error))
 
 
 def _of_result(result: Members) -> AgentError | None:
@@ -105,7 +95,7 @@ def _of_result(result: Members) -> AgentError | None:
         return None
     payload = payload_in(result.get("_meta"))
     if payload is not None:
-        return _of_payload(payload)
+        return read_payload(payload)
     told = _of_sign(agents.read_result(result))
     if told is None and result.get("stopReason") == acp.STOP_ERROR:
         return _of_error(result.get("error"))
@@ -114,7 +104,7 @@ def _of_result(result: Members) -> AgentError | None:
 
 def _of_sign(sign: agents.Sign | None) -> AgentError | None:
     """A failure that an agent told in a way of its own; one that it will retry is none."""
-    return None if sign is None or sign.will_retry else composing.compose(sign.verdict)
+    return None if sign is None or sign.will_retry else classify.compose(sign.verdict)
 
 
 def _of_error(error: object) -> AgentError:
@@ -122,16 +112,5 @@ def _of_error(error: object) -> AgentError:
     members = object_of(error)
     payload = payload_in(members.get("data"))
     if payload is not None:
-        return _of_payload(payload)
-    return composing.of_rpc_error(members or error)
-
-
-def _of_payload(payload: Members) -> AgentError:
-    # Outside of the typed update a payload carries this mark, which says nothing more.
-    told = {key: value for key, value in payload.items() if key != "stopReason"}
-    try:
-        return AgentErrorPayload.model_validate(told).to_error()
-    except ValidationError:
-        # A value that no validator could read, such as a number of 5,000 digits.
-        known = {key: told.get(key) for key in ("type", "message", "retryable")}
-        return AgentErrorPayload.model_validate(known).to_error()
+        return read_payload(payload)
+    return classify.of_rpc_error(members or error)

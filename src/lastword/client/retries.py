@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.client import composing
-from lastword.client.reading import read_error
+from lastword.client import classify
 from lastword.client.shapes import kind_of, object_of, update_in
-from lastword.core import acp, moments, sentences
 from lastword.core.classify import agents, own_failure
-from lastword.core.retrying import RETRYING_METHOD
-from lastword.core.taxonomy import AgentError  # noqa: TC001 - a struct's type, at runtime
-from lastword.wire import AgentRetryUpdate
+from lastword.core.failure import durations, wording
+from lastword.core.failure.payload import AnnouncedRetry
+from lastword.core.failure.payload import read_retry as read_announced
+from lastword.core.protocol import acp
+from lastword.quirks import wire
 
 if TYPE_CHECKING:
     from lastword.client.shapes import Members
@@ -29,10 +29,10 @@ _OWN_TITLE = re.compile(
     r" \(attempt (?P<attempt>\d{1,7})(?: of (?P<most>\d{1,7}))?\)"
     r"|The agent is trying again)\.$"
 )
-"""How a notice of ours ends (`core.retrying`)."""
+"""How a notice of ours ends (`core.link.retries`)."""
 
 
-class RetryNotice(msgspec.Struct, frozen=True, kw_only=True):
+class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):
     """The agent's model call failed and is going to be made again; the turn goes on.
 
     Attributes:
@@ -42,18 +42,13 @@ class RetryNotice(msgspec.Struct, frozen=True, kw_only=True):
         error: What the try before failed with.
     """
 
-    attempt: int | None = None
-    max_attempts: int | None = None
-    wait_seconds: int | None = None
-    error: AgentError | None = None
-
     @property
     def message(self) -> str:
         """One plain sentence or two for the user."""
-        when = f" in {moments.plain_duration(self.wait_seconds)}" if self.wait_seconds else ""
+        when = f" in {durations.plain_duration(self.wait_seconds)}" if self.wait_seconds else ""
         of = "" if self.max_attempts is None else f" of {self.max_attempts}"
         attempt = "" if self.attempt is None else f" (attempt {self.attempt}{of})"
-        what = "" if self.error is None else f"{sentences.WHAT[self.error.type]} "
+        what = "" if self.error is None else f"{wording.WHAT[self.error.type]} "
         return f"{what}Trying again{when}{attempt}."
 
 
@@ -75,8 +70,9 @@ def read_retry(message: object) -> RetryNotice | None:
 
 
 def _read(members: Members) -> RetryNotice | None:
-    if members.get("method") == RETRYING_METHOD:
-        return _of_sign(agents.read_notification(RETRYING_METHOD, object_of(members.get("params"))))
+    method = members.get("method")
+    if isinstance(method, str) and method in wire.METHODS:
+        return _of_sign(agents.read_notification(method, object_of(members.get("params"))))
     update = update_in(members)
     kind = kind_of(update)
     if kind in acp.AGENT_RETRY_KINDS:
@@ -89,14 +85,8 @@ def _read(members: Members) -> RetryNotice | None:
 
 
 def _of_update(update: Members) -> RetryNotice:
-    told = AgentRetryUpdate.model_validate({**update, "error": None})
-    error = object_of(update.get("error"))
-    return RetryNotice(
-        attempt=told.attempt,
-        max_attempts=told.max_attempts,
-        wait_seconds=told.wait_seconds,
-        error=read_error({"sessionUpdate": "agent_error", "error": error}) if error else None,
-    )
+    told = read_announced(update | {"error": object_of(update.get("error")) or None})
+    return RetryNotice(**msgspec.structs.asdict(told))
 
 
 def _of_notice(title: object) -> RetryNotice | None:
@@ -105,13 +95,13 @@ def _of_notice(title: object) -> RetryNotice | None:
     found = _OWN_TITLE.search(title)
     if found is None:
         return None
-    told = composing.type_told_by(title)
+    told = classify.type_told_by(title)
     wait = found["wait"] and int(found["wait"]) * _UNIT_SECONDS[found["unit"]]
     return RetryNotice(
         attempt=int(found["attempt"]) if found["attempt"] else None,
         max_attempts=int(found["most"]) if found["most"] else None,
         wait_seconds=wait or None,
-        error=composing.compose(own_failure(told)) if told else None,
+        error=classify.compose(own_failure(told)) if told else None,
     )
 
 
@@ -122,5 +112,5 @@ def _of_sign(sign: agents.Sign | None) -> RetryNotice | None:
         attempt=sign.attempt,
         max_attempts=sign.max_attempts,
         wait_seconds=sign.wait_seconds or sign.verdict.retry_after_seconds,
-        error=composing.compose(sign.verdict),
+        error=classify.compose(sign.verdict),
     )

@@ -6,12 +6,15 @@ Owns how deep to look for the update or the payload in it. Does not own what the
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from pydantic import BaseModel
+from lastword.core.failure import signs
+from lastword.core.protocol import acp
 
-from lastword.core import acp
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Members = dict[str, Any]
 
@@ -20,9 +23,15 @@ def object_of(value: object) -> Members:
     """The members of a JSON object or of a model; none for anything else."""
     if isinstance(value, dict):
         return value
-    if isinstance(value, BaseModel):
+    if _is_model(value):
         return _dumped(value)
     return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _is_model(value: object) -> TypeGuard[BaseModel]:
+    """Is it a model of pydantic's? Who has one has loaded pydantic, which takes 50 ms."""
+    known = getattr(sys.modules.get("pydantic"), "BaseModel", None)
+    return known is not None and isinstance(value, known)
 
 
 def _dumped(model: BaseModel) -> Members:
@@ -47,11 +56,9 @@ def payload_in(carrier: object) -> Members | None:
     """The payload under `agent_error`, in a `_meta` or a `data`; not an advertisement there."""
     members = object_of(carrier)
     payload = members.get("agent_error")
-    if payload is None or not isinstance(payload, dict | BaseModel | Mapping):
-        return None
-    found = object_of(payload)
-    is_advertisement = "version" in found and not {"type", "message"} & found.keys()
-    return None if is_advertisement else found
+    if payload is not None and not isinstance(payload, dict):
+        members = members | {"agent_error": object_of(payload) or None}
+    return signs.payload_in(members)
 
 
 def kind_of(update: Members) -> str:

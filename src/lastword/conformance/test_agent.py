@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lastword.conformance.checks import Check, Verdict
-from lastword.conformance.hooks import PROMPT, HookError, Hooks, find
-from lastword.conformance.run import Run, Settings, UnknownCheckError, chosen
-from lastword.conformance.transcript import Limits
+from lastword.kit.check.checks import Check, CheckVerdict
+from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find
+from lastword.kit.check.run import CheckRun, CheckSettings, UnknownCheckError, chosen
+from lastword.kit.check.transcript import WaitLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ def _option(config: pytest.Config, name: str) -> str:
     return str(config.getoption(name, default=None) or "")
 
 
-def _settings(config: pytest.Config) -> Settings:
+def _settings(config: pytest.Config) -> CheckSettings:
     command = tuple(shlex.split(_option(config, "--agent")))
     if not command:
         raise pytest.UsageError(
@@ -37,18 +37,18 @@ def _settings(config: pytest.Config) -> Settings:
             scenario_prompts=_option(config, "--scenario-prompts"),
             prompt=_option(config, "--prompt") or PROMPT,
         )
-        usual = Limits()
-        limits = Limits(
+        usual = WaitLimits()
+        limits = WaitLimits(
             float(_option(config, "--answer-limit") or usual.answer_seconds),
             float(_option(config, "--turn-limit") or usual.turn_seconds),
         )
     except (HookError, ValueError) as error:
         raise pytest.UsageError(str(error)) from error
-    return Settings(command, hooks, limits)
+    return CheckSettings(command, hooks, limits)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each check that was asked for."""
+    """Make a test of each check that was asked for."""
     if "check" in metafunc.fixturenames:
         try:
             rows = chosen(_option(metafunc.config, "--only").split(","))
@@ -59,27 +59,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def conformance(request: pytest.FixtureRequest) -> Iterator[Run]:
+def conformance(request: pytest.FixtureRequest) -> Iterator[CheckRun]:
     """The acts that the selected tests need, played ahead of them."""
     rows: list[Check] = [
         item.callspec.params["check"]  # type: ignore[misc]
         for item in request.session.items
         if isinstance(item, pytest.Function) and "conformance" in item.fixturenames
     ]
-    with Run(_settings(request.config), rows) as run:
+    with CheckRun(_settings(request.config), rows) as run:
         yield run
 
 
 def test_agent(
-    conformance: Run, check: Check, record_property: Callable[[str, object], None]
+    conformance: CheckRun, check: Check, record_property: Callable[[str, object], None]
 ) -> None:
     """What the check's title says."""
     finding = conformance.finding(check)
     record_property("requirement", check.requirement)
-    if finding.verdict in {Verdict.NOT_APPLICABLE, Verdict.UNREACHED}:
+    if finding.verdict in {CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED}:
         pytest.skip(f"{check.requirement} {finding.verdict}: {finding.evidence}")
     told = "\n".join([f"{check.requirement}: {check.title}", finding.evidence, *finding.frames])
-    if finding.verdict is Verdict.FAIL:
+    if finding.verdict is CheckVerdict.FAIL:
         pytest.fail(f"{told}\n{check.mend}", pytrace=False)
-    if finding.verdict is Verdict.WARN:
+    if finding.verdict is CheckVerdict.WARN:
         record_property("warning", finding.evidence)

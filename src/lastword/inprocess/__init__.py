@@ -1,5 +1,5 @@
 """The core between a client and a handler in this very process.
 
 What the doors for agents' authors share: the link, the handler's turn, its cancellation. Knows no
-SDK and no event loop; `lastword.sdk` and `lastword.server` bring theirs.
+SDK and no event loop; `lastword.inprocess.sdk` and `lastword.inprocess.serve.server` bring theirs.
 """

@@ -1,7 +1,8 @@
-"""Where the entries of a link in this process go: a log, a test that collects them, the record.
+"""Journal of a link in this process: the log, the record, or a test that collects its entries.
 
-Owns that choice. What a turn pays for it is a look at the log's level and a place in a queue; the
-rest is the thread's of `record.thread`.
+Owns where an entry goes, and the logger `lastword.timeline` with the names of its records' fields.
+What a turn pays for it is a look at the log's level and a place in a queue; the rest is the
+thread's of `record.thread`. What an author is told to mend is said by `inprocess.warnings`.
 """
 
 from __future__ import annotations
@@ -10,24 +11,42 @@ import contextlib
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from lastword.inprocess import events, mistakes, settings
-from lastword.otel import asked
+from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.timeline.entry import Level
+from lastword.inprocess import settings, warnings
+from lastword.otel import enabled
+from lastword.record.paths import store_path
 from lastword.record.thread import recorder_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.core.options import Options
-    from lastword.core.timeline import Entry
+    from lastword.core.link.options import Options
+    from lastword.core.timeline.entry import Entry
     from lastword.record.recorder import Recorder
+    from lastword.record.sink import Sink
     from lastword.record.thread import RecorderThread
 
 logger = logging.getLogger("lastword")
+timeline = logging.getLogger("lastword.timeline")
+# Where no logging is set up, Python itself would write the warnings among them to stderr.
+timeline.addHandler(logging.NullHandler())
+
+PREFIX = "lastword_"
+"""What every field's name begins with, so that none is one of a log record's own."""
+
+_LEVELS = {
+    Level.DEBUG: logging.DEBUG,
+    Level.INFO: logging.INFO,
+    Level.WARNING: logging.WARNING,
+    Level.ERROR: logging.ERROR,
+}
+_NAMED = ("type", "reason", "tool", "stop_reason", "by")
 
 
-class Collector(Protocol):
+class EntryCollector(Protocol):
     """Takes the entries of every link, in place of the record."""
 
     def take(self, link: str, entry: Entry) -> None:
@@ -35,11 +54,11 @@ class Collector(Protocol):
         ...
 
 
-_collectors: list[Collector] = []
+_collectors: list[EntryCollector] = []
 
 
 @contextlib.contextmanager
-def collected_by(collector: Collector) -> Iterator[None]:
+def collected_by(collector: EntryCollector) -> Iterator[None]:
     """Until this is left, entries go to the collector, and none to the record."""
     _collectors.append(collector)
     try:
@@ -65,8 +84,8 @@ class Journal:
     def note(self, entry: Entry) -> None:
         """Take an entry."""
         try:
-            mistakes.note(entry)
-            events.tell(entry)
+            warnings.note(entry)
+            tell(entry)
             if _collectors:
                 for collector in tuple(_collectors):
                     collector.take(self._run_id, entry)
@@ -84,17 +103,30 @@ class Journal:
 
     def _record(self, entry: Entry) -> None:
         if self._thread is None:
-            if self._folder is None and not asked.is_set_up():
+            if self._folder is None and not enabled.is_set_up():
                 return
             self._thread = recorder_thread()
             self._number = self._thread.open(self._recorder)
         self._thread.send(self._number, entry)
 
     def _recorder(self) -> Recorder:
-        """Called in the thread, where nobody waits for what is loaded."""
-        from lastword.inprocess.recording import recorder  # noqa: PLC0415
+        """Made in the thread. Without a folder it keeps nothing, and may still send telemetry."""
+        # With SQLite 10 ms: in the thread nobody waits for them.
+        from lastword.record.recorder import Recorder  # noqa: PLC0415
+        from lastword.record.retention import limits_of  # noqa: PLC0415
+        from lastword.record.run import this_run  # noqa: PLC0415
+        from lastword.record.sink import StoreSink  # noqa: PLC0415
 
-        return recorder(self._run_id, door=self._door, program=_program(), folder=self._folder)
+        def start() -> Sink | None:
+            run = this_run(self._run_id, door=self._door, program=_program())
+            telemetry = enabled.within_program(run)
+            if self._folder is None and telemetry is None:
+                return None
+            path = None if self._folder is None else store_path(self._folder)
+            secrets, limits = secrets_of(os.environ), limits_of(os.environ)
+            return StoreSink(path, run, limits, telemetry=telemetry, secrets=secrets)
+
+        return Recorder(start)
 
     def _without_record(self, error: Exception) -> None:
         self._over = True
@@ -109,3 +141,34 @@ def _program() -> str:
     if name == "__main__.py":
         name = os.path.basename(folder)
     return name if name not in ("", "-c", "-") else "python"
+
+
+def tell(entry: Entry) -> None:
+    """Log an entry at its level; where nobody listens this is one look into a cache."""
+    level = _LEVELS[entry.level]
+    if not timeline.isEnabledFor(level):
+        return
+    words = [str(entry.facts[name]) for name in _NAMED if entry.facts.get(name) is not None]
+    said = f"{entry.kind.value}: {', '.join(words)}" if words else entry.kind.value
+    extra = fields(entry)
+    # The first argument stays one of three: collectors of logs put together what it makes equal.
+    if entry.session_id is None:
+        timeline.log(level, "%s", said, extra=extra)
+    elif entry.turn is None:
+        timeline.log(level, "session %s: %s", entry.session_id, said, extra=extra)
+    else:
+        timeline.log(
+            level, "session %s turn %s: %s", entry.session_id, entry.turn, said, extra=extra
+        )
+
+
+def fields(entry: Entry) -> dict[str, Any]:
+    """The record's fields beside its message: the entry's facts, and where it belongs."""
+    found = {f"{PREFIX}{name}": value for name, value in entry.facts.items()}
+    return found | {
+        f"{PREFIX}kind": entry.kind.value,
+        f"{PREFIX}at_seconds": entry.at_seconds,
+        f"{PREFIX}session_id": entry.session_id,
+        f"{PREFIX}turn": entry.turn,
+        f"{PREFIX}request_id": entry.request_id,
+    }

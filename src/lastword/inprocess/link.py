@@ -10,25 +10,27 @@ import logging
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from lastword.core import acp, jsonrpc
-from lastword.core.effects import Answer, Effect, Forward, Record, Send, Side
-from lastword.core.timeline import Kind
-from lastword.fuse import FusedConnection
-from lastword.inprocess import mistakes
-from lastword.inprocess.calls import Call, note_outside_of_turns
+from lastword.core.link.connection import Connection
+from lastword.core.link.effects import AGENT, CLIENT, Effect, Record, Side
+from lastword.core.link.ends import Ends, FrameSink
+from lastword.core.link.failopen import FailOpen
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.timeline.entry import Kind
+from lastword.inprocess import warnings
+from lastword.inprocess.request import Request, note_outside_of_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.core.classify import Verdict
-    from lastword.core.connection import Options
-    from lastword.core.handler import Word
-    from lastword.core.jsonrpc import Frame
-    from lastword.core.timeline import Entry
+    from lastword.core.link.connection import Options
+    from lastword.core.link.reports import HandlerReport
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.core.timeline.entry import Entry
 
 OWN_CANCEL_SECONDS = 0.5
 """How long an author's own handler of `session/cancel` has to bring a prompt to an end before that
@@ -39,7 +41,7 @@ LAST_ANSWERS_SECONDS = 0.25
 
 LATE_SECONDS = 1.0
 """A clock that rings so late stood still with its process, or with a loop that runs again: the
-handler gets as much longer. One that stays blocked is `inprocess.stalls`'s."""
+handler gets as much longer. One that stays blocked is `inprocess.loop_watchdog`'s."""
 
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
@@ -47,7 +49,7 @@ MAX_REFUSALS = 16
 logger = logging.getLogger("lastword")
 
 
-class Link:
+class HandlerLink:
     """The core, and the requests that handlers are at work on.
 
     Every entry takes the lock, since a handler may speak from a thread of its own, and a thread of
@@ -59,28 +61,35 @@ class Link:
         options: Options,
         *,
         to_client: Callable[[bytes], None],
-        to_handler: Callable[[Frame, Call | None], None],
-        on_cancel: Callable[[list[Call]], None],
+        to_handler: Callable[[Frame, Request | None], None],
+        on_cancel: Callable[[list[Request]], None],
         rearm: Callable[[], None],
-        note: Callable[[Entry], None] = mistakes.note,
+        note: Callable[[Entry], None] = warnings.note,
     ) -> None:
         """Connect a core.
 
         Args:
             options: What was asked for.
             to_client: Sends a frame, without its line end, at once.
-            to_handler: Delivers a message of the client's, with the call that it begins.
-            on_cancel: The handlers of these calls are to stop.
+            to_handler: Delivers a message of the client's, with the request that it begins.
+            on_cancel: The handlers of these requests are to stop.
             rearm: `next_timeout` may have changed.
             note: Takes what the core records; it never raises.
         """
-        self._core = FusedConnection(options, _report)
-        self._to_client = to_client
+        self._core = FailOpen(Connection(options), _report)
+        self._ends = Ends(
+            client=_Client(to_client, self._answered),
+            agent=_Handlers(self._deliver),
+            record=note,
+            order=_no_process,
+        )
+        self._secrets = options.secrets
+        self._under_way: list[Effect] = []
+        """What is being carried out."""
         self._to_handler = to_handler
         self._on_cancel = on_cancel
         self._rearm = rearm
-        self._note = note
-        self._calls: dict[bytes, Call] = {}
+        self._requests: dict[bytes, Request] = {}
         self._lock = threading.RLock()
         self._initialized = False
         self.client_gone = False
@@ -90,50 +99,52 @@ class Link:
         """Take in one line of the client's."""
         frame = jsonrpc.decode(line)
         with self._lock:
-            effects = self._core.receive(Side.CLIENT, frame, time.monotonic())
-            self._carry_out(effects, Side.CLIENT, frame)
+            effects = self._core.receive(CLIENT, frame, time.monotonic())
+            self._carry_out(effects, CLIENT, frame)
         self._rearm()
 
-    def oversized(self, head: bytes) -> None:
-        """Take in that a line of the client's was over the limit, by how it began."""
+    def oversized(self, ends: bytes) -> None:
+        """Take in that a line of the client's was over the limit, by how it began and ended."""
         with self._lock:
             now = time.monotonic()
-            self._carry_out(self._core.receive_oversized(Side.CLIENT, head, now))
+            self._carry_out(self._core.receive_oversized(Side.CLIENT, ends, now))
         self._rearm()
 
-    def from_handler(self, line: bytes, call: Call | None) -> None:
-        """Take in one frame of the handler's; `call` is the request it was at work on."""
+    def from_handler(self, line: bytes, request: Request | None) -> None:
+        """Take in one frame of the handler's, with the request that it was at work on."""
         frame = jsonrpc.decode(line)
         message = frame.message if isinstance(frame, jsonrpc.Frame) else None
         with self._lock:
-            if call is not None and message and self._comes_too_late(message, call):
-                mistakes.after_its_answer(call, message.method or "")
-                if call.failed:
+            if request is not None and message and self._comes_too_late(message, request):
+                if request.warn_once():
+                    method = message.method or ""
+                    warnings.after_its_answer(method, request.method, dropped=request.failed)
+                if request.failed:
                     self._refuse(message)
                     return
             if message and message.method == acp.UPDATE and message.update is not None:
-                for at_work in self._calls.values():
+                for at_work in self._requests.values():
                     if at_work.attempts and at_work.session_id == message.session_id:
                         for attempt in at_work.attempts:
                             attempt.note_update(message.update)
                 note_outside_of_turns(message.update)
-            effects = self._core.receive(Side.AGENT, frame, time.monotonic())
-            self._carry_out(effects, Side.AGENT, frame)
+            effects = self._core.receive(AGENT, frame, time.monotonic())
+            self._carry_out(effects, AGENT, frame)
         self._rearm()
 
-    def say(self, call: Call, word: Word) -> None:
+    def say(self, request: Request, report: HandlerReport) -> None:
         """Take in what a handler says of its own turn."""
         with self._lock:
-            effects = self._core.receive_word(call.request_id, word, time.monotonic())
+            effects = self._core.receive_report(request.request_id, report, time.monotonic())
             self._carry_out(effects)
         self._rearm()
 
-    def failed(self, call: Call, word: Word) -> bool:
+    def failed(self, request: Request, report: HandlerReport) -> bool:
         """Take in that a handler raised; `False` where nothing answers for it."""
         with self._lock:
             if self._core.blown:
                 return False
-            self.say(call, word)
+            self.say(request, report)
             return not self._core.blown
 
     def client_left(self) -> None:
@@ -146,7 +157,7 @@ class Link:
     def handler_left(self) -> None:
         """Take in that no handler will answer any more: the process, or its connection, ends."""
         with self._lock:
-            if self._calls and not self.client_gone:
+            if self._requests and not self.client_gone:
                 effects = self._core.receive_eof(Side.AGENT, _process_ends, time.monotonic())
                 self._carry_out(effects)
 
@@ -158,6 +169,14 @@ class Link:
         """
         members = error if isinstance(error, dict) else {}
         return (members.get("code"), members.get("message")) in self._refusals
+
+    def redacted(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Take the secrets out of what goes to the client past the core."""
+        # Loaded when a handler raises: no part of a healthy turn.
+        from lastword.core.redact.redactor import Redactor  # noqa: PLC0415
+
+        redacted: dict[str, Any] = Redactor(self._secrets).json(value)
+        return redacted
 
     def next_timeout(self) -> float | None:
         """When `handle_timeout` is due, in monotonic seconds."""
@@ -184,12 +203,12 @@ class Link:
     def in_turn(self) -> bool:
         """Is a prompt's handler at work?"""
         with self._lock:
-            return any(call.method == acp.PROMPT for call in self._calls.values())
+            return any(request.method == acp.PROMPT for request in self._requests.values())
 
     @property
-    def open_calls(self) -> list[Call]:
+    def open_requests(self) -> list[Request]:
         """The requests whose handlers have not answered."""
-        return list(self._calls.values())
+        return list(self._requests.values())
 
     def _carry_out(
         self,
@@ -197,44 +216,28 @@ class Link:
         side: Side | None = None,
         frame: Frame | jsonrpc.Malformed | None = None,
     ) -> None:
-        for effect in effects:
-            if isinstance(effect, Forward):
-                if isinstance(frame, jsonrpc.Frame) and side is Side.CLIENT:
-                    self._deliver(frame)
-                elif frame is not None:
-                    self._forward(frame)
-            elif isinstance(effect, Answer) and effect.to is Side.CLIENT:
-                self._answered(effect.request_id, own=any(map(_ends_by_us, effects)))
-                self._to_client(effect.frame)
-            elif isinstance(effect, Send | Answer):
-                if effect.to is Side.CLIENT:
-                    self._to_client(effect.frame)
-                else:
-                    sent = jsonrpc.decode(effect.frame)
-                    if isinstance(sent, jsonrpc.Frame):
-                        self._deliver(sent)
-            elif isinstance(effect, Record):
-                self._note(effect.entry)
-
-    def _forward(self, frame: Frame | jsonrpc.Malformed) -> None:
-        if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
-            self._answered(frame.message.request_id or jsonrpc.NULL_ID, own=False)
-        self._to_client(frame.line)
+        # A handler may be started, and speak, in the middle of it.
+        outer, self._under_way = self._under_way, effects
+        try:
+            self._ends.carry_out(effects, side, frame)
+        finally:
+            self._under_way = outer
 
     def _answered(self, request_id: bytes, *, own: bool) -> None:
-        call = self._calls.pop(request_id, None)
-        if call is not None:
-            call.over, call.failed = True, own
+        """The client gets its answer, the handler's as it was sent or one of the core's `own`."""
+        request = self._requests.pop(request_id, None)
+        if request is not None:
+            request.end(failed=own and any(map(_ends_by_us, self._under_way)))
 
     def _deliver(self, frame: Frame) -> None:
         message = frame.message
-        call: Call | None = None
+        request: Request | None = None
         if message.method is not None and message.id is not UNSET:
             if not self._initialized and message.method == acp.PROMPT:
-                mistakes.before_initialize()
+                warnings.before_initialize()
             self._initialized = True
-            call = Call(self, frame)
-            self._calls[call.request_id] = call
+            request = Request(self, frame)
+            self._requests[request.request_id] = request
         elif message.method is None and message.error is not UNSET:
             refusal = jsonrpc.loads(message.error)
             if isinstance(refusal, dict):
@@ -246,41 +249,41 @@ class Link:
             if stopping:
                 self._on_cancel(stopping)
             return
-        self._to_handler(frame, call)
+        self._to_handler(frame, request)
 
-    def _cancelled_by(self, frame: Frame) -> list[Call]:
+    def _cancelled_by(self, frame: Frame) -> list[Request]:
         message = frame.message
         if message.method == acp.CANCEL:
             found = [
-                call
-                for call in self._calls.values()
-                if call.method == acp.PROMPT and call.session_id == message.session_id
+                request
+                for request in self._requests.values()
+                if request.method == acp.PROMPT and request.session_id == message.session_id
             ]
         else:
             params = message.params
             named = b"" if params is UNSET or params.request_id is UNSET else params.request_id
-            call = self._calls.get(jsonrpc.same_id(bytes(named))) if named else None
-            found = [call] if call else []
-        for call in found:
-            call.cancel_asked = True
+            one = self._requests.get(jsonrpc.same_id(bytes(named))) if named else None
+            found = [one] if one else []
+        for request in found:
+            request.ask_to_cancel()
         return found
 
-    def _comes_too_late(self, message: jsonrpc.Envelope, call: Call) -> bool:
+    def _comes_too_late(self, message: jsonrpc.Envelope, request: Request) -> bool:
         """Was this sent for a turn that is over?
 
         The context says which request a task was started in, not which it works for: many agents
         have a task for each session that outlives the turn, or the `session/new`, it began in.
         """
-        if message.method is None or not call.over or call.method != acp.PROMPT:
+        if message.method is None or not request.over or request.method != acp.PROMPT:
             return False
-        if call.link is not self or message.session_id not in {None, call.session_id}:
+        if request.link is not self or message.session_id not in {None, request.session_id}:
             return False
         update = message.update
         if update is not None and update.session_update in acp.SESSION_STATE_KINDS:
             return False
         return not any(
-            other.method == acp.PROMPT and other.session_id == call.session_id
-            for other in self._calls.values()
+            other.method == acp.PROMPT and other.session_id == request.session_id
+            for other in self._requests.values()
         )
 
     def _refuse(self, message: jsonrpc.Envelope) -> None:
@@ -293,10 +296,50 @@ class Link:
             self._to_handler(answer, None)
 
 
+class _Client(FrameSink):
+    """The client, whose requests are answered by what goes to it."""
+
+    __slots__ = ("_answered",)
+
+    def __init__(self, write: Callable[[bytes], None], answered: Callable[..., None]) -> None:
+        super().__init__(write)
+        self._answered = answered
+
+    def forward(self, frame: Frame | jsonrpc.Malformed) -> None:
+        if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+            self._answered(frame.message.request_id or jsonrpc.NULL_ID, own=False)
+        self.write(frame.line)
+
+    def answer(self, request_id: bytes, line: bytes) -> None:
+        self._answered(request_id, own=True)
+        self.write(line)
+
+
+class _Handlers(FrameSink):
+    """The author's handlers, who take whole messages."""
+
+    __slots__ = ("_deliver",)
+
+    def __init__(self, deliver: Callable[[Frame], None]) -> None:
+        super().__init__(self._read)
+        self._deliver = deliver
+
+    def forward(self, frame: Frame | jsonrpc.Malformed) -> None:
+        if isinstance(frame, jsonrpc.Frame):
+            self._deliver(frame)
+
+    def _read(self, line: bytes) -> None:
+        self.forward(jsonrpc.decode(line))
+
+
+def _no_process(_: object) -> None:
+    """Handlers have no process of their own that could be ended or started."""
+
+
 def _process_ends() -> Verdict:
     # Loaded when the process ends in the middle of a turn.
     from lastword.core.classify import own_failure  # noqa: PLC0415
-    from lastword.core.taxonomy import ErrorType  # noqa: PLC0415
+    from lastword.core.failure.taxonomy import ErrorType  # noqa: PLC0415
 
     return own_failure(ErrorType.AGENT_CRASH, "premature_exit")
 

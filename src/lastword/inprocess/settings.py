@@ -12,25 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.connection import Options
-from lastword.core.known_secrets import secrets_of
-from lastword.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id
-from lastword.record.place import named_folder, state_folder
+from lastword.core.link.option_table import BY_KEY, OPTIONS
+from lastword.core.link.options import Options
+from lastword.core.redact.known_secrets import secrets_of
+from lastword.posix.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time, run_id
+from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 logger = logging.getLogger("lastword")
 
-SECONDS = (
-    "first_update_timeout",
-    "idle_timeout",
-    "tool_timeout",
-    "turn_timeout",
-    "warn_after",
-    "cancel_grace",
-)
-WORDS = ("fallback", "silent_success")
+_READ = frozenset(Options.__struct_fields__) - {"stderr_limit_bytes", "restart", "record"}
+"""What is read from the environment as it is: a handler has no stderr of its own and does not start
+again, and the record has rules of its own (`record_folder`)."""
 
 
 def settle(options: Options | None) -> Options:
@@ -48,29 +43,23 @@ def settle(options: Options | None) -> Options:
 
 def from_environment(environment: Mapping[str, str]) -> Options:
     """Read `LASTWORD_IDLE_TIMEOUT` and its like."""
-    options = Options()
-    for name in (*SECONDS, *WORDS):
-        text = environment.get(f"LASTWORD_{name.upper()}")
-        if text:
-            options = _with(options, name, text)
-    record_text = _wanted(environment, "LASTWORD_RECORD_TEXT")
-    return msgspec.structs.replace(options, record_text=record_text)
-
-
-def _with(options: Options, name: str, text: str) -> Options:
-    known: dict[str, Any] = {name: text}
-    try:
-        if name in SECONDS:
-            known = {f"{name}_seconds": float(text.removesuffix("s"))}
-        return msgspec.structs.replace(options, **known)
-    except ValueError as error:
-        logger.warning("LASTWORD_%s is left out: %s.", name.upper(), error)
-        return options
+    known: dict[str, Any] = {}
+    for option in OPTIONS:
+        text = environment.get(option.variable)
+        if not text or option.field not in _READ:
+            continue
+        value = option.read(text)
+        if value is None:
+            said = f"it takes {option.expects}, not {text!r}"
+            logger.warning("%s is left out: %s.", option.variable, said)
+        else:
+            known[option.field] = value
+    return Options(**known)
 
 
 def passthrough(environment: Mapping[str, str]) -> bool:
     """Does the user want lastword out of the way?"""
-    return _wanted(environment, "LASTWORD_PASSTHROUGH")
+    return _wanted(environment, "passthrough")
 
 
 def record_folder(options: Options, environment: Mapping[str, str]) -> str | None:
@@ -79,11 +68,11 @@ def record_folder(options: Options, environment: Mapping[str, str]) -> str | Non
     A user's `LASTWORD_NO_RECORD` goes before anything that an author chose; a folder that the
     author named before the user's own.
     """
-    if _wanted(environment, "LASTWORD_NO_RECORD") or options.record in (False, ""):
+    if _wanted(environment, "no_record") or options.record in (False, ""):
         return None
     if isinstance(options.record, str):
         return named_folder(options.record)
-    named = environment.get("LASTWORD_RECORD")
+    named = environment.get(BY_KEY["record"].variable)
     return named_folder(named) if named else state_folder(environment)
 
 
@@ -93,5 +82,6 @@ def run_of(options: Options) -> str:
     return own if len(own) == RUN_ID_CHARS and not rest else run_id()
 
 
-def _wanted(environment: Mapping[str, str], variable: str) -> bool:
-    return environment.get(variable, "").lower() in {"1", "true", "yes"}
+def _wanted(environment: Mapping[str, str], key: str) -> bool:
+    option = BY_KEY[key]
+    return option.read(environment.get(option.variable, "")) is True

@@ -21,6 +21,7 @@ import anyio
 import anyio.to_thread
 
 from lastword.errors import StreamFailed, StreamTruncated
+from lastword.quirks import streams as dialects
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -31,31 +32,6 @@ T = TypeVar("T")
 
 CLOSE_TIMEOUT_SECONDS = 5.0
 """How long closing a stream that is not read to its end may hold up whoever stopped reading."""
-
-_PROVIDERS: tuple[str, ...] = ("openai", "anthropic", "google.genai", "mistralai", "groq", "ollama")
-"""Packages whose stream objects always bring an item: an empty one was cut."""
-
-_GENERATORS = ("google.genai", "ollama")
-"""Of these, the ones whose streams are plain generators. Another package's prove nothing empty:
-Anthropic's `text_stream` brings no item where the answer is a tool call alone."""
-
-_FIRST_EVENTS: tuple[tuple[str, str], ...] = (
-    *(("message_start", "anthropic"), ("content_block_", "anthropic"), ("response.", "openai")),
-    *(("conversation.response.", "mistral"), ("interaction.", "gemini")),
-)
-"""How the names of a dialect's first events begin."""
-
-_BEGINNINGS = {
-    *("message_start", "response.created", "conversation.response.started", "interaction.created"),
-}
-_ENDINGS = {
-    *("message_stop", "response.completed", "response.incomplete", "response.done"),
-    *("conversation.response.done", "interaction.completed"),
-}
-_FAILURES = {"error", "response.failed", "conversation.response.error"}
-_CONVERSE = {"messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop"}
-_UNSET = ("", "null", "FINISH_REASON_UNSPECIFIED")
-"""Finish reasons that say that nothing is finished; DashScope writes `null` in quotes."""
 
 _TELLING = (
     *("type", "event_type", "event", "code", "status", "message", "param", "detail", "error"),
@@ -204,7 +180,7 @@ class _Progress:
         """An answer by its index: complete once it has a reason, unless it then goes on."""
         index = _get(answer, "index")
         index = index if isinstance(index, int) else 0
-        if reason and str(getattr(reason, "value", reason)) not in _UNSET:
+        if reason and str(getattr(reason, "value", reason)) not in dialects.UNSET_REASONS:
             self._complete.add(index)
             self._open.discard(index)
         elif goes_on or index not in self._complete:
@@ -251,10 +227,10 @@ class _Judge:
 
 def _home(stream: object) -> str:
     """The provider's package that a stream object comes from, or nothing."""
-    module, known = type(stream).__module__, _PROVIDERS
+    module, known = type(stream).__module__, dialects.PACKAGES
     if module == "builtins":
         frame = getattr(stream, "ag_frame", None) or getattr(stream, "gi_frame", None)
-        module, known = str(frame.f_globals.get("__name__")) if frame else "", _GENERATORS
+        module, known = str(frame.f_globals.get("__name__")) if frame else "", dialects.GENERATORS
     return next((p for p in known if module == p or module.startswith(f"{p}.")), "")
 
 
@@ -272,7 +248,7 @@ def _recognise(item: Any) -> _Dialect | None:
 
 def _recognise_plain(item: Any) -> _Dialect | None:
     kind = _kind(item)
-    name = next((name for start, name in _FIRST_EVENTS if kind.startswith(start)), None)
+    name = next((name for start, name in dialects.FIRST_EVENTS if kind.startswith(start)), None)
     if name is None and kind == "error" and _tells_of_failure(item):
         name = "openai" if _get(item, "error") is None else "anthropic"
     if name is not None:
@@ -283,18 +259,18 @@ def _recognise_plain(item: Any) -> _Dialect | None:
         return _Dialect("gemini", _look_at_gemini)
     if isinstance(_get(item, "done"), bool) and isinstance(_get(item, "model"), str):
         return _Dialect("ollama", _look_at_ollama)
-    if isinstance(item, dict) and len(item) == 1 and not _CONVERSE.isdisjoint(item):
+    if isinstance(item, dict) and len(item) == 1 and not dialects.FIRST_KEYS.isdisjoint(item):
         return _Dialect("bedrock", _look_at_converse)
     return None
 
 
 def _look_at_event(progress: _Progress, item: Any) -> None:
     kind = _kind(item)
-    if kind in _ENDINGS or kind in _BEGINNINGS:
-        progress.over = kind in _ENDINGS
+    if kind in dialects.ENDINGS or kind in dialects.BEGINNINGS:
+        progress.over = kind in dialects.ENDINGS
     elif kind == "message_delta" and _get(_get(item, "delta"), "stop_reason"):
         progress.over = True  # Anthropic: the answer is whole, whatever becomes of its last event
-    elif kind in _FAILURES:
+    elif kind in dialects.FAILURES:
         raise _failure(item)
 
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from lastword.core import acp, jsonrpc
-from lastword.core.handler import Note
+from lastword.core.link.reports import Note
+from lastword.core.protocol import acp, jsonrpc
 from lastword.errors import NotInTurn
 from lastword.inprocess import streams
-from lastword.inprocess.calls import CURRENT, Call
+from lastword.inprocess.request import CURRENT, Request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
 
-    from lastword.core.facts import Facts
-    from lastword.core.taxonomy import ErrorType
-    from lastword.retry import Attempt, Retry
+    from lastword.core.failure.taxonomy import ErrorType
+    from lastword.core.link.facts import Facts
+    from lastword.inprocess.retry import Attempt, Retry
 
 logger = logging.getLogger("lastword")
 
@@ -34,25 +34,25 @@ class CurrentTurn:
     whether trying again could do harm. After the turn's end every word is without effect.
     """
 
-    __slots__ = ("_call",)
+    __slots__ = ("_request",)
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, request: Request) -> None:
+        self._request = request
 
     @property
     def session_id(self) -> str | None:
         """The session that the prompt came for."""
-        return self._call.session_id
+        return self._request.session_id
 
     @property
     def cancelled(self) -> bool:
         """Has the user, or a limit, asked for the turn's end? For work that cannot be cancelled."""
-        return self._call.cancel_asked
+        return self._request.cancel_asked
 
     @property
     def traceparent(self) -> str | None:
         """The W3C trace context that the client sent with the prompt, at the root of `_meta`."""
-        meta = jsonrpc.params_of(self._call.frame).get("_meta")
+        meta = jsonrpc.params_of(self._request.frame).get("_meta")
         value = meta.get("traceparent") if isinstance(meta, dict) else None
         return value if isinstance(value, str) else None
 
@@ -75,13 +75,13 @@ class CurrentTurn:
             side_effects: Does it change anything outside of this process? A turn in which such a
                 tool was started is never tried again without the user's word.
         """
-        tools = self._call.tools
+        tools = self._request.tools
         tools[name] = tools.get(name, 0) + 1
         self._say(Note.UNSAFE_TOOL if side_effects else Note.SAFE_TOOL)
 
     def tool_finished(self, name: str) -> None:
         """The tool came to its end, well or badly."""
-        tools = self._call.tools
+        tools = self._request.tools
         if not tools.get(name):
             logger.warning(
                 "tool_finished(%r) without tool_started(%r): nothing is counted.", name, name
@@ -120,7 +120,7 @@ class CurrentTurn:
             ValueError: There is no such type, or a wait is no number from 0 up.
         """
         # Loaded at the first failure, as everything is that only failures need.
-        from lastword.inprocess.failing import Said, said_by_author  # noqa: PLC0415
+        from lastword.inprocess.exceptions import Said, said_by_author  # noqa: PLC0415
 
         said = Said(
             retryable=retryable,
@@ -129,7 +129,7 @@ class CurrentTurn:
             reason=reason,
             detail=detail,
         )
-        raise said_by_author(self._call, type, message, said)
+        raise said_by_author(self._request, type, message, said)
 
     def attempts(self, retry: Retry | None = None) -> AsyncIterator[Attempt]:
         """Try a model call until it succeeds, or until another try would not help or could harm.
@@ -150,9 +150,9 @@ class CurrentTurn:
             The attempts. The one that cannot be followed by another raises what failed.
         """
         # tenacity costs 4 ms, and an agent that never retries does not need it.
-        from lastword.retry import Retry, attempts  # noqa: PLC0415
+        from lastword.inprocess.retry import Retry, attempts  # noqa: PLC0415
 
-        return attempts(retry or Retry(), self._call)
+        return attempts(retry or Retry(), self._request)
 
     def watch(
         self,
@@ -174,11 +174,11 @@ class CurrentTurn:
         return streams.watch(stream, on_item=self.progress, finished=finished)
 
     def _say(self, note: Note) -> None:
-        call = self._call
-        for attempt in call.attempts:
+        request = self._request
+        for attempt in request.attempts:
             if attempt.concerned:
                 _NOTED[note](attempt.facts)
-        call.link.say(call, note)
+        request.link.say(request, note)
 
 
 _NOTED: dict[Note, Callable[[Facts], None]] = {
@@ -199,7 +199,7 @@ def current_turn() -> CurrentTurn:
     Raises:
         NotInTurn: There is none.
     """
-    call = CURRENT.get()
-    if call is None or call.method != acp.PROMPT:
+    request = CURRENT.get()
+    if request is None or request.method != acp.PROMPT:
         raise NotInTurn
-    return CurrentTurn(call)
+    return CurrentTurn(request)

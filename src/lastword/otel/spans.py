@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from lastword.core import acp
-from lastword.core.timeline import Kind
+from lastword.core.protocol import acp
+from lastword.core.timeline.entry import Kind, tells_of_cancel
 from lastword.otel import conventions as names
 from lastword.record import turns
 
@@ -48,7 +48,7 @@ _COUNTED = {
 _END_FACTS = ("reason", "phase", "origin", "retryable", "retry_safety", "incident_id", "by", "rule")
 
 
-class Event(msgspec.Struct, frozen=True):
+class SpanEvent(msgspec.Struct, frozen=True):
     """A moment within a span; times are seconds since 1970 UTC."""
 
     name: str
@@ -75,7 +75,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     ended_seconds: float
     attributes: Attributes
     failed: bool = False
-    events: tuple[Event, ...] = ()
+    events: tuple[SpanEvent, ...] = ()
     children: tuple[Span, ...] = ()
     traceparent: str | None = None
 
@@ -197,7 +197,7 @@ class _Turn:
     def __init__(self, prompt: Row, offset: float) -> None:
         self.prompt = self.last = prompt
         self._offset = offset
-        self._events: list[Event] = []
+        self._events: list[SpanEvent] = []
         self._open_tools: list[Row] = []
         self._tools: list[Span] = []
 
@@ -210,7 +210,7 @@ class _Turn:
             self._end_tool(row)
         elif kind in _EVENTS and len(self._events) < MAX_EVENTS:
             known = _known(row, _EVENTS[kind])
-            self._events.append(Event(names.own(kind.value), self._at(row), known))
+            self._events.append(SpanEvent(names.own(kind.value), self._at(row), known))
 
     def span(self, last: Row, common: Attributes, outcome: str) -> Span:
         for started in list(self._open_tools):
@@ -289,4 +289,4 @@ def _outcome(end: Row | None) -> str:
         return turns.OPEN
     if end.kind == Kind.ERROR:
         return turns.FAILED
-    return turns.CANCELLED if end.facts.get("stop_reason") == acp.CANCELLED else turns.OK
+    return turns.CANCELLED if tells_of_cancel(end.facts) else turns.OK

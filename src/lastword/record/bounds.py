@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, TypeAlias
 
-from lastword.core.timeline import TERMINAL, Entry, Kind
+from lastword.core.timeline.entry import TERMINAL, Entry, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.process import close, widen
+from lastword.posix.process import close, widen
 from lastword.record.run import Row, Run, storable
 
 if TYPE_CHECKING:
     from lastword.record.retention import Limits
-    from lastword.record.sinks import Sinks
+    from lastword.record.sink import StartTelemetry, StoreSink
 
 MAX_PENDING_BYTES = 1024 * 1024
 """What waits for a recorder that does not read, beside the pipe's own megabyte."""
@@ -46,8 +46,15 @@ class RecorderProcess:
 
     __slots__ = ("_encoder", "_fd", "_pending", "_pid")
 
-    def __init__(self, path: str | None, run: Run, limits: Limits) -> None:
-        """Fork it. To be called before any thread exists.
+    def __init__(
+        self,
+        path: str | None,
+        run: Run,
+        limits: Limits,
+        *,
+        telemetry: StartTelemetry | None = None,
+    ) -> None:
+        """Fork it. To be called before any thread exists. Telemetry is begun in there.
 
         Raises:
             OSError: no process, or no pipe, is to be had.
@@ -60,7 +67,7 @@ class RecorderProcess:
             close(write_end)
             raise
         if self._pid == 0:
-            _live(read_end, path, run, limits)
+            _live(read_end, path, run, limits, telemetry)
         close(read_end)
         widen(write_end)
         os.set_blocking(write_end, False)
@@ -118,7 +125,13 @@ class RecorderProcess:
             return True
 
 
-def _live(read_end: int, path: str | None, run: Run, limits: Limits) -> None:
+def _live(
+    read_end: int,
+    path: str | None,
+    run: Run,
+    limits: Limits,
+    start_telemetry: StartTelemetry | None,
+) -> None:
     """The recorder's whole life; never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -135,17 +148,17 @@ def _live(read_end: int, path: str | None, run: Run, limits: Limits) -> None:
         for _ in range(2):
             os.open(os.devnull, os.O_RDWR)
         # Loaded here: the sidecar itself never needs them.
-        from lastword.core.known_secrets import secrets_of  # noqa: PLC0415
-        from lastword.otel.asked import of_own  # noqa: PLC0415
-        from lastword.record.sinks import Sinks  # noqa: PLC0415
+        from lastword.core.redact.known_secrets import secrets_of  # noqa: PLC0415
+        from lastword.record.sink import StoreSink  # noqa: PLC0415
 
         secrets = secrets_of(os.environ)
-        _write_all(Sinks(path, run, limits, telemetry=of_own(run), secrets=secrets))
+        telemetry = None if start_telemetry is None else start_telemetry(run)
+        _write_all(StoreSink(path, run, limits, telemetry=telemetry, secrets=secrets))
     finally:
         os._exit(0)
 
 
-def _write_all(sinks: Sinks) -> None:
+def _write_all(sinks: StoreSink) -> None:
     decoder = msgspec.json.Decoder(Row)
     rest = b""
     ended = False

@@ -1,18 +1,20 @@
 """The record as it is read: sessions, turns, entries and failures.
 
-Owns every statement that reads. Changes nothing in a store. Sums over turns are `record.trends`'s,
-and how any of it looks is the command line's.
+Owns every statement that reads, and whether a recorded run goes on, which is asked of this machine
+alone. Changes nothing in a store. Sums over turns are `record.trends`'s, and how any of it looks is
+the command line's.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.timeline import Entry, Kind
+from lastword.core.timeline.entry import Entry, Kind
 from lastword.errors import StoreError
 from lastword.record import store
 from lastword.record.run import Run
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 FOLLOWED_AT_ONCE = 1000
 _END_MS = 2**62
+_SLACK_SECONDS = 60
+"""Clocks are set, and the kernel counts from its own start."""
 
 
 class RecordedRun(Run, frozen=True, kw_only=True):
@@ -220,6 +224,33 @@ def runs_between(record: sqlite3.Connection, start_ms: int, end_ms: int) -> list
         (start_ms, end_ms),
     )
     return [_run(dict(row)) for row in rows]
+
+
+def is_alive(run: RecordedRun) -> bool:
+    """Does this run go on: is its process there, and the one that began it?"""
+    if run.ended or run.pid <= 0:
+        return False
+    try:
+        os.kill(run.pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return False  # somebody else's process has its number now
+    began = _began_at(run.pid)
+    # A number is given again: a process that began after the run is another.
+    return began is None or began <= run.started_epoch_ms / 1000 + _SLACK_SECONDS
+
+
+def _began_at(pid: int) -> float | None:
+    """When a process began, in seconds since 1970; nothing where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        with open("/proc/stat", "rb") as file:
+            booted = next(int(line.split()[1]) for line in file if line.startswith(b"btime "))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+    return booted + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def turns_of(

@@ -1,47 +1,37 @@
 """What a shell hands its entries to: bounded, with the time of day, and never waited for.
 
 Owns when anything is kept at all: not before a prompt, or a failure, so that a program that is
-merely asked for its version leaves no trace. Where the rows go is a carrier's part.
+merely asked for its version leaves no trace. Where the rows go is a sink's part.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from lastword.core.timeline import Entry, Kind
+from lastword.core.timeline.entry import Entry, Kind
 from lastword.record.bounds import Bounds
 from lastword.record.run import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lastword.record.sink import Sink
+
 WORTH_KEEPING = frozenset({Kind.PROMPT, Kind.ERROR, Kind.CONTEXT_LOST})
 MAX_EARLY = 256
 """Entries kept in mind before anything worth keeping has happened."""
 
 
-class Carrier(Protocol):
-    """The way to the store."""
-
-    def send(self, rows: list[Row]) -> None:
-        """Take rows; never waits."""
-        ...
-
-    def close(self) -> None:
-        """Take no more, and finish what there is; waits for a moment at most."""
-        ...
-
-
 class Recorder:
     """Takes a link's entries."""
 
-    __slots__ = ("_bounds", "_carrier", "_offset", "_pending", "_start")
+    __slots__ = ("_bounds", "_offset", "_pending", "_sink", "_start")
 
-    def __init__(self, start: Callable[[], Carrier | None]) -> None:
+    def __init__(self, start: Callable[[], Sink | None]) -> None:
         """`start` begins the way to the store; it is called once there is something to keep."""
-        self._start: Callable[[], Carrier | None] | None = start
-        self._carrier: Carrier | None = None
+        self._start: Callable[[], Sink | None] | None = start
+        self._sink: Sink | None = None
         self._bounds = Bounds()
         self._pending: list[Row] = []
         self._offset = time.time() - time.monotonic()
@@ -53,7 +43,7 @@ class Recorder:
         if self._start is not None:
             if entry.kind in WORTH_KEEPING:
                 start, self._start = self._start, None
-                self._carrier = start()
+                self._sink = start()
             elif len(self._pending) > MAX_EARLY:
                 del self._pending[0]
 
@@ -61,16 +51,16 @@ class Recorder:
         """Let what has come go on its way."""
         if self._pending and self._start is None:
             rows, self._pending = self._pending, []
-            if self._carrier is not None:
-                self._carrier.send(rows)
+            if self._sink is not None:
+                self._sink.send(rows)
 
     def close(self) -> None:
         """There will be no more."""
         self._pending += [self._row(entry) for entry in self._bounds.rest()]
         self.flush()
-        if self._carrier is not None:
-            self._carrier.close()
-            self._carrier = None
+        if self._sink is not None:
+            self._sink.close()
+            self._sink = None
         self._start = None
 
     def _row(self, entry: Entry) -> Row:

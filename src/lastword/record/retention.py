@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.record.place import limit
+from lastword.record.paths import limit
 
 if TYPE_CHECKING:
     import sqlite3

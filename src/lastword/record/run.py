@@ -58,8 +58,8 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
     """An entry with the time of day.
 
     Attributes:
-        kind: `core.timeline.Kind`.
-        level: `core.timeline.Level`.
+        kind: `core.timeline.entry.Kind`.
+        level: `core.timeline.entry.Level`.
         at_epoch_ms: the time of day, in milliseconds since 1970 UTC.
         at_seconds: the run's monotonic clock: differences are exact, its origin is none.
         session_id: the session, where there is one.

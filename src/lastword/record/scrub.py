@@ -3,7 +3,7 @@
 Owns the ids and names that somebody else made up: an agent may put a key into the id of a tool call
 as well as into a text. The core keeps those as they are, because a turn would wait for the patterns
 to be compiled; what writes the record may take its time. What a secret looks like is
-`core.redact`'s.
+`core.redact.redactor`'s.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.redact import Redactor
+from lastword.core.redact.redactor import Redactor
 
 if TYPE_CHECKING:
     from lastword.record.run import Row

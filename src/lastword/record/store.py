@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -34,9 +35,9 @@ def open_for_writing(path: str) -> sqlite3.Connection:
     """
     folder = os.path.dirname(path)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        _make_folder(folder)
         # Made by us, so that nobody else can ever read it; SQLite's companions take its rights.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        _make_private(path)
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise StoreError(f"{path} cannot be written ({why})") from error
@@ -47,6 +48,35 @@ def open_for_writing(path: str) -> sqlite3.Connection:
             raise
     set_aside(path)
     return _opened(path, _for_writing)
+
+
+def _make_folder(folder: str) -> None:
+    """Make a folder, and those above it that are missing, for their user alone.
+
+    `os.makedirs` gives its mode to the last one, and leaves the others to the umask.
+    """
+    if not folder or os.path.isdir(folder):
+        return
+    _make_folder(os.path.dirname(folder))
+    with suppress(FileExistsError):
+        os.mkdir(folder, mode=0o700)
+
+
+def _make_private(path: str) -> None:
+    """Make the file where there is none, and take it from everybody else where they had it."""
+    for suffix in _COMPANIONS:
+        try:
+            made = os.O_CREAT if not suffix else 0
+            file = os.open(path + suffix, os.O_RDWR | made, 0o600)
+        except FileNotFoundError:
+            continue
+        try:
+            if stat.S_IMODE(os.fstat(file).st_mode) & ~0o600:
+                # Somebody else's file is theirs to give: it is used as far as it can be.
+                with suppress(PermissionError):
+                    os.fchmod(file, 0o600)
+        finally:
+            os.close(file)
 
 
 def open_for_reading(path: str) -> sqlite3.Connection:

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
-from lastword.core.timeline import Entry, Kind
+from lastword.core.timeline.entry import Entry, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.timeline import Kind
+from lastword.core.timeline.entry import Kind
 from lastword.errors import StoreError
 from lastword.record import retention, store, turns
 from lastword.record.run import storable

@@ -2,7 +2,7 @@
 
 Owns the order of evidence and the tables (`tokens`, `messages`, `transport`, `statuses`,
 `process`). Reads no clock and no environment, does no I/O, and raises for no input. Does not
-redact (`core.redact`) and does not write sentences (`core.sentences`).
+redact (`core.redact.redactor`) and does not write sentences (`core.failure.wording`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import msgspec
 
 from lastword.core.classify import gather
 from lastword.core.classify.decide import conclude, decide
-from lastword.core.classify.evidence import Evidence, Finding, ProcessEvidence, Verdict
-from lastword.core.classify.text import clip, telling_lines
-from lastword.core.taxonomy import DEFAULTS, ErrorType, Origin
+from lastword.core.classify.evidence import Conclusion, Evidence, ProcessEvidence, Verdict
+from lastword.core.failure.taxonomy import DEFAULTS, UNDECIDED, ErrorType, Origin
+from lastword.core.redact.truncate import clip, telling_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,7 @@ __all__ = [
     "classify_spawn_failure",
     "classify_text",
     "own_failure",
+    "read_lines",
 ]
 
 FAILED_RULE = "classifier_failed"
@@ -39,8 +40,6 @@ FAILED_RULE = "classifier_failed"
 _HOPELESS_REASONS = frozenset({"crash_loop", "context_lost", "spawn_failed", "runaway"})
 MAX_MEMBERS = 8
 """Exceptions of a group that are looked at."""
-
-_UNDECIDED = (ErrorType.UNKNOWN, ErrorType.INTERNAL)
 
 
 def classify(error: object, *, agent: str | None = None) -> Verdict:
@@ -77,7 +76,7 @@ def _members(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
 
 
 def _uncertainty(verdict: Verdict) -> int:
-    if verdict.type in _UNDECIDED:
+    if verdict.type in UNDECIDED:
         return 2
     return 1 if verdict.retryable else 0
 
@@ -114,15 +113,25 @@ def _verdict_on(
 
 
 def _or_stderr(verdict: Verdict, stderr_tail: str) -> Verdict:
-    if verdict.type not in _UNDECIDED:
+    if verdict.type not in UNDECIDED:
         return verdict
-    lines = telling_lines(stderr_tail)
+    return read_lines(stderr_tail, source="stderr") or verdict
+
+
+def read_lines(text: str, *, source: str) -> Verdict | None:
+    """Classify the end of a log by the lines that look like errors, if they name a failure.
+
+    Args:
+        text: The log's last lines.
+        source: What the rule's name begins with.
+    """
+    lines = telling_lines(text)
     if not lines:
-        return verdict
+        return None
     told = _verdict_on(gather.from_any, lines)
-    if told.type in _UNDECIDED or told.rule.startswith(("text:", "concept:")):
-        return verdict
-    return msgspec.structs.replace(told, rule=f"stderr:{told.rule}")
+    if told.type in UNDECIDED or told.rule.startswith(("text:", "concept:")):
+        return None
+    return msgspec.structs.replace(told, rule=f"{source}:{told.rule}")
 
 
 def classify_exit(
@@ -155,7 +164,7 @@ def classify_spawn_failure(errno_value: int, command: str) -> Verdict:
     words = {2: "not found", 8: "not executable", 13: "permission denied", 20: "not a directory"}
     told = words.get(errno_value, f"errno {errno_value}")
     evidence = Evidence(text=f"{clip(command, 400, 100)}: {told}")
-    finding = Finding(
+    finding = Conclusion(
         ErrorType.AGENT_CRASH, f"spawn:{errno_value}", "spawn_failed", retryable=False
     )
     return conclude(finding, evidence)

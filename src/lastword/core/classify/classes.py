@@ -8,7 +8,7 @@ the ones that mean a cancel, a child process, or a plain bug.
 from __future__ import annotations
 
 from lastword.core.classify.text import names, normalise
-from lastword.core.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import ErrorType
 
 CANCELLED = names("""
     CancelledError Cancelled KeyboardInterrupt AbortError APIUserAbortError MessageAbortedError

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from lastword.core.classify.evidence import Evidence, ProcessEvidence
-from lastword.core.classify.prose import identifiers, pairs, status_in, traceback_class
-from lastword.core.classify.text import MAX_TOKEN_CHARS, as_int, as_text, clip, fold, normalise
+from lastword.core.classify.extract import identifiers, pairs, status_in, traceback_class
+from lastword.core.classify.text import MAX_TOKEN_CHARS, as_int, as_text, fold, normalise
+from lastword.core.redact.truncate import clip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

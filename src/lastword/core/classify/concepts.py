@@ -14,7 +14,7 @@ from functools import cache
 import msgspec
 
 from lastword.core.classify.text import phrase_in
-from lastword.core.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import ErrorType
 
 MAX_DISTANCE_CHARS = 48
 MAX_HITS = 64

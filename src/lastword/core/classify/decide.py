@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.classify import rules
-from lastword.core.classify.evidence import Evidence, Finding, Verdict
+from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.reasons import read_reason
 from lastword.core.classify.sources import read_request_id, read_source
 from lastword.core.classify.text import MAX_TOKEN_CHARS
 from lastword.core.classify.waits import read_waits
-from lastword.core.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RULES: tuple[Callable[[Evidence], Finding | None], ...] = (
+RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
     rules.process,
     rules.process_class,
     rules.cancelled,
@@ -50,10 +50,10 @@ def decide(evidence: Evidence) -> Verdict:
         finding = rule(evidence)
         if finding is not None:
             return conclude(finding, evidence)
-    return conclude(Finding(ErrorType.UNKNOWN, "unmatched"), evidence)
+    return conclude(Conclusion(ErrorType.UNKNOWN, "unmatched"), evidence)
 
 
-def conclude(finding: Finding, evidence: Evidence) -> Verdict:
+def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     """Fill in what holds whichever rule decided: waits, ids, retryability."""
     waits = read_waits(evidence)
     defaults = DEFAULTS[finding.type]

@@ -1,17 +1,18 @@
 """What a failure left behind, and what was concluded from it: two plain frozen values.
 
 `Evidence` is gathered once (`gather`), from whatever shape the failure had; the rules (`decide`)
-see nothing else. `Verdict` is what the rules concluded; `core.sentences` turns it into words.
+see nothing else. `Verdict` is what the rules concluded; `core.failure.wording` turns it into
+words.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from lastword.core.taxonomy import ErrorType, Origin  # noqa: TC001 - a struct's types, at runtime
+from lastword.core.failure.taxonomy import ErrorType, Origin  # noqa: TC001 - a struct's types, at runtime
 
 
-class Ending(msgspec.Struct, frozen=True):
+class ProcessEnding(msgspec.Struct, frozen=True):
     """What a process's end means. `cancelled` is Ctrl-C; `signal` its name, e.g. `SIGKILL`."""
 
     reason: str
@@ -21,7 +22,7 @@ class Ending(msgspec.Struct, frozen=True):
     cancelled: bool = False
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Conclusion(msgspec.Struct, frozen=True):
     """What one rule concluded, before waits, ids and the type's defaults are filled in."""
 
     type: ErrorType
@@ -29,7 +30,7 @@ class Finding(msgspec.Struct, frozen=True):
     reason: str | None = None
     retryable: bool | None = None
     origin: Origin | None = None
-    ending: Ending | None = None
+    ending: ProcessEnding | None = None
 
 
 class ProcessEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +89,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a failure was, and which rule said so.
 
     `retry_after_seconds` is rounded up. `detail` is the evidence's own text, not yet redacted:
-    `core.sentences.compose` redacts and cuts it.
+    `core.failure.wording.compose` redacts and cuts it.
     """
 
     type: ErrorType

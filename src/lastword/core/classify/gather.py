@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from lastword.core.classify.collect import Collector
-from lastword.core.classify.durations import parse_wait
 from lastword.core.classify.evidence import Evidence, ProcessEvidence
+from lastword.core.classify.moments import parse_wait
 from lastword.core.classify.process import SIGNALS
-from lastword.core.classify.text import as_int, clip
+from lastword.core.classify.text import as_int
+from lastword.core.redact.truncate import clip
 
 MAX_CHAIN = 8
 _STATUS_ATTRIBUTES = ("status_code", "status", "http_status", "api_error_status", "code")

@@ -7,7 +7,7 @@ program itself raised, or could not start, would only happen again.
 
 from __future__ import annotations
 
-from lastword.core.classify.evidence import Ending
+from lastword.core.classify.evidence import ProcessEnding
 
 SIGNALS = {
     1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS",
@@ -88,7 +88,7 @@ _EXCEPTION_SIGNS = (
 
 def read_ending(
     exit_code: int | None, exit_signal: int | None, stderr_tail: str, *, in_turn: bool = True
-) -> Ending:
+) -> ProcessEnding:
     """What the end of a process means, by its status first and its last words second."""
     words = stderr_tail.lower()
     number, code = _signal_of(exit_code, exit_signal)
@@ -96,23 +96,25 @@ def read_ending(
         return _by_signal(number, code, words)
     if code in _NTSTATUS:
         reason, retryable = _NTSTATUS[code]
-        return Ending(reason, retryable, exit_code=code)
+        return ProcessEnding(reason, retryable, exit_code=code)
     if code == _NTSTATUS_CTRL_C:
-        return Ending("interrupted", retryable=False, exit_code=code, cancelled=True)
+        return ProcessEnding("interrupted", retryable=False, exit_code=code, cancelled=True)
     if any(sign in words for sign in _MEMORY_SIGNS):
-        return Ending("oom", retryable=True, exit_code=code)
+        return ProcessEnding("oom", retryable=True, exit_code=code)
     if code in {126, 127}:
-        return Ending("spawn_failed", retryable=False, exit_code=code)
+        return ProcessEnding("spawn_failed", retryable=False, exit_code=code)
     if any(sign in words for sign in _NATIVE_SIGNS):
-        return Ending("native_crash", retryable=True, exit_code=code)
+        return ProcessEnding("native_crash", retryable=True, exit_code=code)
     for sign, reason in _EXCEPTION_SIGNS:
         if sign in words:
-            return Ending(reason, retryable=False, exit_code=code)
+            return ProcessEnding(reason, retryable=False, exit_code=code)
     if code == 0:
-        return Ending("premature_exit" if in_turn else "exited", retryable=True, exit_code=code)
+        return ProcessEnding(
+            "premature_exit" if in_turn else "exited", retryable=True, exit_code=code
+        )
     if code is None:
-        return Ending("connection_closed", retryable=True)
-    return Ending("exit_status", retryable=False, exit_code=code)
+        return ProcessEnding("connection_closed", retryable=True)
+    return ProcessEnding("exit_status", retryable=False, exit_code=code)
 
 
 def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | None]:
@@ -130,16 +132,16 @@ def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | 
     return None, code
 
 
-def _by_signal(number: int, code: int | None, words: str) -> Ending:
+def _by_signal(number: int, code: int | None, words: str) -> ProcessEnding:
     name = SIGNALS.get(number, f"signal {number}" if number < 65 else "signal")  # noqa: PLR2004
     if name == "SIGINT":
-        return Ending("interrupted", False, code, name, cancelled=True)  # noqa: FBT003
+        return ProcessEnding("interrupted", False, code, name, cancelled=True)  # noqa: FBT003
     reason = _SIGNAL_REASONS.get(name, "native_crash")
     if any(sign in words for sign in _MEMORY_SIGNS):
         reason = "oom"
     elif "overflowed its stack" in words:
         reason = "native_crash"
-    return Ending(reason, True, code, name)  # noqa: FBT003
+    return ProcessEnding(reason, True, code, name)  # noqa: FBT003
 
 
 def is_spawn_text(folded: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lastword.core.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import ErrorType
 
 if TYPE_CHECKING:
     from lastword.core.classify.evidence import Evidence

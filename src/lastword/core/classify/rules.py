@@ -7,12 +7,12 @@ wrong verdict leads straight to the table to change. `decide` holds their order.
 from __future__ import annotations
 
 from lastword.core.classify import classes, messages, tokens, transport
-from lastword.core.classify.agent_names import agent_key
 from lastword.core.classify.concepts import BLAMED, read_concept
-from lastword.core.classify.evidence import Evidence, Finding
+from lastword.core.classify.evidence import Conclusion, Evidence
 from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.process import is_spawn_text, read_ending
 from lastword.core.classify.statuses import (
+    AGENT_RPC_TYPES,
     NOT_FOUND,
     REQUEST_BLAMED,
     REQUEST_TIMEOUT,
@@ -20,88 +20,90 @@ from lastword.core.classify.statuses import (
     RPC_INTERNAL,
     RPC_TYPES,
     TOO_MANY_REQUESTS,
-    VIBE_TYPES,
     type_of_status,
 )
 from lastword.core.classify.text import normalise, phrase_in
 from lastword.core.classify.waits import read_seconds
-from lastword.core.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.quirks.agents import agent_key
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
 _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
 
 
-def process(evidence: Evidence) -> Finding | None:
+def process(evidence: Evidence) -> Conclusion | None:
     """A process that ended, or that lives and does nothing."""
     facts = evidence.process
     if facts is None:
         return None
     if facts.alive:
-        return Finding(ErrorType.AGENT_STALLED, "process:alive", "no_progress")
+        return Conclusion(ErrorType.AGENT_STALLED, "process:alive", "no_progress")
     ending = read_ending(
         facts.exit_code, facts.exit_signal, facts.stderr_tail, in_turn=facts.in_turn
     )
     kind = ErrorType.CANCELLED if ending.cancelled else ErrorType.AGENT_CRASH
-    return Finding(kind, f"process:{ending.reason}", ending.reason, ending.retryable, ending=ending)
+    return Conclusion(
+        kind, f"process:{ending.reason}", ending.reason, ending.retryable, ending=ending
+    )
 
 
-def process_class(evidence: Evidence) -> Finding | None:
+def process_class(evidence: Evidence) -> Conclusion | None:
     """A child process that failed, told by class; never by a text, which may be a tool's."""
     if evidence.sdk_phase == "spawn":
-        return Finding(ErrorType.AGENT_CRASH, "phase:spawn", "spawn_failed", retryable=False)
+        return Conclusion(ErrorType.AGENT_CRASH, "phase:spawn", "spawn_failed", retryable=False)
     if not evidence.classes:
         return None
     top = normalise(evidence.classes[0])
     named = classes.PROCESS.get(top)
-    return Finding(ErrorType.AGENT_CRASH, f"class:{top}", *named) if named else None
+    return Conclusion(ErrorType.AGENT_CRASH, f"class:{top}", *named) if named else None
 
 
-def cancelled(evidence: Evidence) -> Finding | None:
+def cancelled(evidence: Evidence) -> Conclusion | None:
     """The user's or the client's own cancel."""
     if evidence.rpc_code == RPC_CANCELLED:
-        return Finding(ErrorType.CANCELLED, f"rpc:{RPC_CANCELLED}")
+        return Conclusion(ErrorType.CANCELLED, f"rpc:{RPC_CANCELLED}")
     if not evidence.classes or normalise(evidence.classes[0]) not in classes.CANCELLED:
         return None
     if "timeout" in evidence.folded or "timed out" in evidence.folded:
         return None
-    return Finding(ErrorType.CANCELLED, f"class:{evidence.classes[0]}")
+    return Conclusion(ErrorType.CANCELLED, f"class:{evidence.classes[0]}")
 
 
-def proposal_header(evidence: Evidence) -> Finding | None:
+def proposal_header(evidence: Evidence) -> Conclusion | None:
     """A gateway that already speaks the `agent_error` proposal."""
     kind = _TYPES_BY_NAME.get(evidence.headers.get("x-llm-error-type", "").lower())
-    return Finding(kind, "header:x-llm-error-type") if kind else None
+    return Conclusion(kind, "header:x-llm-error-type") if kind else None
 
 
-def certificate(evidence: Evidence) -> Finding | None:
+def certificate(evidence: Evidence) -> Conclusion | None:
     """A certificate that could not be verified, whatever status a gateway put on it."""
     row = transport.CERTIFICATE
     hit = _names(evidence) & row.names
     part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
-    return Finding(row.type, f"transport:{part}", row.reason, row.retryable) if part else None
+    return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable) if part else None
 
 
-def bug(evidence: Evidence) -> Finding | None:
+def bug(evidence: Evidence) -> Conclusion | None:
     """`KeyError: 'rate_limit'` is no rate limit."""
     if len(evidence.classes) != 1 or evidence.status is not None or evidence.process:
         return None
     name = normalise(evidence.classes[0])
     if evidence.modules[0] in {"builtins", "java.lang"} and name in classes.BUGS:
-        return Finding(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
+        return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
     return None
 
 
-def quota_window(evidence: Evidence) -> Finding | None:
+def quota_window(evidence: Evidence) -> Conclusion | None:
     """Google names a quota's window in its id; Anthropic's plan windows are in headers."""
     for part, (kind, reason) in tokens.WINDOW_WORDS.items():
         if any(part in token for token in evidence.tokens):
-            return Finding(kind, f"quota:{part}", reason)
+            return Conclusion(kind, f"quota:{part}", reason)
     if evidence.headers.get("anthropic-ratelimit-unified-status") == "rejected":
-        return Finding(ErrorType.BUDGET, "header:anthropic-unified-rejected", "usage_window")
+        return Conclusion(ErrorType.BUDGET, "header:anthropic-unified-rejected", "usage_window")
     return None
 
 
-def strong(evidence: Evidence) -> Finding | None:
+def strong(evidence: Evidence) -> Conclusion | None:
     """Words of the body, class names and sentences that decide over the status, by type."""
     spoken = set(evidence.tokens)
     spoken.update(
@@ -112,11 +114,11 @@ def strong(evidence: Evidence) -> Finding | None:
     for kind, words in tokens.STRONG.items():
         hit = spoken & words
         if hit:
-            return Finding(kind, f"token:{min(hit)}")
+            return Conclusion(kind, f"token:{min(hit)}")
         part = _strong_message(evidence, kind)
         if part is not None:
             hopeless = part in messages.HOPELESS
-            return Finding(kind, f"message:{part}", retryable=False if hopeless else None)
+            return Conclusion(kind, f"message:{part}", retryable=False if hopeless else None)
     return None
 
 
@@ -139,17 +141,17 @@ def _is_short_window(evidence: Evidence) -> bool:
     return seconds is not None and seconds <= MAX_AUTO_WAIT_SECONDS
 
 
-def strong_words(evidence: Evidence) -> Finding | None:
+def strong_words(evidence: Evidence) -> Conclusion | None:
     """The same words where they stand inside prose."""
     spoken = set(evidence.words) - tokens.GENERIC_CLASSES
     for kind, words in tokens.STRONG.items():
         hit = spoken & words
         if hit:
-            return Finding(kind, f"word:{min(hit)}")
+            return Conclusion(kind, f"word:{min(hit)}")
     return None
 
 
-def word_parts(evidence: Evidence) -> Finding | None:
+def word_parts(evidence: Evidence) -> Conclusion | None:
     """Words that no list has, by a telling part of them."""
     if transport_failure(evidence):
         return None
@@ -162,7 +164,7 @@ def word_parts(evidence: Evidence) -> Finding | None:
             continue
         hit = next((part for part in parts if any(part in word for word in spoken)), None)
         if hit is not None:
-            return Finding(kind, f"part:{hit}")
+            return Conclusion(kind, f"part:{hit}")
     return None
 
 
@@ -171,20 +173,22 @@ def _is_request_blamed(status: int | None) -> bool:
     return status is not None and status < TOO_MANY_REQUESTS and status != REQUEST_TIMEOUT
 
 
-def rpc_code(evidence: Evidence) -> Finding | None:
+def rpc_code(evidence: Evidence) -> Conclusion | None:
     """A JSON-RPC code with a meaning of its own."""
-    if evidence.rpc_code is None:
+    code = evidence.rpc_code
+    if code is None:
         return None
-    known = RPC_TYPES.get(evidence.rpc_code)
-    if known is None and agent_key(evidence.agent) in {None, "vibe"}:
-        known = VIBE_TYPES.get(evidence.rpc_code)
+    # A code of one agent's own counts for that one, and where nobody said which agent it was.
+    key = agent_key(evidence.agent)
+    own = (types for agent, types in AGENT_RPC_TYPES.items() if key in {None, agent})
+    known = next((types[code] for types in (RPC_TYPES, *own) if code in types), None)
     if known is None:
         return None
     kind, reason, origin = known
-    return Finding(kind, f"rpc:{evidence.rpc_code}", reason, origin=origin)
+    return Conclusion(kind, f"rpc:{code}", reason, origin=origin)
 
 
-def weak_tokens(evidence: Evidence) -> Finding | None:
+def weak_tokens(evidence: Evidence) -> Conclusion | None:
     """Words of the body that say little, such as `invalid_request_error`."""
     for kind, words in tokens.WEAK.items():
         hit = words.intersection(evidence.tokens)
@@ -193,11 +197,11 @@ def weak_tokens(evidence: Evidence) -> Finding | None:
         # A 404 says more: half of the providers call an absent model an invalid request.
         absent = kind is ErrorType.INVALID_REQUEST and evidence.status == NOT_FOUND
         if hit and not agents_own and not absent:
-            return Finding(kind, f"weak:{min(hit)}")
+            return Conclusion(kind, f"weak:{min(hit)}")
     return None
 
 
-def transport_failure(evidence: Evidence) -> Finding | None:
+def transport_failure(evidence: Evidence) -> Conclusion | None:
     """How the connection failed, where no status came: class names, errno names, sentences."""
     # aiohttp states a 400 of its own making when the answer was no HTTP at all.
     names = _names(evidence)
@@ -208,42 +212,42 @@ def transport_failure(evidence: Evidence) -> Finding | None:
         hit = row.names & names
         part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
         if part is not None:
-            return Finding(row.type, f"transport:{part}", row.reason, row.retryable)
+            return Conclusion(row.type, f"transport:{part}", row.reason, row.retryable)
     told = evidence.folded.removeprefix("typeerror: ")
     reason = transport.EXACT_MESSAGES.get(told)
-    return Finding(ErrorType.NETWORK, f"transport:{told}", reason) if reason else None
+    return Conclusion(ErrorType.NETWORK, f"transport:{told}", reason) if reason else None
 
 
-def weak_words(evidence: Evidence) -> Finding | None:
+def weak_words(evidence: Evidence) -> Conclusion | None:
     """`[invalid_request_error]` inside prose."""
     spoken = set(evidence.words) - tokens.GENERIC_CLASSES
     for kind in (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST):
         hit = tokens.WEAK[kind] & spoken
         if hit:
-            return Finding(kind, f"word:{min(hit)}")
+            return Conclusion(kind, f"word:{min(hit)}")
     return None
 
 
-def class_name(evidence: Evidence) -> Finding | None:
+def class_name(evidence: Evidence) -> Conclusion | None:
     """Classes that stand for a status, where the status itself is gone."""
     for name in map(normalise, evidence.classes):
         if name in classes.MISUSE:
-            return Finding(ErrorType.INTERNAL, f"class:{name}", "uncaught_exception")
+            return Conclusion(ErrorType.INTERNAL, f"class:{name}", "uncaught_exception")
         if evidence.status is None:
             kind = classes.BY_STATUS.get(name) or tokens.weak_type(name)
             if kind is not None:
-                return Finding(kind, f"class:{name}")
+                return Conclusion(kind, f"class:{name}")
     return None
 
 
-def status(evidence: Evidence) -> Finding | None:
+def status(evidence: Evidence) -> Conclusion | None:
     """The HTTP status."""
     if evidence.status is None:
         return None
-    return Finding(type_of_status(evidence.status), f"status:{evidence.status}")
+    return Conclusion(type_of_status(evidence.status), f"status:{evidence.status}")
 
 
-def weak_message(evidence: Evidence) -> Finding | None:
+def weak_message(evidence: Evidence) -> Conclusion | None:
     """What prose may mean, when nothing else is left."""
     for kind, parts in WEAK.items():
         part = phrase_in(evidence.folded, parts)
@@ -251,49 +255,49 @@ def weak_message(evidence: Evidence) -> Finding | None:
             return (
                 _crash_text(evidence, f"text:{part}")
                 if kind is ErrorType.AGENT_CRASH
-                else Finding(kind, f"text:{part}")
+                else Conclusion(kind, f"text:{part}")
             )
     for name in evidence.words:
         if name in classes.BY_STATUS:
-            return Finding(classes.BY_STATUS[name], f"word:{name}")
+            return Conclusion(classes.BY_STATUS[name], f"word:{name}")
     return None
 
 
-def _crash_text(evidence: Evidence, rule: str) -> Finding:
+def _crash_text(evidence: Evidence, rule: str) -> Conclusion:
     """A process's end told in prose: only what names a signal or comes unasked is worth a retry."""
     if is_spawn_text(evidence.folded):
-        return Finding(ErrorType.AGENT_CRASH, rule, "spawn_failed", retryable=False)
+        return Conclusion(ErrorType.AGENT_CRASH, rule, "spawn_failed", retryable=False)
     sudden = any(sign in evidence.folded for sign in ("signal", "unexpectedly", "memory", "fault"))
-    return Finding(ErrorType.AGENT_CRASH, rule, retryable=sudden)
+    return Conclusion(ErrorType.AGENT_CRASH, rule, retryable=sudden)
 
 
-def blamed_concept(evidence: Evidence) -> Finding | None:
+def blamed_concept(evidence: Evidence) -> Conclusion | None:
     """Two words close together, where all else says no more than that the request is to blame."""
     if evidence.status not in REQUEST_BLAMED:
         return None
     found = read_concept(evidence.folded, BLAMED)
-    return Finding(found[0], f"concept:{found[1]}") if found else None
+    return Conclusion(found[0], f"concept:{found[1]}") if found else None
 
 
-def concept(evidence: Evidence) -> Finding | None:
+def concept(evidence: Evidence) -> Conclusion | None:
     """Two words close together, where nothing else is left."""
     found = read_concept(evidence.folded) if evidence.status is None else None
     if found is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
         return None
     kind, rule = found[0], f"concept:{found[1]}"
-    return _crash_text(evidence, rule) if kind is ErrorType.AGENT_CRASH else Finding(kind, rule)
+    return _crash_text(evidence, rule) if kind is ErrorType.AGENT_CRASH else Conclusion(kind, rule)
 
 
 def _top(evidence: Evidence) -> tuple[str, str]:
     return evidence.modules[0], evidence.classes[0]
 
 
-def builtin(evidence: Evidence) -> Finding | None:
+def builtin(evidence: Evidence) -> Conclusion | None:
     """A language's own exception, or an internal error that says no more than that."""
     if evidence.classes and classes.is_builtin(evidence.modules[0], evidence.classes[0]):
-        return Finding(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
+        return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
     if evidence.rpc_code == RPC_INTERNAL and evidence.folded in {"", "internal error"}:
-        return Finding(ErrorType.INTERNAL, f"rpc:{RPC_INTERNAL}")
+        return Conclusion(ErrorType.INTERNAL, f"rpc:{RPC_INTERNAL}")
     return None
 
 

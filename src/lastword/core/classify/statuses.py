@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lastword.core.taxonomy import ErrorType, Origin
+from lastword.core.failure.taxonomy import ErrorType, Origin
+from lastword.quirks import agents
 
 NOT_FOUND = 404
 REQUEST_BLAMED = frozenset({400, 413, 422})
@@ -39,17 +40,15 @@ RPC_TYPES: dict[int, tuple[ErrorType, str | None, Origin | None]] = {
 }
 """JSON-RPC code -> type, reason, origin where it is not the type's own."""
 
-VIBE_TYPES: dict[int, tuple[ErrorType, str | None, Origin | None]] = {
-    -31001: (ErrorType.RATE_LIMIT, None, None),
-    -31002: (ErrorType.INVALID_REQUEST, "agent_configuration", Origin.AGENT),
-    -31003: (ErrorType.CONTEXT_OVERFLOW, "conversation_limit", Origin.AGENT),
-    -31004: (ErrorType.CONTEXT_OVERFLOW, None, None),
-    -31005: (ErrorType.CONTENT_FILTER, "refusal", None),
-    -31006: (ErrorType.CONTEXT_OVERFLOW, "compaction_failed", Origin.AGENT),
-    -31007: (ErrorType.INVALID_REQUEST, "image_invalid", _PEER),
-    -31008: (ErrorType.INVALID_REQUEST, "image_unsupported", None),
+AGENT_RPC_TYPES = {
+    row.name: {
+        code: (ErrorType(kind), reason, None if origin is None else Origin(origin))
+        for code, (kind, reason, origin) in row.codes.items()
+    }
+    for row in agents.ROWS
+    if row.codes
 }
-"""mistral-vibe's own codes (its vibe/acp/exceptions.py); other agents may mean other things."""
+"""The codes of single agents, by the agent's key; other agents may mean other things by them."""
 
 RPC_INTERNAL = -32603
 """Says nothing: most agents send every failure with it."""

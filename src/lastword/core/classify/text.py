@@ -1,56 +1,20 @@
-"""Bounded text: clipping, folding for comparison, and the spelling-blind form of a name.
+"""Text for comparison: folded, and the spelling-blind form of a name.
 
-Every pattern of the classifier runs on text that went through `clip` first: an unclipped message
-of 1 MB cost seconds.
+Every pattern of the classifier runs on text that went through `core.redact.truncate.clip` first: an
+unclipped message of 1 MB cost seconds.
 """
 
 from __future__ import annotations
 
 import re
 
-from lastword.core.clipping import from_word_start, to_word_end
-
-CLIP_HEAD_CHARS = 4096
-CLIP_TAIL_CHARS = 4096
 MAX_TOKEN_CHARS = 96
-LOG_TAIL_CHARS = 16_384
-LOG_LINES = 20
 _MAX_INT = 1 << 63
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _CLASS_SUFFIXES = ("exception", "error", "err", "fault")
 _TOO_WIDE_ALONE = frozenset({"api", "auth", "client", "internal", "key", "server", "type", "value"})
-_TELLING_SIGNS = (
-    "error",
-    "exception",
-    "fail",
-    "fatal",
-    "panic",
-    "denied",
-    "refused",
-    "timed out",
-    "timeout",
-    "unauthorized",
-    "exceeded",
-    "exhausted",
-    "status code",
-    " 429",
-    " 401",
-    " 402",
-    " 403",
-    " 500",
-    " 502",
-    " 503",
-    " 529",
-)
 _PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
-
-
-def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) -> str:
-    """The text, or its head and tail with a mark between them where it is longer than both."""
-    if len(text) <= head + tail:
-        return text
-    return f"{to_word_end(text[:head])}\n...\n{from_word_start(text[-tail:])}"
 
 
 def fold(text: str) -> str:
@@ -59,17 +23,6 @@ def fold(text: str) -> str:
     if "\\" in plain:
         plain = plain.replace("\\n", " ").replace("\\", "")
     return " ".join(plain.split())
-
-
-def telling_lines(log: str) -> str:
-    """The last lines of a log that look like errors; the rest of a log is full of false friends."""
-    lines = [line for line in clip(log, 0, LOG_TAIL_CHARS).splitlines() if _is_telling(line)]
-    return "\n".join(lines[-LOG_LINES:])
-
-
-def _is_telling(line: str) -> bool:
-    lower = line[:400].lower()
-    return any(sign in lower for sign in _TELLING_SIGNS)
 
 
 def normalise(name: str) -> str:

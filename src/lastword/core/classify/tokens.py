@@ -12,7 +12,7 @@ classifier a new word, add it to its type's list, in any spelling.
 from __future__ import annotations
 
 from lastword.core.classify.text import names
-from lastword.core.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import ErrorType
 
 
 def _table(rows: dict[ErrorType, str]) -> dict[ErrorType, frozenset[str]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from lastword.core.classify.text import names
-from lastword.core.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import ErrorType
 
 
 class TransportRow(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.classify.durations import UNIT, parse_moment, parse_wait
+from lastword.core.classify.moments import UNIT, parse_moment, parse_wait
 
 if TYPE_CHECKING:
     from lastword.core.classify.evidence import Evidence

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from lastword.core.classify.text import telling_lines
 from lastword.core.classify.tracebacks import read_java_script, read_python
+from lastword.core.redact.truncate import telling_lines
 
 MAX_SCAN_CHARS = 262_144
 _SHORT_LOG_LINES = 6

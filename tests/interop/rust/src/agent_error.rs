@@ -147,6 +147,9 @@ fn of_members(payload: Value) -> AgentError {
 }
 
 fn of_payload(mut more: Map<String, Value>) -> AgentError {
+    for (key, value) in more.iter_mut() {
+        *value = member(key, value.take());
+    }
     more.retain(|key, value| key != "stopReason" && !value.is_null());
     let mut take = |key: &str| more.remove(key).unwrap_or_default();
     let error_type = word(&take("type")).unwrap_or(ErrorType::Unknown);
@@ -168,6 +171,27 @@ fn of_payload(mut more: Map<String, Value>) -> AgentError {
     }
 }
 
+const TEXTS: [&str; 6] =
+    ["source", "reason", "provider_code", "request_id", "exit_signal", "incident_id"];
+
+/// A member as its type has it; null where it is of another.
+fn member(key: &str, value: Value) -> Value {
+    let text = match &value {
+        Value::String(text) => Some(text.clone()),
+        number => whole(number).map(|number| number.to_string()),
+    };
+    match key {
+        "detail" if value.is_object() => value,
+        "detail" => text.filter(|text| !text.is_empty()).map_or(Value::Null, |t| json!({"text": t})),
+        "http_status" | "exit_code" => whole(&value).map_or(Value::Null, Value::from),
+        key if TEXTS.contains(&key) => match text {
+            Some(text) => text.chars().take(500).collect::<String>().into(),
+            None => Value::Null,
+        },
+        _ => value,
+    }
+}
+
 fn is_retryable(error_type: ErrorType) -> bool {
     use ErrorType::*;
     let provider = matches!(error_type, RateLimit | ProviderUnavailable | Timeout | Network);
@@ -178,20 +202,40 @@ fn word<'a, Word: Deserialize<'a>>(value: &'a Value) -> Option<Word> {
     value.is_string().then(|| Word::deserialize(value).ok())?
 }
 
+fn whole(value: &Value) -> Option<i64> {
+    let number = value.as_f64()?;
+    (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64)
+}
+
 /// A whole number of at least nought, rounded up.
 fn count(value: &Value) -> Option<u64> {
-    let number = value.as_f64()?.ceil();
-    (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as u64)
+    let number = value.as_f64()?;
+    (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number.ceil() as u64)
 }
 
 fn first_text<const N: usize>(values: [&Value; N]) -> Option<&str> {
-    values.into_iter().filter_map(Value::as_str).find(|text| !text.is_empty())
+    values.into_iter().filter_map(Value::as_str).find(|text| !text.trim().is_empty())
 }
 
+/// One plain line of at most 500 characters.
 fn sentence(value: &Value) -> String {
-    match value.as_str().filter(|text| !text.trim().is_empty()) {
-        None => "The agent reported a failure without saying which.".into(),
-        Some(text) if text.chars().count() > 500 => text.chars().take(499).chain(['…']).collect(),
-        Some(text) => text.into(),
+    let plain: String = value.as_str().unwrap_or_default().chars().map(plain).collect();
+    let said = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    match said.chars().count() {
+        0 => "The agent reported a failure without saying which.".into(),
+        ..=500 => said,
+        _ => said.chars().take(499).chain(['…']).collect(),
+    }
+}
+
+/// Without what a client may read as markup, and what turns or hides the text around it.
+fn plain(char: char) -> char {
+    match char {
+        '[' => '(',
+        ']' => ')',
+        '`' | '*' | '<' | '>' | '{' | '}' | '\\' | '|' | '\u{ad}' | '\u{feff}' => ' ',
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => ' ',
+        char if char.is_control() => ' ',
+        char => char,
     }
 }

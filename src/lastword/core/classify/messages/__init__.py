@@ -20,7 +20,7 @@ from lastword.core.classify.messages.service import (
     TIMEOUT,
 )
 from lastword.core.classify.text import rows
-from lastword.core.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import ErrorType
 
 __all__ = ["HOPELESS", "PER_DAY", "PER_MINUTE", "QUOTA", "STRONG", "UNLESS"]
 

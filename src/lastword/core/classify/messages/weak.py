@@ -7,7 +7,7 @@ before what it can. Same form as the other tables.
 from __future__ import annotations
 
 from lastword.core.classify.text import rows
-from lastword.core.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import ErrorType
 
 WEAK = {
     ErrorType.CANCELLED: rows("""

@@ -1,0 +1,1 @@
+"""`lastword agent`: the scripted agent, and the list of its scenarios."""

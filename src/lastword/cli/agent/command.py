@@ -1,0 +1,215 @@
+"""`lastword agent`: an agent that fails on purpose, for whoever writes a client."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.cli.agent import scenarios
+from lastword.cli.run.options import UsageError, parse
+from lastword.core.failure.ladder import AUTO, Rung
+from lastword.core.link.option_table import OPTIONS
+from lastword.kit.agent.scenarios import SCENARIOS, unknown
+from lastword.kit.agent.script_files import YAML_SUFFIXES, ScriptError, load
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.kit.agent.script import Script
+
+DESCRIPTION = """\
+An ACP agent on stdin and stdout that fails on purpose, each time in the way of
+its scenario: every type of failure, at every stage of a turn, and what befalls
+a process. No model, no key, no network. It speaks protocol version 1, and 2 to
+a client that asks for 2.
+
+The agent itself knows nothing of lastword, which is put in front of it as
+`lastword run` is. So a client sees what it would see of any agent behind
+lastword; with --bare, what it sees without.
+
+A prompt with "/scenario NAME" in its text plays that one for its turn. (Write
+something before it for silent_success: a prompt that begins with a command may
+end without a word.)
+"""
+
+EPILOG = """\
+In a client's settings:
+  command: lastword    arguments: agent rate_limit
+  command: lastword    arguments: agent --fallback text crash_after_text
+  command: lastword    arguments: agent --bare id_null
+  command: lastword    arguments: agent ./mine.json
+
+A scenario file is JSON, or YAML (pip install 'lastword[yaml]'). Its turns are
+played in order, one at each prompt, and the last one repeats. `lastword agent
+after_tool --script` prints one to begin with:
+  {"turns": [[{"say": "Let me look. "},
+              {"tool": {"title": "Edit a.py", "kind": "edit"}},
+              {"fail": {"http": 529, "message": "Overloaded"}}],
+             [{"say": "Better now."}, {"result": "end_turn"}]]}
+A step is one of
+  say, think TEXT    tool {title, kind, status, id}    update {as on the wire}
+  ask_permission TITLE    ask {method, params, wait}
+  wait SECONDS    silence true    repeat {steps, times; 0 is for ever}
+  retry {attempt, http, message, wait}
+  fail {http, message, code, headers}, {exception}, {error} or {agent_error};
+       with refused true version 2 does not take the prompt in
+  result STOP_REASON    raw LINE ($id, $session)    bytes HEX    fill COUNT
+  stderr TEXT    exit STATUS    kill SIGNAL    hang true
+  child SECONDS (holds stdout open)    close stdout or stdin
+and beside turns there may be
+  on_cancel   confirm, ignore, or steps
+  starts      steps of the process's first start, of its second, and so on
+  sessions    resume, load or lost: what becomes of one after a restart
+  login       true: the agent offers a login
+  run         options of `lastword run` in front, {"idle-timeout": 5}
+
+A turn that ends by neither fail nor result is left open.
+
+Exit status: 0 when the client has closed stdin, the agent's own when a scenario
+ended it, 2 for arguments that cannot be used.
+"""
+
+AT_A_TERMINAL = (
+    "lastword agent: this speaks ACP on stdin and stdout, one JSON message a line, and is meant to "
+    "be started by a client. Ctrl-D ends it.\n"
+)
+
+QUICK: dict[str, float | str] = {
+    "first-update-timeout": 2.0,
+    "idle-timeout": 2.0,
+    "tool-timeout": 3.0,
+    "cancel-grace": 1.0,
+    "no-record": 1,
+}
+"""Limits in front of a scenario that says nothing of its own: nobody has to wait for them. What
+fails on purpose is not for the user's record, unless `LASTWORD_NO_RECORD=0` asks for it."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the scripted agent, or list its scenarios."""
+    parser = _parser()
+    chosen = parser.parse_args(list(arguments))
+    if chosen.list or chosen.rungs:
+        sys.stdout.write(scenarios.rungs(chosen) if chosen.rungs else scenarios.scenarios(chosen))
+        return 0
+    if chosen.json:
+        return _refused("--json goes with --list and --rungs")
+    try:
+        script = _script(chosen)
+        command = _in_front(chosen, script)
+    except (ScriptError, UsageError) as error:
+        is_file = chosen.file or _is_path(chosen.scenario or "")
+        return _refused(str(error), "--help" if is_file else "--list")
+    if chosen.script:
+        sys.stdout.write(json.dumps(msgspec.to_builtins(script), indent=2) + "\n")
+        return 0
+    if chosen.bare or os.isatty(0):
+        return _play(script, chosen.lives_fd)
+    played = ["--file", chosen.file] if chosen.file else [chosen.scenario]
+    return _behind_lastword(command, played)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lastword agent",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("scenario", metavar="SCENARIO", nargs="?", help="what its turns do: a name, or a file")
+    add("--file", metavar="FILE", help="a scenario file")
+    rungs = (AUTO, *(rung.value for rung in Rung))
+    told = "how failures are told: " + ", ".join(rungs)
+    add("--fallback", metavar="RUNG", choices=rungs, help=told)
+    add("--bare", action="store_true", help="without lastword in front")
+    add("--list", action="store_true", help="show the scenarios, and what a client does with each")
+    add("--rungs", action="store_true", help="show one failure's frames on each rung")
+    add("--script", action="store_true", help="print the scenario as a scenario file")
+    add("--json", action="store_true", help="with --list or --rungs: as JSON")
+    add("--lives-fd", type=int, help=argparse.SUPPRESS)
+    return parser
+
+
+def _refused(problem: str, see: str = "--list") -> int:
+    sys.stderr.write(f"lastword agent: {problem}. `lastword agent {see}` shows what there is.\n")
+    return 2
+
+
+def _script(chosen: argparse.Namespace) -> Script:
+    """Return the script that was asked for.
+
+    Raises:
+        ScriptError: There is none.
+    """
+    name: str = chosen.scenario or ""
+    if chosen.file and name:
+        raise ScriptError(f"--file {chosen.file} and the scenario {name} are two: give one")
+    if not chosen.file and not name:
+        raise ScriptError("a scenario is missing")
+    if chosen.file or _is_path(name):
+        return load(chosen.file or name)
+    if name not in SCENARIOS:
+        raise ScriptError(unknown(name))
+    return SCENARIOS[name].script
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or name.endswith((".json", *YAML_SUFFIXES))
+
+
+def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
+    """Return the arguments of `lastword run`, up to the agent's command.
+
+    Raises:
+        UsageError: The script asks for options that do not exist, or cannot be so.
+    """
+    if chosen.bare and chosen.fallback:
+        raise UsageError("--bare leaves lastword out, and --fallback is its")
+    wanted = QUICK | script.run
+    by_name = {option.name: option for option in OPTIONS}
+    if chosen.fallback:
+        wanted["fallback"] = chosen.fallback
+    own = [
+        f"--{name}={value}"
+        for name, value in wanted.items()
+        # What the user says in the environment comes before what a scenario would have.
+        if name == "fallback" or name not in by_name or not os.environ.get(by_name[name].variable)
+    ]
+    parse([*own, "--", "agent"], {})
+    return own
+
+
+def _behind_lastword(options: list[str], played: list[str]) -> int:
+    """Be `lastword run` with the agent behind it that plays this."""
+    # Only now: a list of scenarios does not need it.
+    from lastword.cli.run.command import main as run  # noqa: PLC0415
+
+    # Failures on purpose belong on nobody's dashboard.
+    os.environ.setdefault("OTEL_SDK_DISABLED", "true")
+    with tempfile.TemporaryFile(buffering=0) as lives:
+        os.set_inheritable(lives.fileno(), True)  # noqa: FBT003  (its only form)
+        # -P: a module in the client's working directory is not to be taken for one of ours.
+        agent = [sys.executable, "-P", "-m", "lastword", "agent", "--bare"]
+        return run([*options, "--", *agent, f"--lives-fd={lives.fileno()}", *played])
+
+
+def _play(script: Script, lives_fd: int | None) -> int:
+    from lastword.kit.agent.scripted import Lives, ScriptedAgent  # noqa: PLC0415
+
+    if os.isatty(0):
+        sys.stderr.write(AT_A_TERMINAL)
+    try:
+        # Not `sys.stdin`: there is none where a client has closed it before the start.
+        with open(0, "rb", closefd=False) as lines:
+            ScriptedAgent(script, Lives(lives_fd)).run(lines)
+    except (KeyboardInterrupt, BrokenPipeError):
+        # How a person at a terminal ends it, and a client that does not close stdin first.
+        os._exit(0)
+    return 0

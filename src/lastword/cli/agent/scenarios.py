@@ -1,0 +1,78 @@
+"""`lastword agent --list` and `--rungs`: scenarios and rungs, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from lastword.cli.page import Page
+from lastword.core.protocol import acp
+from lastword.kit.agent import rungs as ladder
+from lastword.kit.agent.scenarios import GROUPS
+
+if TYPE_CHECKING:
+    import argparse
+
+    from lastword.kit.agent.scenario import Scenario
+
+INDENT = 4
+
+FOOT = (
+    (
+        "[type] is what a client is told once lastword is in front, as it is unless --bare leaves "
+        'it out. "sees" is what comes then; in the last group, what comes without.'
+    ),
+    "~ needs a process of its own; every other one can be asked for in a prompt: /scenario NAME",
+    (
+        "--fallback RUNG plays any scenario as another client would be told of it, and --rungs "
+        "shows how one failure looks on each rung."
+    ),
+)
+
+
+def scenarios(chosen: argparse.Namespace) -> str:
+    """Return the list of scenarios."""
+    if chosen.json:
+        told = [
+            {"group": group, **scenario.listed()}
+            for group, members in GROUPS.items()
+            for scenario in members
+        ]
+        return json.dumps(told, indent=2) + "\n"
+    page = Page(colours=False, keeps_words=True)
+    for group, members in GROUPS.items():
+        page.verbatim((group.upper(), ""))
+        page.line()
+        for scenario in members:
+            _show(page, scenario)
+            page.line()
+    for line in FOOT:
+        page.line(line)
+    return page.take()
+
+
+def _show(page: Page, scenario: Scenario) -> None:
+    mark = "" if scenario.per_turn else "~"
+    kind = f"  [{scenario.error_type.value}]" if scenario.error_type else ""
+    page.verbatim((f"{scenario.name}{mark}{kind}", ""))
+    page.line(f"sees    {scenario.sees}", indent=INDENT, hang=8)
+    page.line(f"client  {scenario.advice}", indent=INDENT, hang=8)
+    second = scenario.told_in(acp.V2.version)
+    if second != scenario.told:
+        ends = second.type.value if second else "ends well"
+        page.line(f"in version 2  [{ends}]", indent=INDENT)
+
+
+def rungs(chosen: argparse.Namespace) -> str:
+    """Return one failure on every rung."""
+    told = ladder.listed()
+    if chosen.json:
+        return json.dumps(told, indent=2) + "\n"
+    page = Page(colours=False, keeps_words=True)
+    for number, entry in enumerate(told):
+        if number:
+            page.line()
+        page.line(f"{entry['rung']}: {entry['when']}".removesuffix(": "))
+        for frame in entry["frames"]:
+            page.line(json.dumps(frame), indent=INDENT, hang=2)
+    return page.take()

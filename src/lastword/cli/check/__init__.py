@@ -1,0 +1,1 @@
+"""`lastword check`: the command, and its findings for a person."""

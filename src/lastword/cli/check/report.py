@@ -1,0 +1,89 @@
+"""The findings for a person: a row for each check, and under those that failed what to do.
+
+Owns the words and the layout. Does not own the findings, nor the page that they stand on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from lastword.cli.page import Page
+from lastword.kit.check.checks import CheckVerdict, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lastword.kit.check.checks import Check
+    from lastword.kit.check.documents import Row
+
+LABELS: Mapping[CheckVerdict, str] = {
+    CheckVerdict.PASS: "pass",
+    CheckVerdict.WARN: "warn",
+    CheckVerdict.FAIL: "FAIL",
+    CheckVerdict.NOT_APPLICABLE: "n/a",
+    CheckVerdict.UNREACHED: "n/r",
+}
+_COUNTED: Mapping[CheckVerdict, str] = {
+    CheckVerdict.FAIL: "failed",
+    CheckVerdict.WARN: "warned",
+    CheckVerdict.PASS: "passed",
+    CheckVerdict.NOT_APPLICABLE: "not applicable (n/a)",
+    CheckVerdict.UNREACHED: "could not be reached (n/r)",
+}
+_STYLES: Mapping[CheckVerdict, str] = {
+    CheckVerdict.PASS: "green",
+    CheckVerdict.WARN: "yellow",
+    CheckVerdict.FAIL: "alarm",
+    CheckVerdict.NOT_APPLICABLE: "dim",
+    CheckVerdict.UNREACHED: "dim",
+}
+_VERDICT_COLUMNS = 6
+_ID_COLUMNS = 10
+_INDENT = _VERDICT_COLUMNS + _ID_COLUMNS
+MIN_COLUMNS = 32
+MAX_COLUMNS = 110
+FRAME_LINES = 3
+
+
+def page() -> Page:
+    """Return an empty page of a report's width."""
+    return Page(least=MIN_COLUMNS, most=MAX_COLUMNS)
+
+
+def show(page: Page, check: Check, finding: Finding) -> None:
+    """Show a check's finding."""
+    label = f"{LABELS[finding.verdict]:<{_VERDICT_COLUMNS}}"
+    lead = ((label, _STYLES[finding.verdict]), (f"{check.requirement:<{_ID_COLUMNS}}", ""))
+    page.row(lead, check.title)
+    if finding.verdict in {CheckVerdict.FAIL, CheckVerdict.WARN}:
+        page.line(f"seen: {finding.evidence}", indent=_INDENT, hang=2)
+        for frame in finding.frames:
+            page.line(frame, indent=_INDENT, hang=2, at_most=FRAME_LINES)
+        page.line(check.mend, indent=_INDENT + 2)
+        page.line(f"({check.name})", indent=_INDENT + 2)
+
+
+def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
+    """Show why some checks say nothing, and how many came to which verdict."""
+    page.line()
+    for verdict in (CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED):
+        reasons = Counter(f.evidence for _, f in rows if f.verdict is verdict)
+        for reason, count in reasons.items():
+            page.line(f"{LABELS[verdict]} ({count}): {reason}", hang=2)
+    counts = Counter(finding.verdict for _, finding in rows)
+    said = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
+    page.line(f"{', '.join(said)}; {seconds:.0f} s")
+
+
+def show_list(page: Page, checks: Sequence[Check]) -> None:
+    """Show the checks that there are."""
+    names = max(len(check.name) for check in checks) + 2
+    wide = names + _ID_COLUMNS + MIN_COLUMNS <= page.columns
+    for check in checks:
+        head = f"{check.requirement:<{_ID_COLUMNS}}{check.name:<{names}}"
+        if wide:
+            page.row(((head, ""),), check.title)
+        else:
+            page.verbatim((head, ""))
+            page.line(check.title, indent=4)

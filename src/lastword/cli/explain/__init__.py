@@ -1,0 +1,1 @@
+"""`lastword explain`: what an error means, and which evidence says so."""

@@ -1,0 +1,97 @@
+"""One error to explain: how it was given, the evidence in it, and the verdict on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from lastword.core import classify as classifier
+from lastword.core.classify import gather
+from lastword.core.classify.agents import read_result, read_update
+from lastword.core.classify.decide import decide
+from lastword.core.classify.evidence import Evidence, ProcessEvidence, Verdict
+from lastword.core.classify.written import parse_json, read_written
+from lastword.core.failure.safety import TurnFacts
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.redact.truncate import clip, telling_lines
+
+_RECORD_KEYS = {"exception_class", "http_status", "process", "cause_chain", "in_stream", "attrs"}
+_NOT_SENT = ("before", "connect", "spawn")
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """An error, read.
+
+    Attributes:
+        form: what it was read as, in words.
+        value: it, as a value whose parts can be named: a record, a decoded body, or text.
+        evidence: what was gathered from it.
+        verdict: what was concluded.
+        facts: what had happened, where the error says so.
+    """
+
+    form: str
+    value: Any
+    evidence: Evidence
+    verdict: Verdict
+    facts: TurnFacts | None = None
+
+
+def case_of_text(text: str) -> Case:
+    """Return an error somebody pasted, in whatever shape."""
+    reading = read_written(text)
+    value = reading.value
+    record = isinstance(value, dict) and bool(_RECORD_KEYS & value.keys())
+    evidence = gather.from_record(value) if record else gather.from_any(value)
+    verdict = _told_by_agent(value) or decide(evidence)
+    if isinstance(value, str) and verdict.type is ErrorType.UNKNOWN:
+        # A log's telling lines told nothing, or a text was taken whole: try it the other way.
+        other = text if reading.form.startswith("the telling") else telling_lines(text)
+        again = gather.from_any(other)
+        if other and decide(again).type is not ErrorType.UNKNOWN:
+            value, evidence, verdict = other, again, decide(again)
+    facts = facts_of(value) if record and isinstance(value, dict) else None
+    return Case(form=reading.form, value=value, evidence=evidence, verdict=verdict, facts=facts)
+
+
+def _told_by_agent(value: object) -> Verdict | None:
+    """Return what an agent says in a way of its own, inside an update or a result."""
+    if not isinstance(value, dict):
+        return None
+    params = value.get("params")
+    sign = read_update(params.get("update") if isinstance(params, dict) else None)
+    sign = sign or read_result(value.get("result"))
+    return sign.verdict if sign else None
+
+
+def case_of_response(status: int | None, headers: dict[str, str], body: str | None) -> Case:
+    """Return an HTTP response, given piece by piece."""
+    decoded = parse_json(body.strip()) if body else None
+    value = {
+        "http_status": status,
+        "headers": headers,
+        "body": body if decoded is None else decoded,
+    }
+    evidence = gather.from_record(value)
+    return Case(form="an HTTP response", value=value, evidence=evidence, verdict=decide(evidence))
+
+
+def case_of_exit(code: int | None, signal: int | None, tail: str) -> Case:
+    """Return a process that ended, with its last words."""
+    verdict = classifier.classify_exit(exit_code=code, exit_signal=signal, stderr_tail=tail)
+    told = {"exit_code": code, "exit_signal": signal, "stderr": clip(tail).strip()}
+    value = {name: part for name, part in told.items() if part not in (None, "")}
+    process = ProcessEvidence(exit_code=code, exit_signal=signal, stderr_tail=clip(tail))
+    evidence = Evidence(text=clip(tail).strip(), process=process)
+    return Case(form="the end of a process", value=value, evidence=evidence, verdict=verdict)
+
+
+def facts_of(record: dict[Any, Any]) -> TurnFacts | None:
+    """Return what had happened, by where the transport stood; None where that does not tell."""
+    phase = record.get("phase")
+    if record.get("in_stream"):
+        return None
+    if phase in _NOT_SENT:
+        return TurnFacts(request_sent=False)
+    return TurnFacts() if phase == "headers" else None

@@ -1,0 +1,203 @@
+"""`lastword explain`: what an error means, whether and when to retry, and which evidence says so.
+
+Owns the command line and the exit status: 0 when every error was answered, 1 when a line of
+`--jsonl` was no JSON object, 2 when the command cannot be run as it was asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+from lastword.cli.explain.case import Case, case_of_exit, case_of_response, case_of_text
+from lastword.cli.explain.lines import explain_lines
+from lastword.cli.explain.page import Explanation, explain, shown
+from lastword.cli.page import has_colours, terminal_columns
+from lastword.core.classify.gather import signal_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_INPUT_BYTES = 8 * 1024 * 1024
+_HALF = MAX_INPUT_BYTES // 2
+
+_EPILOG = """\
+examples:
+  some-agent 2>&1 | lastword explain
+  curl -i https://api.example/v1/... | lastword explain
+  lastword explain crash.log --exit-code 137
+  lastword explain --status 429 --header 'Retry-After: 20' --body '{"error": ...}'
+"""
+
+
+class UnusableInputError(Exception):
+    """The command cannot be run as it was asked; the text says why."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Explain an error, or a file of them; gives the exit status."""
+    parser = _parser()
+    options = parser.parse_args(list(arguments))
+    try:
+        _check(options)
+        if options.jsonl:
+            with _open(options.file) as lines:
+                return explain_lines(lines, sys.stdout)
+        _write(explain(_case(options)), as_json=options.json)
+    except (UnusableInputError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            # Whoever read our output has seen enough (`| head`).
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        sys.stderr.write(f"lastword explain: {_sentence(error)}\n")
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lastword explain",
+        description="Says what an error means: its type, whether and when to retry, whether that "
+        "is safe, whose fault it was, what to do, and which evidence says so. Takes JSON, a "
+        "JSON-RPC error, an HTTP response, a traceback, a line of log, or how a process ended.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="the error; - is standard input")
+    response = parser.add_argument_group("an HTTP response, in place of a file")
+    response.add_argument("--status", type=int, metavar="N", help="its status")
+    response.add_argument(
+        "--header", action="append", metavar="'NAME: VALUE'", help="a header; may be repeated"
+    )
+    response.add_argument("--body", metavar="TEXT", help="its body; else FILE is the body")
+    ending = parser.add_argument_group("a process that ended, with its last words as the file")
+    ending.add_argument("--exit-code", type=int, metavar="N", help="its exit status")
+    ending.add_argument("--exit-signal", metavar="NAME", help="the signal, such as SIGKILL or 9")
+    output = parser.add_argument_group("output")
+    output.add_argument("--json", action="store_true", help="the error's fields, rule and evidence")
+    output.add_argument(
+        "--jsonl", action="store_true", help="read one sample a line, write one line for each"
+    )
+    return parser
+
+
+def _check(options: argparse.Namespace) -> None:
+    """See what argparse cannot: which options go together.
+
+    Raises:
+        UnusableInputError: they do not.
+    """
+    response = options.status is not None or options.header or options.body is not None
+    ending = options.exit_code is not None or options.exit_signal is not None
+    if options.jsonl and (response or ending):
+        raise UnusableInputError(
+            "--jsonl reads every error from the file; leave the other options out"
+        )
+    if response and ending:
+        raise UnusableInputError("an error is an HTTP response or the end of a process, not both")
+    if options.body is not None and options.file is not None:
+        raise UnusableInputError("give the body either as --body or as FILE")
+    if options.exit_code is not None and not -64 <= options.exit_code <= 255:  # noqa: PLR2004
+        raise UnusableInputError(
+            f"--exit-code cannot be {options.exit_code}: it takes 0 to 255, or -N for signal N"
+        )
+    if options.status is not None and not 100 <= options.status <= 599:  # noqa: PLR2004
+        raise UnusableInputError(
+            f"--status cannot be {options.status}: it takes a number from 100 to 599"
+        )
+
+
+def _case(options: argparse.Namespace) -> Case:
+    if options.exit_code is not None or options.exit_signal is not None:
+        tail = _read(options.file) if options.file or not _is_terminal() else b""
+        return case_of_exit(options.exit_code, _signal(options.exit_signal), _text(tail))
+    if options.status is not None or options.header or options.body is not None:
+        body = options.body
+        if options.file is not None:
+            body = _text(_read(options.file))
+        return case_of_response(options.status, _headers(options.header or []), body)
+    data = _read(options.file)
+    if not data.strip():
+        raise UnusableInputError("there is nothing to explain: the input is empty")
+    return case_of_text(_text(data))
+
+
+def _signal(name: str | None) -> int | None:
+    if name is None:
+        return None
+    number = signal_number(name if name.lstrip("-").isdigit() else f"SIG{_bare(name)}")
+    if number is None or not 0 < abs(number) < 65:  # noqa: PLR2004 - Linux has 64 signals
+        raise UnusableInputError(f"there is no signal {name!r}; say SIGKILL or 9, for example")
+    return abs(number)
+
+
+def _bare(name: str) -> str:
+    return name.upper().removeprefix("SIG")
+
+
+def _headers(lines: list[str]) -> dict[str, str]:
+    headers = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            raise UnusableInputError("a header is written 'Name: value', such as 'Retry-After: 20'")
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is None or sys.stdin.closed or sys.stdin.isatty()
+
+
+def _open(path: str | None) -> BinaryIO:
+    """Return the input as bytes.
+
+    Raises:
+        UnusableError: there is none.
+    """
+    if path is not None and path != "-":
+        return open(path, "rb")
+    if _is_terminal():
+        raise UnusableInputError(
+            "give a FILE, pipe the error into standard input, or describe it with --status, "
+            "--exit-code and so on; --help tells more"
+        )
+    return sys.stdin.buffer
+
+
+def _read(path: str | None) -> bytes:
+    """Return the input, of a very long one its head and its tail."""
+    with _open(path) as file:
+        data = file.read(MAX_INPUT_BYTES + 1)
+        if len(data) <= MAX_INPUT_BYTES:
+            return data
+        head, tail = data[:_HALF], data[_HALF:]
+        while more := file.read(_HALF):
+            tail = (tail + more)[-_HALF:]
+    return head + b"\n...\n" + tail
+
+
+def _text(data: bytes) -> str:
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:  # what PowerShell's > writes
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8", "replace")
+
+
+def _write(explanation: Explanation, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(explanation.as_json(), indent=2) + "\n")
+    else:
+        told = shown(explanation, columns=terminal_columns(), colours=has_colours())
+        sys.stdout.write(told)
+    sys.stdout.flush()
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError):
+        reason = (error.strerror or "cannot be read").lower()
+        return f"{error.filename or 'the input'}: {reason}"
+    return str(error)

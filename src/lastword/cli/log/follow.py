@@ -1,0 +1,145 @@
+"""`lastword log --follow`: entries as they are written.
+
+Owns the looking again, every quarter of a second. A store that does not exist yet is waited for,
+and one that is replaced by a new one is followed there.
+"""
+
+from __future__ import annotations
+
+import select
+import sys
+from typing import TYPE_CHECKING
+
+from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS
+from lastword.cli.page import Page, local
+from lastword.cli.record_access import chosen_session
+from lastword.errors import StoreError
+from lastword.record import reader
+from lastword.record.present import documents
+from lastword.record.present.words import words
+from lastword.record.store import file_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from lastword.record.reader import Part, RecordedEntry
+
+EVERY_SECONDS = 0.25
+_PATIENCE = 8
+"""So many looks in a row may find a store that cannot be read."""
+
+
+def follow(options: argparse.Namespace, path: str) -> int:
+    """Show entries until the user has seen enough.
+
+    Raises:
+        UnusableError: the session that was named is not there.
+        StoreError: the store cannot be read.
+    """
+    part = _part(options, path)
+    place = _Place(path)
+    if not place.is_there():
+        sys.stderr.write(f"lastword log: there is no record at {path} yet; waiting for it\n")
+    else:
+        sys.stderr.write("lastword log: following; Ctrl-C ends it\n")
+    sys.stderr.flush()
+    try:
+        _until_enough(options, place, part)
+    except KeyboardInterrupt:
+        return 0  # the way to end it
+    return 0
+
+
+def _until_enough(options: argparse.Namespace, place: _Place, part: Part | None) -> None:
+    page = Page()
+    runs = {part.run} if part else set()
+    reader_left = select.poll()
+    reader_left.register(sys.stdout.fileno(), 0)
+    while True:
+        for recorded in place.news():
+            if part is not None and not _concerns(recorded, part.session_id, runs):
+                continue
+            if not options.errors or recorded.level == "error":
+                _show(page, recorded, as_json=options.json)
+        sys.stdout.flush()
+        if reader_left.poll(EVERY_SECONDS * 1000):
+            return
+
+
+def _concerns(recorded: RecordedEntry, session_id: str, runs: set[int]) -> bool:
+    """Is it of this session, or of a run that the session is in? Notes such runs."""
+    if recorded.entry.session_id == session_id:
+        runs.add(recorded.run)
+    return recorded.entry.session_id == session_id or (
+        recorded.entry.session_id is None and recorded.run in runs
+    )
+
+
+def _part(options: argparse.Namespace, path: str) -> Part | None:
+    if options.session is None and not options.last:
+        return None
+    with reader.reading(path) as record:
+        return chosen_session(record, options)
+
+
+class _Place:
+    """How far a store has been read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = file_of(path)
+        self._seen = self._newest()
+        self._refusals = 0
+
+    def is_there(self) -> bool:
+        return self._file is not None
+
+    def news(self) -> list[RecordedEntry]:
+        """Return what has been written since the last look.
+
+        Raises:
+            StoreError: the store cannot be read, for two seconds now.
+        """
+        try:
+            found = self._look()
+        except StoreError:
+            # Its writer may be about to make it, or to set it aside.
+            self._refusals += 1
+            if self._refusals > _PATIENCE:
+                raise
+            return []
+        self._refusals = 0
+        return found
+
+    def _look(self) -> list[RecordedEntry]:
+        now = file_of(self._path)
+        if now is None:
+            return []
+        if now != self._file:
+            self._file, self._seen = now, 0
+        with reader.reading(self._path) as record:
+            newest = reader.last_id(record)
+            # After a clearing the numbers begin again lower.
+            self._seen = min(self._seen, newest)
+            found = reader.entries_after(record, self._seen)
+        if found:
+            self._seen = found[-1].id
+        return found
+
+    def _newest(self) -> int:
+        try:
+            with reader.reading(self._path) as record:
+                return reader.last_id(record)
+        except StoreError:
+            return 0  # said at a later look, if it stays so
+
+
+def _show(page: Page, recorded: RecordedEntry, *, as_json: bool) -> None:
+    if as_json:
+        documents.write(documents.entry(recorded), indent=0)
+        return
+    entry = recorded.entry
+    where = (entry.session_id or "-")[:SHOWN_ID_CHARS] + (f" {entry.turn}" if entry.turn else "")
+    start = f"{local(recorded.at_epoch_ms):%H:%M:%S}  "
+    page.row(start, f"{where}  {words(entry)}", LEVEL_STYLES.get(recorded.level, ""))
+    sys.stdout.write(page.take())

@@ -1,0 +1,189 @@
+"""Text in columns for a terminal: its width, its colours, and nothing that moves its cursor.
+
+Owns wrapping, painting, and how clock times look in a list. Knows nothing of what is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from datetime import datetime
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from lastword.core.redact.printable import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Cell = tuple[str, str]
+    """A text and its style, which may be empty."""
+
+MIN_COLUMNS = 40
+MAX_COLUMNS = 100
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "alarm": "1;31",
+}
+
+
+COLOURS = tuple(f"\033[{code}m" for code in ("0", *_CODES.values()))
+"""Every escape sequence that a page writes."""
+
+
+def terminal_columns(otherwise: int = 80) -> int:
+    """Return the width of the terminal behind stdout, or what to take where there is none."""
+    return shutil.get_terminal_size((otherwise, 24)).columns
+
+
+def has_colours() -> bool:
+    """Colours are for a terminal that has them and a user who has not declined (no-color.org)."""
+    return (
+        sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM", "dumb") != "dumb"
+    )
+
+
+class Page:
+    """Lines of at most so many columns, in colours where the terminal has them.
+
+    Attributes:
+        columns: How many.
+    """
+
+    def __init__(
+        self,
+        columns: int | None = None,
+        *,
+        colours: bool | None = None,
+        least: int = MIN_COLUMNS,
+        most: int = MAX_COLUMNS,
+        keeps_words: bool = False,
+    ) -> None:
+        """Begin an empty page.
+
+        Args:
+            columns: The terminal's, where nothing is given.
+            colours: Whether there are any; the terminal decides where nothing is given.
+            least: The page is never narrower, whatever the terminal is.
+            most: The page is never wider.
+            keeps_words: A word that is longer than a line stays whole, so that it can be copied.
+        """
+        found = terminal_columns() if columns is None else columns
+        self.columns = max(least, min(most, found))
+        self._colours = has_colours() if colours is None else colours
+        self._keeps_words = keeps_words
+        self._lines: list[Sequence[Cell]] = []
+
+    def line(
+        self,
+        text: str = "",
+        style: str = "",
+        *,
+        indent: int = 0,
+        hang: int | None = None,
+        at_most: int | None = None,
+    ) -> None:
+        """Add a line; what is too long goes on below it.
+
+        Args:
+            text: What it says.
+            style: How it is painted.
+            indent: Columns before it.
+            hang: Columns more before what goes on; by default it goes on under its own beginning.
+            at_most: What needs more lines than these is cut.
+        """
+        own = len(text) - len(text.lstrip()) if hang is None else hang
+        lines = self._wrapped(text, self.columns, indent, indent + own) or [""]
+        if at_most is not None and len(lines) > at_most:
+            last = lines[at_most - 1][: self.columns - 1]
+            lines = [*lines[: at_most - 1], f"{last}…"]
+        self._lines += [[(line, style)] for line in lines]
+
+    def row(self, lead: str | Sequence[Cell], text: str, style: str = "") -> None:
+        """Add a line with a beginning of its own; what is too long goes on where the text began.
+
+        Args:
+            lead: What it begins with: dim, or cells with styles.
+            text: What it says.
+            style: How that is painted.
+        """
+        given = [(lead, "dim")] if isinstance(lead, str) else lead
+        cells = [(_plain(cell), painted) for cell, painted in given]
+        indent = sum(len(cell) for cell, _ in cells)
+        first, *more = self._wrapped(text, self.columns - indent) or [""]
+        self._lines.append([*cells, (first, style)])
+        self._lines += [[(" " * indent + line, style)] for line in more]
+
+    def verbatim(self, *cells: Cell) -> None:
+        """Add a line as long as it is."""
+        self._lines.append([(_plain(text), style) for text, style in cells])
+
+    def beside(self, *pages: Page) -> None:
+        """Add the lines of other pages, side by side, two columns apart."""
+        for row in zip_longest(*(page._lines for page in pages), fillvalue=()):  # noqa: SLF001
+            cells: list[Cell] = []
+            for page, line in zip(pages, row, strict=True):
+                width = sum(len(text) for text, _ in line)
+                cells += [("  ", ""), *line, (" " * (page.columns - width), "")]
+            self._lines.append(cells)
+
+    def take(self) -> str:
+        """Return the lines so far, which are then forgotten."""
+        lines, self._lines = self._lines, []
+        painted = ("".join(self._paint(*cell) for cell in cells) for cells in lines)
+        return "".join(f"{line.rstrip()}\n" for line in painted)
+
+    def _wrapped(self, text: str, columns: int, first: int = 0, rest: int = 0) -> list[str]:
+        # A word with hyphens is an option or a name, which is to be copied.
+        return textwrap.wrap(
+            _plain(text),
+            columns,
+            initial_indent=" " * first,
+            subsequent_indent=" " * rest,
+            break_on_hyphens=False,
+            break_long_words=not self._keeps_words,
+        )
+
+    def _paint(self, text: str, style: str) -> str:
+        painted = self._colours and style and text.strip()
+        return f"\033[{_CODES[style]}m{text}\033[0m" if painted else text
+
+
+def _plain(text: str) -> str:
+    """Return the text in one line; half characters, which have no place in UTF-8, as escapes."""
+    return one_line(text.encode("utf-8", "backslashreplace").decode())
+
+
+def fitted(text: str, columns: int) -> str:
+    """Return the text in exactly so many columns."""
+    return text[:columns].ljust(columns)
+
+
+def takes_bars() -> bool:
+    """Can what stdout is written in hold block characters?"""
+    try:
+        "▁█".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def local(epoch_ms: int) -> datetime:
+    """Return a moment in the time of this place; one out of bounds is the first there is."""
+    try:
+        return datetime.fromtimestamp(epoch_ms / 1000).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0).astimezone()
+
+
+def day_and_time(epoch_ms: int) -> str:
+    """Return a moment as a list has it: `2026-11-20 18:50`."""
+    return f"{local(epoch_ms):%Y-%m-%d %H:%M}"

@@ -1,0 +1,1 @@
+"""`lastword run`: its options, and its start in two halves around the agent's spawn."""

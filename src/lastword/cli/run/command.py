@@ -1,0 +1,100 @@
+"""`lastword run`: the agent is spawned first, the rest is loaded while it starts.
+
+Owns the order of the start. Only what is needed to spawn is imported at the top.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from lastword.cli.run.options import RunOptions, UsageError, help_text, parse
+from lastword.posix.process import Agent, Guardian, ensure_standard_streams, guardian_of, spawn
+from lastword.sidecar.signals import SignalInbox
+
+NOT_FOUND_STATUS = 127
+NOT_EXECUTABLE_STATUS = 126
+"""As a shell, env and tini report them."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run an agent behind the sidecar; gives its exit status."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "-h" in own or "--help" in own:
+        sys.stdout.write(help_text())
+        return 0
+    if sys.platform == "win32":
+        sys.stderr.write("lastword: run needs Linux or macOS; Windows is not supported\n")
+        return 2
+    try:
+        options = parse(arguments)
+    except UsageError as error:
+        sys.stderr.write(f"lastword: {_one_line(str(error))}\n")
+        return 2
+    if options.values["passthrough"] or os.isatty(0) or os.isatty(1):
+        return _become(options.command)
+    try:
+        return _relay(options)
+    except OSError as error:
+        # Nothing that a session should die of: what has no way round ends here, with a word.
+        # The guardian, or the end of its input, ends the agent.
+        reason = (error.strerror or "a system call failed").lower()
+        sys.stderr.write(f"lastword: cannot go on ({reason})\n")
+        return 1
+
+
+def _relay(options: RunOptions) -> int:
+    """Start the agent, and relay until the session is over."""
+    ensure_standard_streams()
+    inbox = SignalInbox()
+    agent: Agent | None = None
+    guardian: Guardian | None = None
+    failure: OSError | None = None
+    try:
+        agent = spawn(options.command)
+    except OSError as error:
+        failure = error
+    if agent is not None:
+        guardian = guardian_of(agent)
+    # Loaded while the agent starts: what an editor waits for is the slower of the two.
+    from lastword.cli.run.start import sidecar_for  # noqa: PLC0415
+
+    sidecar = sidecar_for(options, agent, guardian, inbox)
+    if failure is not None:
+        status = _not_started(options.command[0], failure)
+        sidecar.refuse(failure)
+        sidecar.run()
+        return status
+    exit_ = sidecar.run()
+    return exit_.status if exit_ else 1
+
+
+def _become(command: list[str]) -> int:
+    """Let the agent take our place: for a login at a terminal, or by the user's wish."""
+    # Python ignores these two; the agent must find them as any process does.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)  # noqa: S606  (no shell is the point)
+    except OSError as error:
+        return _not_started(command[0], error)
+
+
+def _not_started(program: str, error: OSError) -> int:
+    program = _one_line(program)
+    if isinstance(error, FileNotFoundError):
+        sys.stderr.write(
+            f"lastword: {program}: not found; is the agent installed, and on the PATH here?\n"
+        )
+        return NOT_FOUND_STATUS
+    reason = (error.strerror or "cannot be started").lower()
+    sys.stderr.write(f"lastword: {program}: cannot be started ({reason})\n")
+    return NOT_EXECUTABLE_STATUS
+
+
+def _one_line(text: str) -> str:
+    # Loaded where nothing was started, and so nobody waits.
+    from lastword.core.redact.printable import one_line  # noqa: PLC0415
+
+    return one_line(text)

@@ -1,0 +1,81 @@
+"""From the command line's values to a sidecar: the second half of `lastword run`'s start."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.link.option_table import OPTIONS
+from lastword.core.link.options import Options
+from lastword.core.redact.known_secrets import secrets_of
+from lastword.posix.identity import IMPLEMENTATION, local_time, run_id
+from lastword.record.recorder import Recorder
+from lastword.sidecar.session import Settings, Sidecar
+
+if TYPE_CHECKING:
+    from lastword.cli.run.options import RunOptions
+    from lastword.posix.process import Agent, Guardian
+    from lastword.record.run import Run
+    from lastword.record.sink import Sink
+    from lastword.sidecar.signals import SignalInbox
+
+
+def sidecar_for(
+    options: RunOptions, agent: Agent | None, guardian: Guardian | None, inbox: SignalInbox
+) -> Sidecar:
+    """Return the sidecar that the command line asked for."""
+    values: dict[str, Any] = options.values
+    run = run_id()
+    core = Options(
+        **{
+            option.field: values[option.key]
+            for option in OPTIONS
+            # Where the record is kept is for doors in process alone.
+            if option.field in Options.__struct_fields__ and option.field != "record"
+        },
+        implementation=IMPLEMENTATION,
+        incident_prefix=f"{run}-",
+        secrets=secrets_of(os.environ),
+        wall_clock=local_time,
+    )
+    settings = Settings(
+        command=tuple(options.command),
+        line_limit_bytes=int(values["line_limit"]),
+        verbose=bool(values["verbose"]),
+    )
+    recorder = None if values["no_record"] and not _is_traced() else _recorder(options, run)
+    return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
+
+
+def _is_traced() -> bool:
+    # Loaded where nothing is to be recorded, which is seldom.
+    from lastword.otel.enabled import asked_for  # noqa: PLC0415
+
+    return asked_for(os.environ)
+
+
+def _telemetry(run: Run) -> Sink | None:
+    # Loaded in the recorder's process, which the agent does not wait for.
+    from lastword.otel.enabled import of_own  # noqa: PLC0415
+
+    return of_own(run)
+
+
+def _recorder(options: RunOptions, run: str) -> Recorder:
+    def start() -> Sink | None:
+        # Loaded at the first prompt: the agent has been started, and greeted, before.
+        from lastword.record.paths import named_folder, state_folder, store_path  # noqa: PLC0415
+        from lastword.record.process import RecorderProcess  # noqa: PLC0415
+        from lastword.record.retention import limits_of  # noqa: PLC0415
+        from lastword.record.run import this_run  # noqa: PLC0415
+
+        named = options.values["record"]
+        folder = named_folder(str(named)) if named else state_folder(os.environ)
+        path = None if options.values["no_record"] else store_path(folder)
+        this = this_run(run, door="run", program=os.path.basename(options.command[0]))
+        try:
+            return RecorderProcess(path, this, limits_of(os.environ), telemetry=_telemetry)
+        except OSError:
+            return None  # no process is to be had: a session without a record is still a session
+
+    return Recorder(start)

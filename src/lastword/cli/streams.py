@@ -1,0 +1,58 @@
+"""The standard streams of a command: every text on its way to a terminal passes here.
+
+Owns that nothing on them moves a cursor, names a window or turns the writing round, whoever the
+text came from: an agent, a client, a file, an argument. A page's own colours stay.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from lastword.cli.page import COLOURS
+from lastword.core.redact.printable import printable
+from lastword.posix.process import ensure_standard_streams
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+
+_COLOUR = re.compile(f"({'|'.join(map(re.escape, COLOURS))})")
+
+
+class PrintableStream:
+    """A text stream that writes what can be printed, and is otherwise the one that it wraps."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        # Between the colours stands the text.
+        parts = _COLOUR.split(text)
+        parts[::2] = map(printable, parts[::2])
+        self._stream.write("".join(parts))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def prepare_streams() -> None:
+    """Let nothing that is written fail for its characters, or for a stream that is closed."""
+    # A file of the command's must not be given the number of a standard stream.
+    ensure_standard_streams()
+    for name, fd in (("stdout", 1), ("stderr", 2)):
+        stream = getattr(sys, name) or os.fdopen(fd, "w", closefd=False)
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+        setattr(sys, name, PrintableStream(stream))

@@ -1,0 +1,78 @@
+"""The error value for what came without a payload: from an agent that knows nothing of us.
+
+Owns what only a reader knows: our own codes and words inside such an error, and that nothing is
+known of the turn. What a failure is comes from `core.classify`, its words from
+`core.failure.wording`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.client.shapes import object_of
+from lastword.core.classify import classify_rpc_error, own_failure
+from lastword.core.failure import wording
+from lastword.core.failure.taxonomy import AgentError, ErrorType
+from lastword.core.protocol import acp
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+
+_OURS_ALONE = frozenset(
+    {
+        ErrorType.AGENT_CRASH,
+        ErrorType.AGENT_STALLED,
+        ErrorType.STDERR_OVERFLOW,
+        ErrorType.PROTOCOL_ERROR,
+    }
+)
+"""As an `errorKind` no measured agent uses these words."""
+
+_UNDECIDED = frozenset({ErrorType.UNKNOWN, ErrorType.INTERNAL})
+
+
+def of_rpc_error(error: object) -> AgentError:
+    """Classify a JSON-RPC error without a payload."""
+    verdict = classify_rpc_error(error)
+    members = object_of(error)
+    own = _own_word(members)
+    if own is not None and (own in _OURS_ALONE or verdict.type in _UNDECIDED):
+        verdict = msgspec.structs.replace(own_failure(own), detail=verdict.detail)
+    if members.get("code") == acp.DO_NOT_RESEND:
+        verdict = msgspec.structs.replace(verdict, retryable=False)
+    return compose(verdict)
+
+
+def _own_word(members: dict[str, object]) -> ErrorType | None:
+    """The type that a speaker named beside its sentence, or that the sentence itself tells."""
+    data = object_of(members.get("data"))
+    kind, details = data.get("errorKind"), data.get("details")
+    if isinstance(kind, str):
+        return next((word for word in ErrorType if word.value == kind), None)
+    return type_told_by(details) if isinstance(details, str) else None
+
+
+def type_told_by(text: str) -> ErrorType | None:
+    """The type whose own sentence a text begins with, as our notices and bare errors do."""
+    return next((word for told, word in _own_sentences() if text.startswith(told)), None)
+
+
+@cache
+def _own_sentences() -> tuple[tuple[str, ErrorType], ...]:
+    general = [(told, word) for word, told in wording.WHAT.items()]
+    narrow = wording.WHAT_BY_REASON.items()
+    return (*general, *((told, word) for word, by in narrow for told in by.values()))
+
+
+def connection_lost() -> AgentError:
+    """The failure that a client sees for itself: the agent's end of the connection is gone."""
+    return compose(own_failure(ErrorType.AGENT_CRASH, "connection_lost"))
+
+
+def compose(verdict: Verdict) -> AgentError:
+    """The error for a verdict. Of the turn nothing is known, so a retry is never safe by itself."""
+    return wording.compose_known(verdict, None, now=datetime.now().astimezone())

@@ -1,0 +1,262 @@
+"""The `agent_error` extension as pydantic models, and the source of `protocol/schema.json`.
+
+Owns the public models and the JSON Schema that a writer is held to. How a payload is read that
+keeps neither is `core.failure.payload`'s: the models are made of what it gives. No healthy turn
+imports this module.
+
+`python -m lastword.client.model` prints the schema.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from lastword.core.failure.payload import STOP_REASON, payload_of, read_payload, read_retry
+from lastword.core.failure.taxonomy import (
+    MAX_MESSAGE_CHARS,
+    MAX_TEXT_CHARS,
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+)
+
+VERSION = 1
+"""The version of the extension that these models are of."""
+
+SCHEMA_ID = "urn:x-lastword:agent-error:1"
+
+_Count = Annotated[int, Field(ge=0)] | None
+_Text = Annotated[str, Field(max_length=MAX_TEXT_CHARS)] | None
+_Consent = Annotated[bool | None, BeforeValidator(lambda value: True if value is True else None)]
+
+
+def _without_null(schema: dict[str, Any]) -> None:
+    """Drop `null` and the default from each property: absent means unknown, null is never sent."""
+    for name, found in schema.get("properties", {}).items():
+        found.pop("default", None)
+        found.pop("title", None)
+        branches = [branch for branch in found.get("anyOf", []) if branch != {"type": "null"}]
+        if len(branches) == 1:
+            del found["anyOf"]
+            schema["properties"][name] = {**branches[0], **found}
+
+
+class _WireModel(BaseModel):
+    """What all messages of the extension share: unknown keys are kept, values do not change."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, json_schema_extra=_without_null)
+
+    def to_wire(self) -> dict[str, Any]:
+        """The JSON object as it is sent: absent fields left out, unknown ones as they came."""
+        wire: dict[str, Any] = self.model_dump(mode="json", exclude_none=True)
+        return wire
+
+
+class AgentErrorPayload(_WireModel):
+    """One failure: what happened, whose fault it was, and whether to try again."""
+
+    type: Annotated[
+        ErrorType,
+        Field(description="What went wrong. A reader takes a word it does not know as `unknown`."),
+    ]
+    message: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_MESSAGE_CHARS,
+            json_schema_extra={"pattern": r"^[^\[]*$"},
+            description="One plain sentence for the user, without markup; says what to do.",
+        ),
+    ]
+    detail: Annotated[
+        dict[str, Any] | None,
+        Field(description="More for the curious, redacted, at most 4 KiB; `text` is what was said"),
+    ] = None
+    retryable: Annotated[
+        bool,
+        Field(description="Would the same prompt, sent again, have a chance to succeed?"),
+    ]
+    retry_after_seconds: Annotated[
+        _Count, Field(description="The least time to wait before a retry, rounded up.")
+    ] = None
+    reset_at_epoch_ms: Annotated[
+        _Count, Field(description="When the limit resets, in milliseconds since 1970 UTC.")
+    ] = None
+    source: Annotated[
+        _Text, Field(description="Who reported it: a provider, a library or a program.")
+    ] = None
+    reason: Annotated[
+        _Text, Field(description="A narrower name within `type`; an open set of few values.")
+    ] = None
+    origin: Annotated[Origin | None, Field(description="Whose fault it was.")] = None
+    phase: Annotated[Phase | None, Field(description="How far the turn had come.")] = None
+    retry_safety: Annotated[
+        RetrySafety | None,
+        Field(description="Would a retry do harm? Only `auto` may be retried by a machine."),
+    ] = None
+    action: Annotated[Action | None, Field(description="What the user can do about it.")] = None
+    http_status: Annotated[
+        int | None,
+        Field(description="The HTTP status that the provider answered with."),
+    ] = None
+    provider_code: Annotated[
+        _Text, Field(description="The provider's or agent's own code, as text, unchanged.")
+    ] = None
+    request_id: Annotated[
+        _Text, Field(description="The provider's name for the request, for its support.")
+    ] = None
+    attempts: Annotated[
+        _Count, Field(description="How often the model was asked before giving up.")
+    ] = None
+    exit_code: Annotated[
+        int | None,
+        Field(description="The dead agent's exit status."),
+    ] = None
+    exit_signal: Annotated[
+        _Text, Field(description="The signal that killed the agent, such as `SIGKILL`.")
+    ] = None
+    incident_id: Annotated[_Text, Field(description="Names the record of this failure.")] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        payload = cast("dict[str, Any]", value)
+        mark = payload.get(STOP_REASON)
+        told = read_payload(payload).payload()
+        return told if mark is None else told | {STOP_REASON: mark}
+
+    @classmethod
+    def from_error(cls, error: AgentError) -> Self:
+        """The wire's view of a value of the core."""
+        return cls.model_validate(error.payload())
+
+    def to_error(self) -> AgentError:
+        """The plain value; keys that the contract does not name are its `extra`."""
+        known = {name: getattr(self, name) for name in type(self).model_fields}
+        others = {k: v for k, v in (self.model_extra or {}).items() if k != STOP_REASON}
+        return AgentError(**known, extra=others or None)
+
+
+_AD_HOC_KEYS = frozenset({"message", "text", "raw", "type", "error"})
+"""Members of the shapes before the contract, which became the payload."""
+
+
+class AgentErrorUpdate(_WireModel):
+    """The `update` of the `session/update` that tells a negotiating client why a turn failed."""
+
+    session_update: Annotated[
+        Literal["agent_error", "_agent_error"],
+        Field(alias="sessionUpdate", description="`_agent_error` in protocol version 2."),
+    ]
+    stop_reason: Annotated[
+        Literal["error"], Field(alias="stopReason", description="Always `error`.")
+    ]
+    error: AgentErrorPayload
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        update = cast("dict[str, Any]", value)
+        payload = payload_of(update)
+        taken = frozenset() if payload is update.get("error") else _AD_HOC_KEYS
+        kept = {key: member for key, member in update.items() if key not in taken}
+        return {**kept, "error": payload, STOP_REASON: "error"}
+
+
+_RETRY_COUNTS = ("attempt", "max_attempts", "wait_seconds")
+
+
+class AgentRetryUpdate(_WireModel):
+    """The `update` that tells a client which asked for it that the agent is trying again."""
+
+    session_update: Annotated[
+        Literal["agent_retry", "_agent_retry"],
+        Field(alias="sessionUpdate", description="`_agent_retry` in protocol version 2."),
+    ]
+    attempt: Annotated[_Count, Field(description="The attempt that comes next, from 1.")] = None
+    max_attempts: Annotated[_Count, Field(description="After how many the agent gives up.")] = None
+    wait_seconds: Annotated[_Count, Field(description="How long it waits before, rounded up.")] = (
+        None
+    )
+    error: Annotated[
+        AgentErrorPayload | None, Field(description="What the attempt before failed with.")
+    ] = None
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        update = cast("dict[str, Any]", value)
+        told = read_retry(update)
+        counts = {name: getattr(told, name) for name in _RETRY_COUNTS}
+        error = update.get("error")
+        return {**update, **counts, "error": error if isinstance(error, dict) else None}
+
+
+class Advertisement(_WireModel):
+    """What either side says of itself in `initialize`, under `_meta.agent_error`."""
+
+    version: Annotated[int, Field(ge=1, strict=True, description="The extension's version.")]
+    types: Annotated[list[str] | None, Field(description="Agent: the error types it may send.")] = (
+        None
+    )
+    implementation: Annotated[
+        str | None, Field(description="Agent: name and version of what speaks, `name/version`.")
+    ] = None
+    stop_reason: Annotated[
+        _Consent,
+        Field(description='Client: it accepts `stopReason: "error"` in a prompt result.'),
+    ] = None
+    retry: Annotated[_Consent, Field(description="Client: it wants `agent_retry`.")] = None
+
+
+_MESSAGES: tuple[type[_WireModel], ...] = (
+    AgentErrorPayload,
+    AgentErrorUpdate,
+    AgentRetryUpdate,
+    Advertisement,
+)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of all messages of the extension, for writers.
+
+    It is stricter than the models: closed sets are enums and required fields are required.
+    """
+    definitions: dict[str, Any] = {}
+    for model in _MESSAGES:
+        schema = model.model_json_schema(ref_template="#/$defs/{model}")
+        definitions.update(schema.pop("$defs", {}))
+        definitions[model.__name__] = schema
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        "title": f"The agent_error extension of the Agent Client Protocol, version {VERSION}",
+        "anyOf": [{"$ref": f"#/$defs/{model.__name__}"} for model in _MESSAGES],
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _print_schema() -> None:
+    import json  # noqa: PLC0415 - only the command needs it
+    import sys  # noqa: PLC0415
+
+    sys.stdout.write(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    _print_schema()

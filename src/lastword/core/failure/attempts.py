@@ -1,0 +1,65 @@
+"""What was tried before a turn failed: each try of the model call, and what is told of them.
+
+Owns the record of tries and its bound. When to try again is `lastword.inprocess.retry`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.failure.taxonomy import MAX_DETAIL_BYTES, AgentError
+from lastword.core.protocol import jsonrpc
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+
+MAX_TOLD = 10
+"""Tries that are told one by one: the first and the last of them."""
+
+
+class FailedAttempt(msgspec.Struct, frozen=True):
+    """One attempt that failed.
+
+    Attributes:
+        verdict: why it failed.
+        tries: how many requests it was: a provider's package may itself have tried again.
+        wait_seconds: how long was waited after it; `None` after the last.
+    """
+
+    verdict: Verdict
+    tries: int = 1
+    wait_seconds: float | None = None
+
+
+def count(tried: tuple[FailedAttempt, ...]) -> int | None:
+    """How many requests there were in all, `None` where nothing is known of any."""
+    return sum(attempt.tries for attempt in tried) or None
+
+
+def tell(error: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:
+    """The error with its tries in `detail.attempts`; the text gives way where both are too long."""
+    if not tried:
+        return error
+    half = MAX_TOLD // 2
+    told = tried if len(tried) <= MAX_TOLD else (*tried[:half], *tried[-half:])
+    detail: dict[str, Any] = dict(error.detail or {})
+    detail["attempts"] = [_told(attempt) for attempt in told]
+    over = len(jsonrpc.dumps(detail)) - MAX_DETAIL_BYTES
+    if over > 0 and "text" in detail:
+        # A character is at least a byte, so cutting as many is enough but for the mark.
+        detail["text"] = detail["text"][: max(0, len(detail["text"]) - over - 3)] + "..."
+    return msgspec.structs.replace(error, detail=detail)
+
+
+def _told(attempt: FailedAttempt) -> dict[str, Any]:
+    verdict, wait = attempt.verdict, attempt.wait_seconds
+    told = {
+        "type": verdict.type.value,
+        "reason": verdict.reason,
+        "http_status": verdict.http_status,
+        "tries": attempt.tries if attempt.tries > 1 else None,
+        "waited_seconds": None if wait is None else round(wait, 3),
+    }
+    return {key: value for key, value in told.items() if value is not None}

@@ -1,0 +1,93 @@
+"""Durations and moments as a person says them.
+
+Owns the words, never too short a wait or too early a moment: `plain_duration` for a sentence,
+`short_duration` for a countdown, `duration` for what was measured. Reads no clock.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+_A_CLOCK_IS_CLEARER = 600
+"""Seconds from which a reset is told by the clock rather than as a wait."""
+
+_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
+    """A moment as a person says it, never too early: `at 14:05`, `tomorrow at 09:00`, `in 6 days`.
+
+    Args:
+        epoch_ms: The moment, in milliseconds since 1970 UTC.
+        now: The reader's time of day, with its zone; a date in UTC is given without it.
+
+    Returns:
+        Words that go on a sentence; empty for a moment that is past or no moment.
+    """
+    try:
+        moment = datetime.fromtimestamp(-(-epoch_ms // 1000), tz=now.tzinfo if now else UTC)
+        if now is None:
+            return f"after {moment:%Y-%m-%d %H:%M} UTC"
+        left = math.ceil((moment - now).total_seconds())
+        if left <= 0:
+            return ""
+        if left < _A_CLOCK_IS_CLEARER:
+            return f"in {plain_duration(left)}"
+        full = moment + timedelta(seconds=-moment.second % 60)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    days = (full.date() - now.date()).days
+    if days > 1:
+        return f"in {plain_duration(left)}"
+    return f"{'tomorrow ' if days else ''}at {full:%H:%M}"
+
+
+def plain_duration(seconds: int) -> str:
+    """A wait as a person says it, never shorter than it is: `20 seconds`, `2 hours`, `6 days`."""
+    for size, unit, limit in ((1, "second", 91), (60, "minute", 5401), (3600, "hour", 172_801)):
+        if seconds < limit:
+            return _told(-(-seconds // size), unit)
+    return _told(-(-seconds // 86_400), "day")
+
+
+def _told(count: int, unit: str) -> str:
+    return f"{count} {_plural(unit, count)}"
+
+
+def counted(count: int, word: str) -> str:
+    """A number and what it counts: `1 turn`, `2 turns`, `2 retries`."""
+    return f"{count:,} {_plural(word, count)}"
+
+
+def _plural(word: str, count: int) -> str:
+    if count == 1:
+        return word
+    return f"{word[:-1]}ies" if word.endswith("y") and not word.endswith("ay") else f"{word}s"
+
+
+def short_duration(seconds: int) -> str:
+    """A wait in at most two units, never shorter than it is: `18 s`, `2 min 5 s`, `3 h 10 min`."""
+    for (size, unit), (less, smaller) in pairwise(_UNITS):
+        if seconds >= size:
+            # Rounded up before it is divided: 59 min 59 s of an hour are a whole one.
+            count, rest = divmod(-(-seconds // less) * less, size)
+            return f"{count} {unit} {rest // less} {smaller}" if rest else f"{count} {unit}"
+    return f"{seconds} s"
+
+
+def duration(seconds: float | None) -> str:
+    """A duration in a few characters: `15 ms`, `2.4 s`, `3m 20s`, `2h 05m`."""
+    if seconds is None:
+        return ""
+    if seconds < 0.9995:  # noqa: PLR2004 - what rounds to 1000 ms is a second
+        return f"{max(0.0, seconds) * 1000:.0f} ms"
+    if seconds < 9.95:  # noqa: PLR2004 - what rounds to 10.0 is written without a fraction
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:  # noqa: PLR2004
+        return f"{whole} s"
+    if whole < 3600:  # noqa: PLR2004
+        return f"{whole // 60}m {whole % 60:02}s"
+    return f"{whole // 3600}h {whole % 3600 // 60:02}m"

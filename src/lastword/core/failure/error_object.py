@@ -1,0 +1,137 @@
+"""The JSON-RPC error object in which a failure reaches a client that knows nothing of us.
+
+Owns the code, the message, and what `data` holds (`protocol/README.md`, section "The JSON-RPC
+error"). Every rule here rests on what a measured client does with the frame.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, AgentError, ErrorType
+from lastword.core.protocol import acp, jsonrpc
+
+if TYPE_CHECKING:
+    from lastword.core.redact.redactor import Redactor
+
+KEPT_CODES = frozenset({-32000, -32001, -32002, -32601, -32602})
+"""An agent's own codes that clients already act on."""
+
+EMPTY_MESSAGES = frozenset({"", "internal error", "error", "unknown error"})
+"""Messages that say nothing; ours takes their place."""
+
+MAX_FRAME_BYTES = 60 * 1024
+"""Emacs and Neovim clients slow down or break on longer lines."""
+
+_ROOM_FOR_ENVELOPE = 2 * 1024
+
+
+class Details(StrEnum):
+    """What a client does with `data.details`."""
+
+    KEPT = "kept"
+    """It reads the message: the agent's own details stay what they are."""
+    TOLD = "told"
+    """It shows `details` in the message's place: our sentence comes first there."""
+    ALONE = "alone"
+    """It shows all of `data` as it came unless `details` is its only key."""
+
+
+class SentError:
+    """The `error` member that the agent itself sent, read tolerantly and redacted."""
+
+    __slots__ = ("code", "data", "message")
+
+    def __init__(self, error: object, redactor: Redactor) -> None:
+        members = error if isinstance(error, dict) else {}
+        code = members.get("code")
+        self.code = code if isinstance(code, int) and not isinstance(code, bool) else None
+        message = members.get("message")
+        text = redactor(message).strip() if isinstance(message, str) else ""
+        self.message = "" if text.lower() in EMPTY_MESSAGES else text
+        self.data = _data_object(redactor.json(members.get("data")))
+
+
+def _data_object(data: object) -> dict[str, Any]:
+    """`data` as the object that clients can take; what was no object keeps its value."""
+    if isinstance(data, dict):
+        return data
+    if data is None or data == "":
+        return {}
+    return {"details": data} if isinstance(data, str) else {"value": data}
+
+
+def error_object(
+    error: AgentError,
+    *,
+    sent: SentError | None = None,
+    had_output: bool = False,
+    can_login: bool = False,
+    details: Details = Details.KEPT,
+) -> dict[str, Any]:
+    """The `error` member of the answer to a prompt.
+
+    Args:
+        error: the failure.
+        sent: what the agent itself sent, when it did.
+        had_output: the turn left text or a tool call behind, so no client may log in and resend.
+        can_login: the agent offered a way to authenticate.
+        details: what this client does with `data.details`.
+    """
+    code = _code(error, sent, had_output=had_output, can_login=can_login)
+    message = (sent.message if sent else "") or error.message
+    if details is Details.ALONE:
+        only = {"details": _full_text(error, sent)}
+        return {"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": only}
+    data = dict(sent.data) if sent else {}
+    if details is Details.TOLD:
+        data["details"] = _full_text(error, sent, said=data.get("details"))
+    elif not isinstance(data.get("details"), str) or not data["details"]:
+        data["details"] = error.message if sent else message
+    if not data.get("errorKind"):
+        data["errorKind"] = error.type.value
+    data["agent_error"] = typed_payload(error)
+    return _bounded({"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": data})
+
+
+def typed_payload(error: AgentError) -> dict[str, Any]:
+    """The payload as a carrier other than the typed update holds it."""
+    return error.payload() | {"stopReason": acp.STOP_ERROR}
+
+
+def _code(error: AgentError, sent: SentError | None, *, had_output: bool, can_login: bool) -> int:
+    if sent is not None and sent.code in KEPT_CODES:
+        return sent.code
+    if error.type is ErrorType.AUTH:
+        fresh = can_login and not had_output
+        return acp.AUTH_REQUIRED if fresh else acp.INTERNAL_ERROR
+    if not error.retryable and not had_output:
+        return acp.DO_NOT_RESEND
+    return acp.INTERNAL_ERROR
+
+
+def _full_text(error: AgentError, sent: SentError | None, *, said: object = None) -> str:
+    """One text for a client that shows nothing else: the sentence, then what the provider said."""
+    if not isinstance(said, str):
+        said = error.detail.get("text") if error.detail else None
+    if not isinstance(said, str) and sent is not None:
+        said = sent.message
+    if not isinstance(said, str) or not said or said in error.message:
+        return error.message
+    return f"{error.message} ({said[:MAX_MESSAGE_CHARS]})"
+
+
+def _bounded(members: dict[str, Any]) -> dict[str, Any]:
+    """Hold the object under the frame's bound: `detail` gives way first, then the agent's data."""
+    limit = MAX_FRAME_BYTES - _ROOM_FOR_ENVELOPE
+    if len(jsonrpc.dumps(members)) <= limit:
+        return members
+    data = dict(members["data"])
+    data["agent_error"] = {k: v for k, v in data["agent_error"].items() if k != "detail"}
+    ours = {"details": data["details"][: MAX_MESSAGE_CHARS * 4], "agent_error": data["agent_error"]}
+    kind = data["errorKind"]
+    ours["errorKind"] = kind if isinstance(kind, str) and len(kind) < MAX_MESSAGE_CHARS else "error"
+    if len(jsonrpc.dumps(members | {"data": data})) <= limit:
+        return members | {"data": data}
+    return members | {"data": ours}

@@ -1,0 +1,246 @@
+"""The ladder: in which frames a failure reaches this very client.
+
+Owns the choice of the rung and the frames of each (`protocol/README.md`, section "The ladder").
+The error object of the JSON-RPC rungs is `core.failure.error_object`'s.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.failure import air
+from lastword.core.failure.error_object import (
+    MAX_FRAME_BYTES,
+    Details,
+    SentError,
+    error_object,
+    typed_payload,
+)
+from lastword.core.protocol import acp, jsonrpc
+from lastword.quirks import clients
+
+if TYPE_CHECKING:
+    from lastword.core.failure.taxonomy import AgentError
+    from lastword.core.link.handshake import ClientProfile
+
+
+class Rung(StrEnum):
+    """How a failing turn ends."""
+
+    TYPED = "typed"
+    V2 = "v2"
+    AIR = "air"
+    STOP_REASON = "stop_reason"
+    STOP_REASON_RESULT = "stop_reason_result"
+    RPC_ERROR = "rpc_error"
+    TEXT = "text"
+
+
+AUTO = "auto"
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """A failing turn, as its frames need to know it.
+
+    Attributes:
+        error: the failure.
+        session_id: the session it happened in.
+        prompts: ids (JSON text) of the session's prompts that are still unanswered.
+        sent: the error that the agent itself sent, if it did.
+        had_output: the turn left text or a tool call behind.
+        can_login: the agent offered a way to authenticate.
+        agent_gone: the agent's process is no more (in version 2 so is its background work).
+        ends_foreground: version 2: the session's foreground work ends with it. A rejected prompt
+            that joined running work does not.
+        state: version 2: the members of the agent's own idle update, where it sent one.
+        announced: the client has had the typed update, from the agent itself.
+        failure_id: JetBrains AIR's id for what befalls this turn.
+        revision: how many records AIR has had under that id, with this one.
+    """
+
+    error: AgentError
+    session_id: str
+    prompts: tuple[bytes, ...]
+    sent: SentError | None = None
+    had_output: bool = False
+    can_login: bool = False
+    agent_gone: bool = False
+    ends_foreground: bool = True
+    state: dict[str, Any] = {}
+    announced: bool = False
+    failure_id: str = ""
+    revision: int = 1
+
+
+class CancelledEnding(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that the user cancelled, and whose agent did not confirm it.
+
+    Attributes: as those of `Ending`.
+    """
+
+    session_id: str
+    prompts: tuple[bytes, ...]
+    agent_gone: bool = False
+    ends_foreground: bool = True
+
+
+CANCELLED_ERROR = {"code": acp.REQUEST_CANCELLED, "message": "The prompt was cancelled."}
+"""What answers a cancelled prompt in version 2."""
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """One frame of an ending; `answers` is the id (JSON text) of the prompt that it answers."""
+
+    frame: bytes
+    answers: bytes | None = None
+
+
+def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
+    """The rung by the user's choice, else by what the client said in `initialize`."""
+    if dialect.turn_ends_by_state:
+        return Rung.V2
+    # Version 1 has no frames for that rung: its idle state would follow the answer.
+    if option not in {AUTO, Rung.V2}:
+        return Rung(option)
+    if client.typed:
+        return Rung.TYPED
+    if client.air:
+        return Rung.AIR
+    rule = clients.RULES.get(client.name)
+    return Rung(rule.rung) if rule else Rung.STOP_REASON
+
+
+def frames_for(
+    ending: Ending | CancelledEnding, *, rung: Rung, client: ClientProfile, dialect: acp.Dialect
+) -> list[Outgoing]:
+    """The frames that end this turn for this client, in order; the last one is terminal."""
+    if isinstance(ending, CancelledEnding):
+        return _cancelled_frames(ending, dialect)
+    if rung is Rung.V2:
+        return _v2_frames(ending, client, dialect)
+    out = [Outgoing(update) for update in _updates(ending, rung, dialect)]
+    result = _result(ending, rung, client)
+    if result is None:
+        return out + _error_answers(ending, client)
+    return out + [Outgoing(jsonrpc.result(prompt, result), prompt) for prompt in ending.prompts]
+
+
+def _cancelled_frames(ending: CancelledEnding, dialect: acp.Dialect) -> list[Outgoing]:
+    if not dialect.turn_ends_by_state:
+        result = {"stopReason": acp.CANCELLED}
+        return [Outgoing(jsonrpc.result(prompt, result), prompt) for prompt in ending.prompts]
+    out = [Outgoing(jsonrpc.error(prompt, CANCELLED_ERROR), prompt) for prompt in ending.prompts]
+    if ending.ends_foreground:
+        state = idle(acp.CANCELLED, agent_gone=ending.agent_gone)
+        out.append(Outgoing(session_update(ending.session_id, state)))
+    return out
+
+
+def _result(ending: Ending, rung: Rung, client: ClientProfile) -> dict[str, Any] | None:
+    """The prompt result that tells of the failure; `None` where an error does."""
+    meta = {"agent_error": typed_payload(ending.error)}
+    if rung is Rung.TEXT:
+        return {"stopReason": acp.END_TURN, "_meta": meta}
+    if rung is Rung.AIR:
+        # The error that starts the client's login stays what it is: a result would disable that.
+        if _members(ending, client)["code"] == acp.AUTH_REQUIRED:
+            return None
+        failure_id = ending.failure_id or ending.error.incident_id or ending.session_id
+        told = air.failure_meta(ending.error, failure_id=failure_id, revision=ending.revision)
+        return {"stopReason": acp.END_TURN, "_meta": told | meta}
+    if rung is Rung.STOP_REASON_RESULT or client.stop_reason:
+        return {"stopReason": acp.STOP_ERROR, "_meta": meta}
+    return None
+
+
+def _updates(ending: Ending, rung: Rung, dialect: acp.Dialect) -> tuple[bytes, ...]:
+    if rung is Rung.TYPED:
+        if ending.announced:
+            return ()
+        return (typed_update(ending.error, ending.session_id, dialect),)
+    if rung in (Rung.STOP_REASON, Rung.STOP_REASON_RESULT):
+        meta = {"agent_error": typed_payload(ending.error)}
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return (session_update(ending.session_id, update),)
+    if rung is Rung.TEXT:
+        content = {"type": "text", "text": ending.error.message}
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        return (session_update(ending.session_id, update),)
+    return ()
+
+
+def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> list[Outgoing]:
+    error = error_object(
+        ending.error,
+        sent=ending.sent,
+        had_output=ending.had_output,
+        can_login=ending.can_login,
+    )
+    out = []
+    if client.typed and not ending.announced:
+        out.append(Outgoing(typed_update(ending.error, ending.session_id, dialect)))
+    out += _error_answers(ending, client)
+    if ending.ends_foreground:
+        state = idle(acp.STOP_ERROR, agent_gone=ending.agent_gone) | {"error": error}
+        frame = session_update(ending.session_id, ending.state | state)
+        if len(frame) >= MAX_FRAME_BYTES:
+            frame = session_update(ending.session_id, state)
+        out.append(Outgoing(frame))
+    return out
+
+
+def _error_answers(ending: Ending, client: ClientProfile) -> list[Outgoing]:
+    members = _members(ending, client)
+    return [Outgoing(jsonrpc.error(prompt, members), prompt) for prompt in ending.prompts]
+
+
+def _members(ending: Ending, client: ClientProfile) -> dict[str, Any]:
+    return error_object(
+        ending.error,
+        sent=ending.sent,
+        had_output=ending.had_output,
+        can_login=ending.can_login,
+        details=details_of(client),
+    )
+
+
+def details_of(client: ClientProfile) -> Details:
+    """What this client does with `data.details`; one that negotiated reads the payload."""
+    rule = clients.RULES.get(client.name)
+    return Details(rule.details) if rule is not None and not client.typed else Details.KEPT
+
+
+def session_update(session_id: str, update: dict[str, Any]) -> bytes:
+    """A `session/update` notification of ours."""
+    return jsonrpc.notification(acp.UPDATE, {"sessionId": session_id, "update": update})
+
+
+def typed_update(error: AgentError, session_id: str, dialect: acp.Dialect) -> bytes:
+    """The typed update itself."""
+    update = {
+        "sessionUpdate": dialect.error_kind,
+        "stopReason": acp.STOP_ERROR,
+        "error": error.payload(),
+    }
+    return session_update(session_id, update)
+
+
+def idle(stop_reason: str, *, agent_gone: bool) -> dict[str, Any]:
+    """Version 2: the update that ends a session's foreground work."""
+    update: dict[str, Any] = {
+        "sessionUpdate": acp.STATE_UPDATE,
+        "state": acp.IDLE,
+        "stopReason": stop_reason,
+    }
+    # Only a dead agent is known to have no background work left.
+    return update | {"background": []} if agent_gone else update
+
+
+def notice(session_id: str, *, severity: str, title: str) -> bytes:
+    """An advisory line for the user; it never carries a failure itself."""
+    return session_update(
+        session_id, {"sessionUpdate": "notice", "severity": severity, "title": title}
+    )

@@ -1,0 +1,248 @@
+"""The `agent_error` payload as somebody else wrote it: its one reading, for every door.
+
+Owns tolerance (`protocol/README.md`, section "Reading"): what a peer got wrong never hides that
+there was a failure. Does not own where a payload is looked for (`core.failure.signs`, and the
+client's `reading`), nor how one is written (`AgentError.payload`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from lastword.core.failure import wording
+from lastword.core.failure.taxonomy import (
+    DEFAULTS,
+    MAX_DETAIL_BYTES,
+    MAX_MESSAGE_CHARS,
+    MAX_TEXT_CHARS,
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+)
+from lastword.core.protocol import jsonrpc
+from lastword.core.redact.truncate import to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lastword.core.redact.redactor import Redactor
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+MAX_WHOLE = 2**53
+"""A larger number is no number to every client in JavaScript."""
+
+MAX_OTHER_MEMBERS = 64
+"""Members that the contract does not name and that are told on, at most."""
+
+STOP_REASON = "stopReason"
+"""The mark that a payload carries outside of a typed update, which says nothing more (`PAY-8`)."""
+
+NAMED = frozenset(AgentError.__struct_fields__) - {"extra"}
+"""The members that the contract names."""
+
+
+class AnnouncedRetry(msgspec.Struct, frozen=True, kw_only=True):
+    """What an `agent_retry` update tells.
+
+    Attributes:
+        attempt: the number of the try that comes next; the first was 1.
+        max_attempts: how many there will be at most.
+        wait_seconds: how long until it, rounded up.
+        error: what the try before failed with.
+    """
+
+    attempt: int | None = None
+    max_attempts: int | None = None
+    wait_seconds: int | None = None
+    error: AgentError | None = None
+
+
+def read_payload(payload: Mapping[str, Any]) -> AgentError:
+    """Read a payload as far as it keeps the contract; what does not is left out."""
+    error_type = _word(ErrorType, payload.get("type")) or ErrorType.UNKNOWN
+    retryable = payload.get("retryable")
+    will_help = DEFAULTS[error_type].retryable if retryable is None else retryable is True
+    safety = _word(RetrySafety, payload.get("retry_safety"))
+    action = _word(Action, payload.get("action"))
+    told = _sentence(payload.get("message"))
+    if not told:
+        usual = wording.usual_action(error_type, safety, retryable=will_help)
+        told = wording.own_sentence(error_type, action or usual)
+    return AgentError(
+        type=error_type,
+        message=told,
+        detail=_detail(payload.get("detail")),
+        retryable=will_help,
+        retry_after_seconds=_count(payload.get("retry_after_seconds")),
+        reset_at_epoch_ms=_count(payload.get("reset_at_epoch_ms")),
+        source=_text(payload.get("source")),
+        reason=_text(payload.get("reason")),
+        origin=_word(Origin, payload.get("origin")),
+        phase=_word(Phase, payload.get("phase")),
+        retry_safety=safety,
+        action=action,
+        http_status=_whole(payload.get("http_status")),
+        provider_code=_text(payload.get("provider_code")),
+        request_id=_text(payload.get("request_id")),
+        attempts=_count(payload.get("attempts")),
+        exit_code=_whole(payload.get("exit_code")),
+        exit_signal=_text(payload.get("exit_signal")),
+        incident_id=_text(payload.get("incident_id")),
+        extra=_well_formed(_other_members(payload)) or None,
+    )
+
+
+def payload_of(update: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload in an `agent_error` update, or in one of the two shapes seen before it.
+
+    Those are `{sessionUpdate, message, raw}` and `{sessionUpdate, type: "error", text}`; an `error`
+    that is mere text says what they do.
+    """
+    error = update.get("error")
+    if isinstance(error, dict):
+        return error
+    said = (update.get(key) for key in ("message", "text", "error"))
+    first = next((text for text in said if isinstance(text, str) and text.strip()), None)
+    return {"message": first, "detail": update.get("raw")}
+
+
+def read_retry(update: Mapping[str, Any]) -> AnnouncedRetry:
+    """Read an `agent_retry` update."""
+    error = update.get("error")
+    return AnnouncedRetry(
+        attempt=_count(update.get("attempt")),
+        max_attempts=_count(update.get("max_attempts")),
+        wait_seconds=_count(update.get("wait_seconds")),
+        error=read_payload(error) if isinstance(error, dict) else None,
+    )
+
+
+def read_to_tell(payload: Mapping[str, Any], redactor: Redactor) -> AgentError:
+    """Read a payload in order to tell it on: in the bounds, and the care, of a speaker.
+
+    Secrets are taken out of every text before anything of it is cut. Members that the contract does
+    not name are told on where they are few and small, and phrases that some client misreads are
+    said in other words.
+    """
+    others = list(_other_members(payload))[:MAX_OTHER_MEMBERS]
+    kept = [name for name in payload if name in NAMED] + others
+    scrubbed: dict[str, Any] = {}
+    for name in kept:
+        scrubbed |= redactor.json({name: payload[name]})
+    error = read_payload(scrubbed)
+    detail, said = error.detail, error.detail.get("text") if error.detail else None
+    if detail is not None and isinstance(said, str):
+        detail = detail | {"text": wording.without_forbidden(said)}
+    return msgspec.structs.replace(
+        error,
+        message=wording.without_forbidden(error.message)[:MAX_MESSAGE_CHARS],
+        detail=_detail(detail),
+        extra=_bounded(error.extra or {}) or None,
+    )
+
+
+def _other_members(payload: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in payload.items()
+        if isinstance(name, str) and name not in NAMED and name != STOP_REASON and value is not None
+    }
+
+
+def _bounded(members: dict[str, Any]) -> dict[str, Any]:
+    """What of these members fits into the bound of a detail."""
+    kept: dict[str, Any] = {}
+    for name, value in members.items():
+        if _fits(kept | {name: value}):
+            kept[name] = value
+    return kept
+
+
+def _sentence(value: object) -> str:
+    """A message as one plain line, within its bound (`PAY-3`)."""
+    plain = wording.on_one_line(value) if isinstance(value, str) else ""
+    cut = len(plain) > MAX_MESSAGE_CHARS
+    return f"{plain[: MAX_MESSAGE_CHARS - 1]}…" if cut else plain
+
+
+def _detail(value: object) -> dict[str, Any] | None:
+    """A detail within its bound (`PAY-4`): where it is over, what fits of its text."""
+    if isinstance(value, dict):
+        if _fits(value):
+            return _well_formed(value)
+        value = value.get("text")
+    said = _characters(value) if isinstance(value, str) else _digits(value)
+    if not said:
+        return None
+    detail = {"text": said}
+    if _fits(detail):
+        return detail
+    return {"text": to_bytes(said, MAX_DETAIL_BYTES - len('{"text":""}'))}
+
+
+def _fits(value: object) -> bool:
+    """Is this JSON, and no longer than a detail may be?"""
+    try:
+        return len(jsonrpc.dumps(value)) <= MAX_DETAIL_BYTES
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _word(words: type[_Word], value: object) -> _Word | None:
+    try:
+        return words(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _text(value: object) -> str | None:
+    """A text, or the digits of a number that stands in its place (`PAY-6`)."""
+    return _characters(value[:MAX_TEXT_CHARS]) if isinstance(value, str) else _digits(value)
+
+
+def _characters(text: str) -> str:
+    """The text with U+FFFD for each half of a character, at which most readers stop."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _well_formed(members: dict[str, Any]) -> dict[str, Any]:
+    """The members with whole characters; what is no JSON stays as it came."""
+    try:
+        text = json.dumps(members, ensure_ascii=False)
+        whole = _characters(text)
+        told: dict[str, Any] = members if whole == text else json.loads(whole)
+    except (TypeError, ValueError, RecursionError):
+        return members
+    return told
+
+
+def _digits(value: object) -> str | None:
+    number = _whole(value)
+    return None if number is None else str(number)
+
+
+def _whole(value: object) -> int | None:
+    """A whole number, also one that was written with a fraction of nothing."""
+    number = _number(value)
+    return None if number is None or number != int(number) else int(number)
+
+
+def _count(value: object) -> int | None:
+    """A whole number from 0, rounded up (`PAY-5`)."""
+    number = _number(value)
+    return None if number is None or number < 0 else math.ceil(number)
+
+
+def _number(value: object) -> int | float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if -MAX_WHOLE <= value <= MAX_WHOLE else None

@@ -1,0 +1,67 @@
+"""Retry-safety: how far a turn had come when it failed, and whether to send its prompt again.
+
+Owns what follows from the facts. Does not own how they are known: an author says them
+(`lastword.classify`), or they are read off the frames that passed (`core.link.facts`).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from lastword.core.failure.taxonomy import Phase, RetrySafety
+
+
+class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What had happened in the turn when it failed, as its author knows it.
+
+    As it stands, `TurnFacts()` says: the request was sent, and nothing came back.
+
+    Attributes:
+        request_sent: A request had been sent to the model provider.
+        thought: Reasoning had come.
+        text: Text that the user sees had come.
+        tool_called: The model had begun to ask for a tool, which had not run.
+        tool_ran: A tool had run that only reads, searches or fetches.
+        unsafe_tool: A tool had been started that changes something, or of unknown effect.
+        tool_running: A tool was still at work.
+        provider_tools: The provider runs tools by itself, so what ran is not known.
+    """
+
+    request_sent: bool = True
+    thought: bool = False
+    text: bool = False
+    tool_called: bool = False
+    tool_ran: bool = False
+    unsafe_tool: bool = False
+    tool_running: bool = False
+    provider_tools: bool = False
+
+    @property
+    def phase(self) -> Phase:
+        """How far the turn had come."""
+        if self.tool_running:
+            return Phase.TOOL_RUNNING
+        if self.tool_ran or self.unsafe_tool:
+            return Phase.AFTER_TOOL
+        if self.text or self.tool_called:
+            return Phase.MID_OUTPUT
+        if self.request_sent or self.thought or self.provider_tools:
+            return Phase.BEFORE_OUTPUT
+        return Phase.BEFORE_REQUEST
+
+    def retry_safety(self, *, retryable: bool) -> RetrySafety:
+        """Would sending the prompt again do harm?"""
+        if not retryable:
+            return RetrySafety.NEVER
+        if self.tool_ran or self.unsafe_tool or self.tool_running or self.provider_tools:
+            return RetrySafety.ASK
+        if self.text or self.thought or self.tool_called:
+            return RetrySafety.OFFER_CONTINUE
+        return RetrySafety.AUTO
+
+
+def safety_of(facts: TurnFacts | None, *, retryable: bool) -> RetrySafety:
+    """Return whether a retry would do harm; where nothing is known of the turn, it may."""
+    if facts is not None:
+        return facts.retry_safety(retryable=retryable)
+    return RetrySafety.ASK if retryable else RetrySafety.NEVER

@@ -1,0 +1,418 @@
+"""From a verdict to the error that people and clients see: words, action, and redacted detail.
+
+Owns every sentence of ours that can appear in a client. A sentence is plain text without markup,
+at most 500 characters, and ends with what to do. Some phrases never appear, whoever wrote them,
+because a client in the field reads a meaning into them (`FORBIDDEN`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lastword.core.failure.durations import plain_duration, plain_moment
+from lastword.core.failure.safety import safety_of
+from lastword.core.failure.taxonomy import (
+    DEFAULTS,
+    MAX_DETAIL_BYTES,
+    MAX_MESSAGE_CHARS,
+    MAX_TEXT_CHARS,
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+)
+from lastword.core.redact.redactor import redact_text
+from lastword.core.redact.truncate import telling_lines, to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from lastword.core.classify.evidence import Verdict
+    from lastword.core.failure.safety import TurnFacts
+
+MAX_QUOTE_CHARS = 200
+_MAX_ID_CHARS = 128
+
+FORBIDDEN = {
+    "session not found": "no such session",
+    "unknown session": "no such session",
+    "user aborted": "stopped by the user",
+    "this operation was aborted": "the operation was stopped",
+    "empty response text": "a response without text",
+}
+"""Measured: some client drops, resends or swallows a failure whose text holds one of these."""
+
+WHAT: dict[ErrorType, str] = {
+    ErrorType.RATE_LIMIT: "The model provider is limiting requests.",
+    ErrorType.BUDGET: "The account's credits or its usage limit are used up.",
+    ErrorType.PROVIDER_UNAVAILABLE: "The model provider is not available at the moment.",
+    ErrorType.CONTEXT_OVERFLOW: "The conversation is too long for this model.",
+    ErrorType.AUTH: "The model provider refused the login or API key.",
+    ErrorType.UNKNOWN: "The agent reported an error that was not recognised.",
+    ErrorType.MODEL_NOT_FOUND: "This model does not exist or is not open to this account.",
+    ErrorType.INVALID_REQUEST: "The request was refused as invalid.",
+    ErrorType.CONTENT_FILTER: "The model provider's content policy blocked the request.",
+    ErrorType.TIMEOUT: "The model provider did not answer in time.",
+    ErrorType.NETWORK: "The connection to the model provider failed.",
+    ErrorType.CANCELLED: "The turn was cancelled.",
+    ErrorType.AGENT_CRASH: "The agent's process ended unexpectedly.",
+    ErrorType.AGENT_STALLED: "The agent stopped making progress.",
+    ErrorType.STDERR_OVERFLOW: "The agent flooded its error output and was stopped.",
+    ErrorType.PROTOCOL_ERROR: "The agent sent something that is no valid message.",
+    ErrorType.INTERNAL: "The agent failed because of an internal error.",
+}
+"""What happened, by type."""
+
+WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
+    ErrorType.RATE_LIMIT: {
+        "concurrency": "The model provider is limiting how many requests run at once.",
+    },
+    ErrorType.BUDGET: {
+        "credits": "The account's credits are used up.",
+        "spend_cap": "The account's spending limit is reached.",
+        "usage_window": "The plan's usage limit for this period is used up.",
+        "daily_quota": "The daily quota is used up.",
+        "monthly_quota": "The monthly quota is used up.",
+    },
+    ErrorType.PROVIDER_UNAVAILABLE: {
+        "overloaded": "The model provider is overloaded.",
+        "model_loading": "The model is still being loaded.",
+        "oom": "The machine that runs the model is out of memory.",
+    },
+    ErrorType.AUTH: {
+        "login_required": "The agent asks for a login.",
+        "expired": "The login or API key has expired.",
+        "region": "The model provider does not serve this country or region.",
+        "blocked": "A firewall in front of the model provider blocked the request.",
+        "forbidden": "This account is not allowed to make the request.",
+    },
+    ErrorType.CONTENT_FILTER: {"refusal": "The model declined to answer."},
+    ErrorType.CONTEXT_OVERFLOW: {
+        "compaction_failed": "The conversation is too long and could not be compacted.",
+        "conversation_limit": "The conversation has reached the agent's own limit.",
+    },
+    ErrorType.NETWORK: {
+        "certificate": "The connection failed: a TLS certificate could not be verified.",
+        "name_not_resolved": "The model provider's host name could not be found.",
+        "connection_refused": "The connection to the model provider was refused.",
+        "truncated_stream": "The model provider's answer was cut off.",
+    },
+    ErrorType.INVALID_REQUEST: {
+        "bad_url": "The address of the model provider is not valid.",
+        "method_not_found": "The agent does not support this request.",
+        "invalid_params": "The agent refused the request's parameters.",
+        "resource_not_found": "The agent does not know what the request refers to.",
+    },
+    ErrorType.AGENT_CRASH: {
+        "oom": "The agent ran out of memory.",
+        "spawn_failed": "The agent could not be started.",
+        "killed": "The agent's process was killed, possibly for lack of memory.",
+        "terminated": "The agent's process was stopped from outside.",
+        "native_crash": "The agent's process crashed.",
+        "aborted": "The agent's process aborted.",
+        "premature_exit": "The agent exited before it had finished the turn.",
+        "uncaught_exception": "The agent crashed on an error of its own.",
+        "panic": "The agent crashed on an error of its own.",
+        "bad_arguments": "The agent did not accept its command line.",
+        "crash_loop": "The agent crashed several times in a row.",
+        "context_lost": "The agent was restarted and this session could not be brought back.",
+    },
+    ErrorType.AGENT_STALLED: {
+        "runaway": "The agent repeated the same step without end and was stopped.",
+    },
+    ErrorType.PROTOCOL_ERROR: {
+        "line_too_long": "The agent sent a message over the size limit.",
+        "not_http": "The model provider's answer could not be read.",
+    },
+    ErrorType.UNKNOWN: {
+        "silent_success": "The agent ended the turn without an answer and without an error.",
+        "agent_cancelled": "The agent cancelled the turn by itself.",
+    },
+}
+"""What happened, where the reason says more than the type."""
+
+WHAT_OF_CLIENT: dict[str, str] = {
+    "line_too_long": "The message was too long to be passed on to the agent.",
+}
+"""What happened, where it was the client's own doing."""
+
+ADVICE: dict[Action, str] = {
+    Action.WAIT: "Try again in a moment.",
+    Action.RETRY: "Try again.",
+    Action.CONTINUE: "Ask the agent to continue.",
+    Action.CONFIRM_RETRY: "Check what has already been done before you try again.",
+    Action.LOGIN: "Log in again or check the API key.",
+    Action.TOP_UP: "Add credits, wait for the limit to reset, or switch to another model.",
+    Action.SWITCH_MODEL: "Choose another model.",
+    Action.SHORTEN: "Compact or shorten the conversation, or choose a model with more room.",
+    Action.REPHRASE: "Rephrase the request.",
+    Action.FIX_CONFIGURATION: "Check the agent's configuration.",
+    Action.RESTART: "Start the agent again, then try again.",
+    Action.REPORT: "Check the details, and report it if it happens again.",
+}
+"""What to do, as the last sentence."""
+
+ADVICE_BY_REASON: dict[str, str] = {
+    "certificate": "Check the proxy and the trusted certificates.",
+    "name_not_resolved": "Check the provider's address and your network.",
+    "bad_url": "Check the provider's address in the agent's configuration.",
+    "login_required": "Log in, then try again.",
+    "expired": "Log in again or renew the API key.",
+    "region": "Check the account's region, or switch to another model.",
+    "blocked": "Check the network, proxy or VPN.",
+    "forbidden": "Check the account's permissions and the API key.",
+    "spawn_failed": "Check that the agent is installed and its command is right.",
+    "bad_arguments": "Check the agent's command line.",
+    "crash_loop": "Check the agent's installation before you try again.",
+    "context_lost": "Start a new session.",
+    "uncaught_exception": "Start it anew, and report it if it happens again.",
+    "panic": "Start it anew, and report it if it happens again.",
+    "exit_status": "Check the details, then start it anew.",
+    "runaway": "Rephrase the request, or choose another model.",
+    "silent_success": "Look at the agent's own log, or try again.",
+}
+"""What to do, where the reason knows better than the action."""
+
+STARTED_AGAIN = "The agent is started again with your next prompt."
+_STARTED_AND_REPORT = f"{STARTED_AGAIN} Report it if it happens again."
+RESTARTED_ADVICE: dict[str, str] = {
+    "uncaught_exception": _STARTED_AND_REPORT,
+    "panic": _STARTED_AND_REPORT,
+    "exit_status": f"{STARTED_AGAIN} Check the details if it happens again.",
+}
+"""What to do where a crashed agent is started again."""
+
+_NOT_RESTARTED = ("spawn_failed", "bad_arguments", "crash_loop", "context_lost")
+
+_ACTION_BY_REASON: dict[str, Action] = {
+    "certificate": Action.FIX_CONFIGURATION,
+    "name_not_resolved": Action.FIX_CONFIGURATION,
+    "spawn_failed": Action.FIX_CONFIGURATION,
+    "bad_arguments": Action.FIX_CONFIGURATION,
+    "region": Action.SWITCH_MODEL,
+    "blocked": Action.FIX_CONFIGURATION,
+    "runaway": Action.REPHRASE,
+}
+_NEEDS_RESTART = (ErrorType.AGENT_CRASH,)
+"""What only a new process can answer: neither a retry nor a continuation reaches the dead one."""
+
+_QUOTED_TYPES = (
+    ErrorType.UNKNOWN,
+    ErrorType.INTERNAL,
+    ErrorType.INVALID_REQUEST,
+    ErrorType.AGENT_CRASH,
+)
+_MARKUP = re.compile(r"[\x00-\x1f\x7f`*<>{}\\|\u2028\u2029]+")
+_SAYS_NOTHING = ("", "internal error", "error", "unknown error", "null", "none")
+_PREFIX = re.compile(r"^(?:internal error|error)\s?:\s?", re.IGNORECASE)
+_FORBIDDEN = re.compile("|".join(map(re.escape, FORBIDDEN)), re.IGNORECASE)
+
+
+def compose(  # noqa: PLR0913 - six options is our own limit
+    verdict: Verdict,
+    *,
+    phase: Phase | None,
+    retry_safety: RetrySafety | None,
+    attempts: int | None = None,
+    incident_id: str | None = None,
+    redact: Callable[[str], str] = redact_text,
+    now: datetime | None = None,
+    restarts: bool = False,
+) -> AgentError:
+    """The error value for a verdict, ready for the wire.
+
+    Args:
+        verdict: What was concluded.
+        phase: How far the turn had come.
+        retry_safety: Whether a retry would do harm.
+        attempts: How often the model call was tried, where it is known.
+        incident_id: The name of the record in the timeline.
+        redact: Takes secrets out of a text; every text of the evidence goes through it.
+        now: The time of day where the reader sits, with its zone. Without it a reset is given as
+            a date in UTC, since the core knows neither clock nor zone.
+        restarts: The next request finds an agent that serves, by whatever means.
+    """
+    text = without_forbidden(redact(verdict.detail)) if verdict.detail else ""
+    action = choose_action(verdict, retry_safety, restarts=restarts)
+    advice = _advice(verdict, action, now)
+    if restarts and verdict.type is ErrorType.AGENT_CRASH:
+        advice = RESTARTED_ADVICE.get(verdict.reason or "") or f"{advice} {STARTED_AGAIN}"
+        if verdict.reason in _NOT_RESTARTED:
+            advice = _advice(verdict, action, now)
+    return AgentError(
+        type=verdict.type,
+        message=_message(verdict, advice, attempts, text),
+        detail={"text": to_bytes(text, MAX_DETAIL_BYTES - 64)} if text.strip() else None,
+        retryable=verdict.retryable,
+        retry_after_seconds=verdict.retry_after_seconds,
+        reset_at_epoch_ms=verdict.reset_at_epoch_ms,
+        source=_identifier(verdict.source, redact),
+        reason=verdict.reason and verdict.reason[:MAX_TEXT_CHARS],
+        origin=verdict.origin or DEFAULTS[verdict.type].origin,
+        phase=phase,
+        retry_safety=retry_safety,
+        action=action,
+        http_status=verdict.http_status,
+        provider_code=_identifier(verdict.provider_code, redact),
+        request_id=_identifier(verdict.request_id, redact),
+        attempts=attempts,
+        exit_code=verdict.exit_code,
+        exit_signal=verdict.exit_signal,
+        incident_id=incident_id,
+    )
+
+
+def compose_known(
+    verdict: Verdict,
+    facts: TurnFacts | None,
+    *,
+    redact: Callable[[str], str] = redact_text,
+    now: datetime | None = None,
+) -> AgentError:
+    """The error value for a verdict, of a turn of which no more than these facts is known.
+
+    Args:
+        verdict: What was concluded.
+        facts: What had happened in the turn; without them a retry is never safe by itself.
+        redact: As for `compose`.
+        now: As for `compose`.
+    """
+    return compose(
+        verdict,
+        phase=facts.phase if facts else None,
+        retry_safety=safety_of(facts, retryable=verdict.retryable),
+        redact=redact,
+        now=now,
+    )
+
+
+def choose_action(
+    verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool = False
+) -> Action:
+    """What the person can do: the type's own action, unless a retry needs a thought first."""
+    if verdict.retryable and (restarts or verdict.type not in _NEEDS_RESTART):
+        if retry_safety is RetrySafety.ASK:
+            return Action.CONFIRM_RETRY
+        if retry_safety is RetrySafety.OFFER_CONTINUE:
+            return Action.CONTINUE
+        if restarts and DEFAULTS[verdict.type].action is Action.RESTART:
+            return Action.RETRY
+    action = _ACTION_BY_REASON.get(verdict.reason or "")
+    return action or DEFAULTS[verdict.type].action
+
+
+def own_sentence(error_type: ErrorType, action: Action) -> str:
+    """Return what to say of a failure whose own words are missing."""
+    return f"{WHAT[error_type]} {ADVICE[action]}"
+
+
+def usual_action(
+    error_type: ErrorType, retry_safety: RetrySafety | None, *, retryable: bool
+) -> Action:
+    """What a person can do about a failure of which no action was told."""
+    usual = DEFAULTS[error_type].action
+    if not retryable or usual is Action.RESTART:
+        return usual
+    if retry_safety is RetrySafety.OFFER_CONTINUE:
+        return Action.CONTINUE
+    return Action.CONFIRM_RETRY if retry_safety is RetrySafety.ASK else usual
+
+
+def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> str:
+    told = WHAT_BY_REASON.get(verdict.type, {}).get(verdict.reason or "")
+    if verdict.origin is Origin.CLIENT:
+        told = WHAT_OF_CLIENT.get(verdict.reason or "") or told
+    parts = [told or WHAT[verdict.type]]
+    quote = quotable(_said(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
+    if quote:
+        parts.append(f'It said: "{quote}".')
+    if attempts is not None and attempts > 1:
+        parts.append(f"It was tried {min(attempts, 9999)} times.")
+    parts.append(advice)
+    return " ".join(parts)[:MAX_MESSAGE_CHARS]
+
+
+def _said(verdict: Verdict, text: str) -> str:
+    """The part of the evidence that says something."""
+    if verdict.type is ErrorType.INVALID_REQUEST:
+        # The body's own message comes first; an SDK's rendering of the whole body follows it.
+        return text.strip().partition("\n")[0]
+    # Of a traceback the line that tells, not its frames.
+    return telling_lines(text) or text
+
+
+def _advice(verdict: Verdict, action: Action, now: datetime | None) -> str:
+    when = _when(verdict, now)
+    if action is Action.WAIT:
+        return f"Try again {when}." if when else ADVICE[action]
+    if action is Action.TOP_UP and when:
+        return f"Add credits, switch to another model, or try again {when}."
+    if action in {Action.CONTINUE, Action.CONFIRM_RETRY, Action.RETRY} and when:
+        return f"{ADVICE[action].removesuffix('.')} {when}."
+    if verdict.type is ErrorType.INTERNAL:
+        # An exception in an agent that lives: there is nothing to start anew.
+        return ADVICE[action]
+    return ADVICE_BY_REASON.get(verdict.reason or "") or ADVICE[action]
+
+
+def _when(verdict: Verdict, now: datetime | None) -> str:
+    if verdict.retry_after_seconds:
+        return f"in {plain_duration(verdict.retry_after_seconds)}"
+    if verdict.reset_at_epoch_ms:
+        return plain_moment(verdict.reset_at_epoch_ms, now)
+    return ""
+
+
+def quotable(text: str) -> str:
+    """A short piece of redacted evidence that may stand in a sentence, or nothing."""
+    plain = _PREFIX.sub("", plain_text(text).replace('"', "'")).rstrip(".")
+    if plain.lower() in _SAYS_NOTHING:
+        return ""
+    if len(plain) > MAX_QUOTE_CHARS:
+        return plain[: MAX_QUOTE_CHARS - 3].rstrip() + "..."
+    return plain
+
+
+def plain_text(text: str) -> str:
+    """A redacted text on one line, without what any client reads as markup or as a signal."""
+    # Last of all: the phrases are also formed by what stood apart before.
+    return without_forbidden(on_one_line(text))
+
+
+def on_one_line(text: str) -> str:
+    """A text on one line, without what any client reads as markup."""
+    # What is not printable may be half a character, or may turn or move the text around it.
+    visible = "".join(char if char.isprintable() else " " for char in text[:2000])
+    plain = _MARKUP.sub(" ", visible)
+    return " ".join(plain.replace("[", "(").replace("]", ")").split())
+
+
+def without_forbidden(text: str) -> str:
+    """The text with the phrases that clients misread said in other words."""
+    return _FORBIDDEN.sub(lambda found: FORBIDDEN[found.group().lower()], text)
+
+
+def _identifier(value: str | None, redact: Callable[[str], str]) -> str | None:
+    """A code, name or id of the evidence: one line, printable, short."""
+    if not value:
+        return None
+    plain = "".join(char for char in redact(value) if char.isprintable())
+    return plain.strip()[:_MAX_ID_CHARS] or None
+
+
+__all__ = [
+    "FORBIDDEN",
+    "choose_action",
+    "compose",
+    "compose_known",
+    "on_one_line",
+    "own_sentence",
+    "plain_text",
+    "quotable",
+    "usual_action",
+    "without_forbidden",
+]

@@ -1,0 +1,305 @@
+"""What the agent sends: its answers, its updates, its requests to the client.
+
+Owns the agent's half of the link: which answer is whose, and which of them means failure. What an
+update does to a turn is `core.link.updates`'.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from lastword.core.failure.error_object import MAX_FRAME_BYTES
+from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, ErrorType
+from lastword.core.link import ending, entries, notices, prompts, retries, updates, v2
+from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Side, forwarded_as
+from lastword.core.link.evidence import FailedAnswer
+from lastword.core.link.handshake import advertise, read_agent
+from lastword.core.link.state import HeldError, OpenRequest
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.timeline.entry import Kind
+from lastword.quirks import wire
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Frame, Malformed
+    from lastword.core.protocol.peek import Peeked
+
+
+MAX_OPTIONS = 32
+
+
+def receive(link: Link, frame: Frame) -> list[Effect]:
+    """Take in one message of the agent's."""
+    message = frame.message
+    if link.stderr.since_frame:
+        link.stderr.count_anew()
+    if message.method is None:
+        return _response(link, frame)
+    if message.id is not UNSET:
+        return _request(link, frame)
+    if message.method == acp.UPDATE:
+        effects: list[Effect] = []
+        if link.held_error is not None:
+            link.take_held_error()
+            effects.append(_dropped(link, "error_without_id"))
+        return effects + updates.receive(link, frame)
+    session = updates.progress_of(link, message.session_id)
+    if message.method == acp.CANCEL_REQUEST:
+        _withdrawn(link, frame)
+    if message.method in wire.METHODS:
+        return [FORWARD, *retries.told(link, session, frame)]
+    return [FORWARD]
+
+
+def _withdrawn(link: Link, frame: Frame) -> None:
+    """The agent takes a request back: it does not wait for the user any more."""
+    params = frame.message.params
+    if params is not UNSET and params.request_id is not UNSET:
+        request_id = jsonrpc.same_id(bytes(params.request_id))
+        for session in link.sessions.values():
+            session.answered(request_id, link.now)
+
+
+def malformed(link: Link, line: Malformed) -> list[Effect]:
+    """Take in a line that is no message: it never reaches the client.
+
+    Whoever waits for what it should have been is told at once.
+    """
+    effects: list[Effect] = [Drop(line.reason), _dropped(link, line.reason)]
+    if line.reason != jsonrpc.MALFORMED_JSON or not line.line.lstrip().startswith(b"{"):
+        return effects
+    # Loaded with the first such line.
+    from lastword.core.protocol import peek  # noqa: PLC0415
+
+    shown = peek.of_broken(line.line)
+    if shown.id is not None and shown.method is not None:
+        message = "The line that the agent sent is no valid JSON."
+        error = {"code": acp.PARSE_ERROR, "message": message, "data": {"details": message}}
+        return [*effects, Answer(Side.AGENT, shown.id, jsonrpc.error(shown.id, error))]
+    verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "broken_answer")
+    return effects + (lost_answer(link, shown, verdict) or [])
+
+
+def lost_answer(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect] | None:
+    """An answer of the agent's cannot be read: what it should have ended fails.
+
+    `None` where it is no answer, or to nothing that is known.
+    """
+    if shown.answered is None:
+        return None
+    request_id = shown.answered
+    if request_id not in link.from_client:
+        request_id = jsonrpc.only_same(request_id, link.from_client) or request_id
+    request = link.from_client.get(request_id)
+    if request is not None:
+        return fail_open_request(link, request_id, request, verdict)
+    return _resolve(link, request_id)
+
+
+def oversized(shown: Peeked) -> list[Effect]:
+    """A line of the agent's was over the limit: whoever asked by it waits for an answer."""
+    request_id, method = shown.id, shown.method
+    if request_id is None or method is None or method == acp.UPDATE:
+        return []
+    message = "The agent's request was too long to pass on."
+    error = {"code": acp.INTERNAL_ERROR, "message": message, "data": {"details": message}}
+    return [Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))]
+
+
+def _dropped(link: Link, reason: str) -> Effect:
+    return entries.record(link, Kind.FRAME_DROPPED, side="agent", reason=reason)
+
+
+def _request(link: Link, frame: Frame) -> list[Effect]:
+    message = frame.message
+    method = message.method or ""
+    request_id = message.request_id or jsonrpc.NULL_ID
+    if method in acp.TO_AGENT_ONLY:
+        return _echo(link, request_id, method)
+    session = updates.progress_of(link, message.session_id)
+    if session is not None and session.quarantined:
+        return [Drop("quarantine"), ending.refuse(request_id, method)]
+    asks = method in acp.ASKS_USER
+    options = _option_kinds(frame) if asks else None
+    link.agent_asks(request_id, OpenRequest(method, message.session_id, params=options))
+    if session is not None:
+        for turn in session.turns:
+            turn.facts.note_request(method)
+    if asks:
+        # As its progress does, a sub-agent's question counts for every session at work.
+        known = session is not None and session.opened
+        for asking in [session] if known and session else link.sessions.values():
+            if known or asking.turns:
+                asking.asked(request_id, link.now)
+        what = "permission" if method == acp.PERMISSION else "form"
+        return [entries.record(link, Kind.ASKED, session, what=what), FORWARD]
+    if method in acp.HAS_SIDE_EFFECTS:
+        what = "file" if method == acp.WRITE_FILE else "command"
+        return [entries.record(link, Kind.DELEGATED, session, what=what), FORWARD]
+    if method == acp.TERMINAL_RELEASE and message.params is not UNSET:
+        link.terminal_released(message.params.terminal_id or "")
+    return [FORWARD]
+
+
+def _option_kinds(frame: Frame) -> dict[str, Any]:
+    """What the user can choose of: the options' kinds by their ids."""
+    options = jsonrpc.params_of(frame).get("options")
+    if not isinstance(options, list):
+        return {}
+    found = [option for option in options[:MAX_OPTIONS] if isinstance(option, dict)]
+    return {str(option.get("optionId")): option.get("kind") for option in found}
+
+
+def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
+    """A program that writes its input back is no ACP agent: say so instead of waiting."""
+    effects: list[Effect] = [Drop("echo"), _dropped(link, "echo")]
+    request = link.from_client.get(request_id)
+    if request is None or request.method != method:
+        return effects
+    verdict = ending.own_failure(ErrorType.PROTOCOL_ERROR, "not_acp")
+    return effects + fail_open_request(link, request_id, request, verdict)
+
+
+def fail_open_request(
+    link: Link, request_id: bytes, request: OpenRequest, verdict: Verdict
+) -> list[Effect]:
+    """End an open request of the client's, whatever it is, as a failure of the agent's answer."""
+    failing = request.turn
+    if failing is not None:
+        if link.dialect.turn_ends_by_state:
+            failing = v2.refused(link, request_id, failing)
+            if failing is None:
+                return v2.cancelled(link, request_id)
+        failing.evidence.answer_with(FailedAnswer(verdict=verdict))
+        return prompts.end_failed(link, failing)
+    link.client_has_answer(request_id)
+    return ending.fail_request(link, request_id, request, verdict)
+
+
+def _response(link: Link, frame: Frame) -> list[Effect]:
+    request_id = frame.message.request_id or jsonrpc.NULL_ID
+    request = link.from_client.get(request_id)
+    if request is not None:
+        return _answered(link, frame, request_id, request)
+    accepted = link.dialect.turn_ends_by_state and frame.message.error is UNSET
+    resolved = _resolve(link, request_id, accepted=accepted)
+    if resolved is not None:
+        return resolved
+    if request_id == jsonrpc.NULL_ID:
+        return _hold_error(link, frame)
+    repaired = jsonrpc.only_same(request_id, link.from_client)
+    if repaired is None:
+        return answer_to_nobody(link, request_id)
+    return with_request_id(link, frame, repaired)
+
+
+def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
+    """An answer that nobody waits for, or not any more."""
+    resolved = _resolve(link, request_id)
+    return resolved or [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
+
+
+def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
+    """Take an answer in under the id that it must have meant."""
+    request = link.from_client.get(request_id)
+    renamed = jsonrpc.decode(jsonrpc.with_id(frame, request_id))
+    if request is None or isinstance(renamed, jsonrpc.Malformed):
+        return answer_to_nobody(link, request_id)
+    effects = _answered(link, renamed, request_id, request)
+    return [
+        entries.record(link, Kind.FRAME_REPAIRED, reason="id"),
+        *forwarded_as(effects, Answer(Side.CLIENT, request_id, renamed.line)),
+    ]
+
+
+def _hold_error(link: Link, frame: Frame) -> list[Effect]:
+    """An error without an id belongs to the one open request, if nothing speaks against it."""
+    only = next(iter(link.from_client.items())) if len(link.from_client) == 1 else None
+    if only is None or frame.message.error is UNSET or only[1].sequence != link.sent_to_agent:
+        return [Drop("answer_without_id"), _dropped(link, "answer_without_id")]
+    link.hold_error(HeldError(frame, only[0], link.now + prompts.HOLD_SECONDS))
+    return []
+
+
+def _resolve(link: Link, request_id: bytes, *, accepted: bool = False) -> list[Effect] | None:
+    """The late answer to a prompt that was ended without it: the session is itself again.
+
+    Unless the agent has only now `accepted` it (version 2): then its work is still to come.
+    """
+    for session in link.sessions.values():
+        if request_id in session.unresolved:
+            session.resolve(request_id, accepted=accepted)
+            return [
+                Drop("late_answer"),
+                _dropped(link, "late_answer"),
+                *prompts.release_waiting(link, session),
+            ]
+    return None
+
+
+def _answered(link: Link, frame: Frame, request_id: bytes, request: OpenRequest) -> list[Effect]:
+    if request.turn is not None:
+        if link.dialect.turn_ends_by_state:
+            return v2.prompt_answered(link, frame, request_id, request.turn)
+        return prompts.answered(link, frame, request.turn)
+    link.client_has_answer(request_id)
+    if jsonrpc.loads(frame.message.error) is not None:
+        return _error_passes(link, frame, request_id)
+    if request.method == acp.INITIALIZE:
+        return _initialized(link, frame, request_id)
+    created: list[Effect] = []
+    if request.method in acp.ENDS_SESSION:
+        ended = link.sessions.get(request.session_id or "")
+        # Its turns still get their answers, from the agent or when the grace is over, and what is
+        # late of them stays back.
+        busy = ended is not None and (ended.turns or ended.waiting or ended.quarantined)
+        if ended is not None and not busy:
+            link.forget_session(ended.session_id)
+    elif request.method in acp.OPENS_SESSION:
+        result = jsonrpc.loads(frame.message.result)
+        session_id = result.get("sessionId") if isinstance(result, dict) else None
+        session_id = session_id if isinstance(session_id, str) else request.session_id
+        if session_id is not None:
+            session = link.session(session_id)
+            session.open(request.params, result)
+            how = request.method.rpartition("/")[2]
+            created = [entries.record(link, Kind.SESSION_CREATED, session, how=how)]
+    elif request.method in acp.SETTINGS and request.params is not None:
+        chosen = link.sessions.get(request.session_id or "")
+        if chosen is not None:
+            result = jsonrpc.loads(frame.message.result)
+            chosen.choices.chose(request.method, request.params, result)
+    return [*created, FORWARD]
+
+
+def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
+    link.initialize_answered(read_agent(jsonrpc.loads(frame.message.result)))
+    entry = entries.agent_ready(link)
+    with_air = link.client.air and notices.tells_by_air(link)
+    if link.agent.speaks_typed and not with_air:
+        return [entry, FORWARD]
+    implementation = None if link.agent.speaks_typed else link.options.implementation
+    line = advertise(frame.line, link.dialect, implementation, with_air=with_air)
+    return [entry, Answer(Side.CLIENT, request_id, line)]
+
+
+def _error_passes(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
+    """An error on a request that is no prompt passes, unless clients hang on its shape."""
+    error = jsonrpc.loads(frame.message.error)
+    members = error if isinstance(error, dict) else {}
+    code, message = members.get("code"), members.get("message")
+    code_fits = isinstance(code, int) and not isinstance(code, bool)
+    message_fits = isinstance(message, str) and message != ""
+    if code_fits and message_fits and members.get("data", {}) is not None:
+        return [FORWARD]
+    mended = ending.redactor(link).json({k: v for k, v in members.items() if v is not None})
+    mended["code"] = code if code_fits else acp.INTERNAL_ERROR
+    mended["message"] = message if message_fits else "The agent reported an error without a text."
+    answer = jsonrpc.error(request_id, mended)
+    if len(answer) >= MAX_FRAME_BYTES:
+        kept = {"code": mended["code"], "message": mended["message"][:MAX_MESSAGE_CHARS]}
+        answer = jsonrpc.error(request_id, kept | {"data": {"details": kept["message"]}})
+    return [Answer(Side.CLIENT, request_id, answer)]

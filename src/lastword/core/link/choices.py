@@ -1,0 +1,119 @@
+"""Mode, model and options of one session: what was chosen, and what the client shows of it.
+
+Owns what is set again where the session comes back to another agent. A choice holds until the
+agent says otherwise: what the session has left since is no choice any more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lastword.core.protocol import acp
+from lastword.core.protocol.tolerant import object_of
+
+Setting = tuple[str, dict[str, Any]]
+"""A request by which a choice is made: its method and its params."""
+
+
+class Choices:
+    """What a session works with."""
+
+    __slots__ = ("made", "mode", "mode_option", "options")
+
+    def __init__(self, mode_option: str | None = None) -> None:
+        self.made: dict[tuple[str, str], dict[str, Any]] = {}
+        """The choices that hold, the latest last: by method and option, the params."""
+        self.mode: str | None = None
+        """The mode that was last told or chosen, if any was."""
+        self.options: dict[str, Any] = {}
+        """The options that were told or chosen, each with its value."""
+        self.mode_option = mode_option
+        """The option that is the mode, where the agent has one."""
+
+    def chose(self, method: str, params: dict[str, Any], answer: object = None) -> None:
+        """The agent accepted a choice of the client's, with this answer."""
+        option = str(params.get("configId", ""))
+        self.made.pop((method, option), None)
+        self.made[method, option] = params
+        if method == acp.SET_MODE:
+            self._in_mode(params.get("modeId"))
+        elif method == acp.SET_OPTION:
+            self._has_value(option, params.get("value"))
+        self.told(answer)
+
+    def told(self, answer: object) -> None:
+        """The answer that opens or sets a session says what it works with."""
+        members = object_of(answer)
+        self._in_mode(object_of(members.get("modes")).get("currentModeId"))
+        self._list(members.get("configOptions"))
+
+    def changed(self, session_id: str, update: dict[str, Any]) -> None:
+        """The session went over to another mode or other options of itself."""
+        before = self.mode
+        left = [option for method, option in self.made if method == acp.SET_OPTION]
+        mode = update.get("currentModeId")
+        self._in_mode(mode)
+        self._list(update.get("configOptions"))
+        if isinstance(mode, str):
+            self.made.pop((acp.SET_MODE, ""), None)
+            self.made[acp.SET_MODE, ""] = {"sessionId": session_id, "modeId": mode}
+        elif self.mode != before and self.mode_option is not None:
+            left.append(self.mode_option)
+        for option in left:
+            if (acp.SET_OPTION, option) not in self.made and option in self.options:
+                params = {"configId": option, "value": self.options[option]}
+                self.made[acp.SET_OPTION, option] = {"sessionId": session_id, **params}
+
+    def setting_of_mode(self, session_id: str, mode: str) -> Setting:
+        """The request by which the session goes over to a mode."""
+        option = self.mode_option
+        if option is not None:
+            return acp.SET_OPTION, {"sessionId": session_id, "configId": option, "value": mode}
+        return acp.SET_MODE, {"sessionId": session_id, "modeId": mode}
+
+    def mode_set_by(self, setting: Setting) -> str | None:
+        """The mode to which a request is to bring the session."""
+        method, params = setting
+        if method == acp.SET_MODE:
+            return _text(params.get("modeId"))
+        if method == acp.SET_OPTION and params.get("configId") == self.mode_option:
+            return _text(params.get("value"))
+        return None
+
+    def _list(self, listed: object) -> None:
+        """All the options, as the agent lists them."""
+        if not isinstance(listed, list):
+            return
+        self.options = {}
+        for found in listed:
+            option = object_of(found)
+            option_id = option.get("id")
+            if isinstance(option_id, str) and "currentValue" in option:
+                if option.get("category") == "mode":
+                    self.mode_option = option_id
+                self._has_value(option_id, option["currentValue"])
+
+    def _has_value(self, option_id: str, value: object) -> None:
+        self.options[option_id] = value
+        made = self.made.get((acp.SET_OPTION, option_id))
+        if made is not None and made.get("value") != value:
+            del self.made[acp.SET_OPTION, option_id]
+        if option_id == self.mode_option:
+            self._in_mode(value)
+
+    def _in_mode(self, mode: object) -> None:
+        """The session is in this mode: whatever choice was of another does not hold any more."""
+        if not isinstance(mode, str):
+            return
+        self.mode = mode
+        if self.made.get((acp.SET_MODE, ""), {}).get("modeId", mode) != mode:
+            del self.made[acp.SET_MODE, ""]
+        option = self.mode_option
+        if option is not None and option in self.options:
+            self.options[option] = mode
+            if self.made.get((acp.SET_OPTION, option), {}).get("value", mode) != mode:
+                del self.made[acp.SET_OPTION, option]
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,291 @@
+"""What the client sends: prompts, cancels, other requests, and its answers to the agent.
+
+Owns the client's half of the link. Every frame passes as it came unless the agent is gone, the
+session is in quarantine, or the answer is to a request that no longer waits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from lastword.core.failure.taxonomy import ErrorType, Origin
+from lastword.core.link import ending, entries, prompts
+from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
+from lastword.core.link.handshake import read_client
+from lastword.core.link.session import Session, Turn, may_wait
+from lastword.core.link.state import OpenRequest
+from lastword.core.link.turn import Event
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import By, Kind
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Frame, Malformed
+    from lastword.core.protocol.peek import Peeked
+
+OWN_ID_PREFIX = b'"lastword:'
+
+
+def receive(link: Link, frame: Frame) -> list[Effect]:
+    """Take in one message of the client's."""
+    message = frame.message
+    link.client_sent()
+    if message.method is None:
+        return _answer(link, frame)
+    if message.id is UNSET:
+        return _notification(link, frame)
+    if message.method == acp.PROMPT:
+        return _prompt(link, frame)
+    return _request(link, frame)
+
+
+def malformed(link: Link, line: Malformed) -> list[Effect]:
+    """Take in a line that is no message: tell whoever waits for it, as JSON-RPC has it."""
+    link.client_sent()
+    effects: list[Effect] = [
+        Drop(line.reason),
+        entries.record(link, Kind.FRAME_DROPPED, side="client", reason=line.reason),
+    ]
+    # Loaded with the first such line.
+    from lastword.core.protocol import peek  # noqa: PLC0415
+
+    # A message without an id of its own may hold one deeper down, which is somebody else's.
+    is_json = line.reason != jsonrpc.MALFORMED_JSON
+    shown = peek.Peeked() if is_json else peek.of_broken(line.line)
+    if shown.answered is not None:
+        told = _answer_is_lost(link, shown.answered, "The client's answer could not be read.")
+        return effects + told
+    code = acp.INVALID_REQUEST if is_json else acp.PARSE_ERROR
+    said = "is no JSON-RPC message" if is_json else "is no valid JSON"
+    message = f"The line that the client sent {said}. Send one JSON-RPC object a line."
+    data = {"details": message, "errorKind": "protocol_error"}
+    request_id = _asked_anew(link, shown)
+    frame = jsonrpc.error(request_id, {"code": code, "message": message, "data": data})
+    return [*effects, Answer(Side.CLIENT, request_id, frame)]
+
+
+def _asked_anew(link: Link, shown: Peeked) -> bytes:
+    """The id under which a request that cannot be read is answered.
+
+    One that is open already stays so: under it, another request would be answered.
+    """
+    known = shown.id in link.from_client or (shown.method is None and shown.id in link.from_agent)
+    return jsonrpc.NULL_ID if shown.id is None or known else shown.id
+
+
+def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]:
+    """The client's answer to the agent's request does not arrive: the agent, which waits, is told.
+
+    It cannot be given again: for the client, the question has been answered.
+    """
+    if request_id not in link.from_agent:
+        request_id = jsonrpc.only_same(request_id, link.from_agent) or request_id
+    if link.agent_has_answer(request_id) is None:
+        return []
+    for session in link.sessions.values():
+        session.answered(request_id, link.now)
+    error = {"code": acp.INTERNAL_ERROR, "message": message}
+    return [Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))]
+
+
+def _prompt(link: Link, frame: Frame) -> list[Effect]:
+    session = link.session(frame.message.session_id or "")
+    if link.agent_gone is not None:
+        return ending.refuse_prompt(link, session, frame, link.agent_gone)
+    if session.quarantined:
+        if not may_wait([prompt.frame for prompt in session.waiting], frame):
+            full = ending.own_failure(ErrorType.AGENT_STALLED, "queue_full")
+            return ending.refuse_prompt(link, session, frame, full)
+        due = link.now + link.options.cancel_grace_seconds
+        session.let_wait(frame, due)
+        return []
+    # Prompts that overlap may well show nothing: an answer held back for that is let go.
+    released = [e for turn in list(session.turns) for e in prompts.release_held(link, turn)]
+    return [prompts.start(link, session, frame), *released, FORWARD]
+
+
+def _request(link: Link, frame: Frame) -> list[Effect]:
+    message = frame.message
+    method = message.method or ""
+    request_id = message.request_id or jsonrpc.NULL_ID
+    effects: list[Effect] = []
+    if method == acp.INITIALIZE:
+        link.greeted_by(read_client(frame.line), frame.line)
+        effects.append(attached(link))
+    limit = acp.request_limit_seconds(method)
+    request = OpenRequest(
+        method,
+        message.session_id,
+        due=None if limit is None else link.now + limit,
+        sequence=link.sent_to_agent,
+        params=_remembered(method, frame),
+    )
+    if link.agent_gone is not None:
+        return [*effects, *ending.fail_request(link, request_id, request, link.agent_gone)]
+    if method == acp.CLOSE and message.session_id in link.sessions:
+        effects += _cancel(link, link.sessions[message.session_id])
+    link.client_asks(request_id, request)
+    return [*effects, FORWARD]
+
+
+def attached(link: Link) -> Effect:
+    """The entry that says who the client is."""
+    client = link.client
+    return entries.record(
+        link,
+        Kind.CLIENT_ATTACHED,
+        name=entries.short(client.name),
+        version=entries.short(client.version),
+        protocol_version=client.dialect.version,
+        reads=[word for word in ("typed", "retry", "notices", "air") if getattr(client, word)],
+    )
+
+
+_OPENED_WITH = ("cwd", "mcpServers", "additionalDirectories")
+_OF_ONE_REQUEST = frozenset({"traceparent", "tracestate", "baggage"})
+"""Members of `_meta` that name the request which they came with."""
+
+
+def _remembered(method: str, frame: Frame) -> dict[str, Any] | None:
+    """What an agent that is started again will have to be told of this request."""
+    if method in acp.SETTINGS:
+        return jsonrpc.params_of(frame)
+    if method in acp.OPENS_SESSION:
+        params = jsonrpc.params_of(frame)
+        opened = {key: params[key] for key in _OPENED_WITH if params.get(key) is not None}
+        # What a vendor restricts a session by stands there.
+        meta = object_of(params.get("_meta"))
+        kept = {key: value for key, value in meta.items() if key not in _OF_ONE_REQUEST}
+        return {**opened, "_meta": kept} if kept else opened
+    return None
+
+
+def _notification(link: Link, frame: Frame) -> list[Effect]:
+    message = frame.message
+    effects: list[Effect] = []
+    if message.method == acp.CANCEL and message.session_id is not None:
+        session = link.sessions.get(message.session_id)
+        if session is not None:
+            effects = _cancel(link, session)
+    elif message.method == acp.CANCEL_REQUEST:
+        effects = _cancel_request(link, frame)
+    if link.agent_gone is not None:
+        return [*effects, Drop("agent_gone")]
+    return [*effects, FORWARD]
+
+
+def _cancel(link: Link, session: Session) -> list[Effect]:
+    """The user cancels a session: every open turn of it, and every prompt that waits."""
+    effects: list[Effect] = []
+    for turn in list(session.turns):
+        effects += _cancel_turn(link, turn)
+    for prompt in session.take_waiting():
+        effects += cancel_unsent(link, session, prompt.frame)
+    return effects
+
+
+def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
+    effects: list[Effect] = []
+    if turn.held is not None:
+        # The agent had answered before the user cancelled.
+        effects += prompts.release_held(link, turn)
+    else:
+        turn.cancel(link.now + link.options.cancel_grace_seconds)
+    effects.append(entries.record(link, Kind.CANCEL, turn.session, turn, by=By.USER.value))
+    return effects
+
+
+def cancel_unsent(link: Link, session: Session, frame: Frame) -> list[Effect]:
+    """A prompt that never reached the agent is cancelled: it never will."""
+    turn = Turn(link, session)
+    turn.add_prompt(frame.message.request_id or jsonrpc.NULL_ID)
+    turn.step(Event.CANCEL)
+    turn.step(Event.ERROR)
+    return ending.confirm_cancelled(link, turn)
+
+
+def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
+    params = frame.message.params
+    if params is UNSET or params.request_id is UNSET:
+        return []
+    request_id = jsonrpc.same_id(bytes(params.request_id))
+    request = link.from_client.get(request_id)
+    if request is not None and request.turn is not None:
+        return _cancel_turn(link, request.turn)
+    for session in link.sessions.values():
+        for prompt in session.waiting:
+            if prompt.frame.message.request_id == request_id:
+                session.stop_waiting(prompt)
+                return cancel_unsent(link, session, prompt.frame)
+    return []
+
+
+def _answer(link: Link, frame: Frame) -> list[Effect]:
+    """The client answers a request: the agent's, a dead agent's, or one of ours."""
+    message = frame.message
+    request_id = message.request_id or jsonrpc.NULL_ID
+    request = link.agent_has_answer(request_id)
+    if request is not None:
+        if request.method in acp.ASKS_USER:
+            for asking in link.sessions.values():
+                asking.answered(request_id, link.now)
+            session = link.sessions.get(request.session_id or "")
+            outcome = _outcome(frame, request)
+            return [entries.record(link, Kind.USER_ANSWERED, session, outcome=outcome), FORWARD]
+        if request.method == acp.TERMINAL_CREATE:
+            terminal_id = _terminal_id(frame)
+            if terminal_id is not None:
+                link.terminal_created(terminal_id, request.session_id)
+        return [FORWARD]
+    meant = jsonrpc.only_same(request_id, link.from_agent)
+    renamed = jsonrpc.decode(jsonrpc.with_id(frame, meant)) if meant is not None else None
+    if isinstance(renamed, jsonrpc.Frame):
+        entry = entries.record(link, Kind.FRAME_REPAIRED, reason="id")
+        answered = _answer(link, renamed)
+        return [entry, *forwarded_as(answered, Send(Side.AGENT, renamed.line))]
+    stale = link.take_withdrawn(request_id)
+    if stale is not None and stale.method == acp.TERMINAL_CREATE:
+        terminal_id = _terminal_id(frame)
+        if terminal_id is not None:
+            released = ending.release_terminal(link, terminal_id, stale.session_id)
+            return [Drop("answer_to_dead_agent"), *released]
+    if request_id.startswith(OWN_ID_PREFIX):
+        return [Drop("answer_to_lastword")]
+    reason = "answer_to_nobody" if stale is None else "answer_to_dead_agent"
+    return [Drop(reason), entries.record(link, Kind.FRAME_DROPPED, side="client", reason=reason)]
+
+
+def _outcome(frame: Frame, request: OpenRequest) -> str:
+    """What the user chose, by the kind of the option, never by its words."""
+    result = jsonrpc.loads(frame.message.result)
+    outcome = result.get("outcome") if isinstance(result, dict) else None
+    if not isinstance(outcome, dict):
+        action = result.get("action") if isinstance(result, dict) else None
+        return action if action in {"accept", "decline", "cancel"} else "unknown"
+    if outcome.get("outcome") != "selected":
+        return "cancelled"
+    kind = (request.params or {}).get(str(outcome.get("optionId")))
+    return kind if isinstance(kind, str) else "selected"
+
+
+def _terminal_id(frame: Frame) -> str | None:
+    result = jsonrpc.loads(frame.message.result)
+    terminal_id = result.get("terminalId") if isinstance(result, dict) else None
+    return terminal_id if isinstance(terminal_id, str) else None
+
+
+def oversized(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect]:
+    """A line of the client's was over the limit: whoever waits for its answer is told."""
+    link.client_sent()
+    if shown.answered is not None:
+        return _answer_is_lost(link, shown.answered, "The client's answer was too long to pass on.")
+    if shown.answers:
+        return []
+    verdict = msgspec.structs.replace(verdict, origin=Origin.CLIENT)
+    request = OpenRequest(shown.method or "")
+    return ending.fail_request(link, _asked_anew(link, shown), request, verdict)

@@ -1,0 +1,191 @@
+"""The link's clocks: when something is due next, and what is done when it is.
+
+Owns every deadline. An open question to the user stops a session's clocks; a tool in progress has
+a long limit of its own; progress moves a deadline, so a due one is always looked at again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link import agent_side, ending, entries, notices, prompts
+from lastword.core.link.effects import Effect, Kill
+from lastword.core.link.turn import Event, Move, State
+from lastword.core.protocol import acp
+from lastword.core.timeline.entry import By, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.core.link.options import Options
+    from lastword.core.link.session import Session, Turn
+    from lastword.core.link.state import Link
+
+_WATCHED = frozenset({State.SENT, State.RUNNING})
+
+
+def horizon_seconds(options: Options) -> float:
+    """No frame that passes untouched sets a deadline nearer than this: the shortest limit."""
+    limits = (
+        options.first_update_timeout_seconds,
+        options.idle_timeout_seconds,
+        options.tool_timeout_seconds,
+        options.turn_timeout_seconds,
+        options.warn_after_seconds,
+        acp.INITIALIZE_LIMIT_SECONDS,
+        acp.SESSION_REQUEST_LIMIT_SECONDS,
+    )
+    return min(limit for limit in limits if limit > 0)
+
+
+def next_timeout(link: Link) -> float | None:
+    """The earliest moment at which something may be due, `None` when nothing ever is."""
+    return min(_dues(link), default=None)
+
+
+def handle(link: Link) -> list[Effect]:
+    """Do what is due now."""
+    effects: list[Effect] = []
+    effects += _requests_due(link)
+    held = link.held_error
+    if held is not None and held.until <= link.now:
+        link.take_held_error()
+        effects += agent_side.with_request_id(link, held.frame, held.request_id)
+    for session in list(link.sessions.values()):
+        for turn in list(session.turns):
+            effects += _turn_due(link, turn)
+        effects += _watchdog_due(link, session)
+        effects += _warning_due(link, session)
+        if any(prompt.due <= link.now for prompt in session.waiting):
+            effects += _waited_too_long(link, session)
+    return effects
+
+
+def _waited_too_long(link: Link, session: Session) -> list[Effect]:
+    """The agent does not answer the turn that was ended: what waits behind it cannot wait longer.
+
+    Where nobody else is served by it, and another one follows, it is killed.
+    """
+    others = any(other.turns for other in link.sessions.values() if other is not session)
+    if link.restarts and not others:
+        # Nobody's prompt need fail for it: those of other sessions go to the next one as well.
+        waiting = [prompt for other in link.sessions.values() for prompt in other.take_waiting()]
+        unsent = tuple(prompt.frame for prompt in sorted(waiting, key=lambda prompt: prompt.due))
+        return [_given_up(link, session), Kill(unsent)]
+    effects: list[Effect] = []
+    for prompt in [prompt for prompt in session.waiting if prompt.due <= link.now]:
+        session.stop_waiting(prompt)
+        verdict = ending.own_failure(ErrorType.AGENT_STALLED, "busy_with_ended_turn")
+        effects += ending.refuse_prompt(link, session, prompt.frame, verdict)
+    return effects
+
+
+def _dues(link: Link) -> Iterator[float]:
+    for request in link.from_client.values():
+        if request.due is not None:
+            yield request.due
+    if link.held_error is not None:
+        yield link.held_error.until
+    for session in link.sessions.values():
+        yield from _session_dues(link, session)
+
+
+def _session_dues(link: Link, session: Session) -> Iterator[float]:
+    for prompt in session.waiting:
+        yield prompt.due
+    for turn in session.turns:
+        if turn.held is not None:
+            yield turn.held_until
+        if turn.stop_due is not None:
+            yield turn.stop_due
+    if session.turns:
+        due, _ = _watchdog(link, session)
+        if due is not None:
+            yield due
+        warning = _warning(link, session)
+        if warning is not None:
+            yield warning
+
+
+def _requests_due(link: Link) -> list[Effect]:
+    effects: list[Effect] = []
+    for request_id, request in list(link.from_client.items()):
+        if request.due is not None and request.due <= link.now:
+            link.client_has_answer(request_id)
+            verdict = ending.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
+            effects += ending.fail_request(link, request_id, request, verdict)
+    return effects
+
+
+def _turn_due(link: Link, turn: Turn) -> list[Effect]:
+    if turn.held is not None and turn.held_until <= link.now:
+        return prompts.end_silent(link, turn)
+    if turn.stop_due is None or turn.stop_due > link.now:
+        return []
+    move = turn.end_grace()
+    held_back = ending.quarantine(link, turn)
+    if move is Move.CONFIRM:
+        return [*held_back, *ending.confirm_cancelled(link, turn)]
+    return [*held_back, *ending.fail_turn(link, turn)]
+
+
+def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
+    """When this session's turns are given up on if nothing more comes, and by which limit."""
+    watched = [t for t in session.turns if t.state in _WATCHED and t.held is None]
+    if session.asking or not watched:
+        return None, ""
+    options = link.options
+    if _tool_running(session):
+        limit, reason = options.tool_timeout_seconds, "tool_timeout"
+    elif all(turn.state is State.SENT for turn in watched):
+        limit, reason = options.first_update_timeout_seconds, "first_update_timeout"
+    else:
+        limit, reason = options.idle_timeout_seconds, "idle_timeout"
+    due = session.progress_at + limit if limit > 0 else None
+    if options.turn_timeout_seconds > 0:
+        whole = min(turn.started_at for turn in watched) + options.turn_timeout_seconds
+        if due is None or whole < due:
+            return whole, "turn_timeout"
+    return due, reason
+
+
+def _tool_running(session: Session) -> bool:
+    return session.tools.running or any(turn.facts.own_tools for turn in session.turns)
+
+
+def _watchdog_due(link: Link, session: Session) -> list[Effect]:
+    due, reason = _watchdog(link, session)
+    if due is None or due > link.now:
+        return []
+    verdict = ending.own_failure(ErrorType.AGENT_STALLED, reason)
+    return ending.stop_session(link, session, Event.TIMEOUT, verdict)
+
+
+def _warning(link: Link, session: Session) -> float | None:
+    """When the silence is told of: in the record, and to a client that can show it."""
+    after = link.options.warn_after_seconds
+    if after <= 0 or session.asking or _tool_running(session):
+        return None
+    if any(turn.state in _WATCHED and not turn.warned for turn in session.turns):
+        return session.progress_at + after
+    return None
+
+
+def _warning_due(link: Link, session: Session) -> list[Effect]:
+    due = _warning(link, session)
+    if due is None or due > link.now:
+        return []
+    session.warn()
+    silence = round(link.now - session.progress_at)
+    title = f"The agent has been silent for {silence} seconds. It may be waiting for the model."
+    entry = entries.record(link, Kind.SILENCE, session, silent_seconds=silence)
+    if not notices.can_show(link):
+        return [entry]
+    return [notices.warn_of_silence(link, session, title), entry]
+
+
+def _given_up(link: Link, session: Session) -> Effect:
+    """The agent does not let go of a turn that was ended for it: its process is ended."""
+    by, reason = By.LASTWORD.value, "busy_with_ended_turn"
+    return entries.record(link, Kind.CANCEL, session, by=by, reason=reason)

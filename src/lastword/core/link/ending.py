@@ -1,0 +1,357 @@
+"""How turns and requests end when the agent does not end them well.
+
+Owns the order of the last frames: close what was left open, the update, the answer, once
+(`protocol/README.md`, section "The ladder"). What a failure *is* comes from `core.classify`, its
+words from `core.failure.wording`; both are loaded when the first turn fails, never before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.failure import ladder
+from lastword.core.failure.error_object import error_object
+from lastword.core.failure.taxonomy import (
+    MAX_MESSAGE_CHARS,
+    AgentError,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+)
+from lastword.core.link import entries, evidence
+from lastword.core.link.effects import Answer, Effect, End, Send, Side
+from lastword.core.link.session import Turn
+from lastword.core.link.turn import Event, Move, State
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.timeline.entry import By, Kind
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.failure.attempts import FailedAttempt
+    from lastword.core.link.session import Session
+    from lastword.core.link.state import Link, OpenRequest
+    from lastword.core.redact.redactor import Redactor
+
+_ANNOUNCED = "announced"
+"""The rule, in the record, of a failure that the agent told in our own words."""
+
+_AT_WORK = frozenset({State.SENT, State.RUNNING})
+"""States of turns that can be stopped: the others have a grace that runs already."""
+
+SPAWN_FAILED = "spawn_failed"
+"""The reason of a verdict on a command that could not be started."""
+
+
+def redactor(link: Link) -> Redactor:
+    """The redactor of this link."""
+    # Loaded at the first failure: its patterns cost more to compile than the relay to start.
+    from lastword.core.redact.redactor import Redactor  # noqa: PLC0415
+
+    return Redactor(link.options.secrets, counts=link.redactions)
+
+
+def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None) -> Verdict:
+    """A failure that we saw ourselves."""
+    # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
+    from lastword.core import classify  # noqa: PLC0415
+
+    return classify.own_failure(error_type, reason, detail=detail)
+
+
+def hung_up() -> Verdict:
+    """An agent closed its output, and nothing more is known of it."""
+    return own_failure(ErrorType.AGENT_CRASH, "closed_stdout")
+
+
+def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]:
+    """End a turn, typed, by its evidence. The turn's state has been stepped already."""
+    session, facts = turn.session, turn.facts
+    failed = turn.evidence.answer
+    known = evidence.decide(link, turn)
+    if isinstance(known, AgentError):
+        error, rule = known, _ANNOUNCED
+    else:
+        error, rule = (
+            compose(
+                link,
+                known,
+                phase=phase or facts.phase(tool_running=session.tools.running),
+                retry_safety=facts.retry_safety(retryable=known.retryable),
+                tried=failed.tried if failed else (),
+                message=failed.message if failed else None,
+            ),
+            known.rule,
+        )
+    ended = ladder.Ending(
+        error=error,
+        session_id=session.session_id,
+        prompts=tuple(turn.prompts),
+        # What it answers to our stop is no account of the failure.
+        sent=failed.sent if failed and turn.evidence.stopped is None else None,
+        had_output=facts.output,
+        can_login=link.agent.can_login,
+        agent_gone=link.agent_gone is not None,
+        ends_foreground=not _others_run(session, turn),
+        state=failed.state if failed else {},
+        announced=turn.evidence.passed,
+        failure_id=turn.failure_id,
+        revision=turn.failure_revision + 1,
+    )
+    effects = _told(link, turn, ended)
+    told = entries.failure(link, error) | {"rule": rule, "redactions": link.take_redactions()}
+    effects.append(entries.record(link, Kind.ERROR, session, turn, **told))
+    forget(link, turn)
+    return effects
+
+
+def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
+    """Answer a cancelled turn in the agent's place."""
+    session = turn.session
+    ended = ladder.CancelledEnding(
+        session_id=session.session_id,
+        prompts=tuple(turn.prompts),
+        agent_gone=link.agent_gone is not None,
+        ends_foreground=not _others_run(session, turn),
+    )
+    effects = _told(link, turn, ended)
+    by = By.LASTWORD.value
+    effects.append(
+        entries.record(link, Kind.ANSWER, session, turn, stop_reason=acp.CANCELLED, by=by)
+    )
+    forget(link, turn)
+    return effects
+
+
+def _told(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEnding) -> list[Effect]:
+    """The one edge at which an ending becomes frames: what is open is closed, then it is told."""
+    effects: list[Effect] = [*_close(turn.session, turn), End(ended)]
+    dialect = link.dialect
+    rung = ladder.rung_for(link.options.fallback, link.client, dialect)
+    for out in ladder.frames_for(ended, rung=rung, client=link.client, dialect=dialect):
+        answer = out.answers
+        effects.append(
+            Send(Side.CLIENT, out.frame)
+            if answer is None
+            else Answer(Side.CLIENT, answer, out.frame)
+        )
+    return [*effects, *entries.stderr_burst(link, turn.session, turn)]
+
+
+def _others_run(session: Session, turn: Turn) -> bool:
+    """Does other work go on? A prompt that was cancelled before it was taken in is none."""
+    return any(
+        other.open and (other.running_seen or other.state is not State.CANCELLING)
+        for other in session.turns
+        if other is not turn
+    )
+
+
+def forget(link: Link, turn: Turn) -> None:
+    """The turn is answered: nothing waits for it any more."""
+    session = turn.session
+    for prompt in turn.prompts:
+        link.client_has_answer(prompt)
+    session.end(turn)
+
+
+def quarantine(link: Link, turn: Turn) -> list[Effect]:
+    """The turn was ended while the agent lives: hold its session until the agent has answered."""
+    if link.agent_gone is not None:
+        return []
+    session = turn.session
+    if any(other is not turn and other.open and other.stop_due is None for other in session.turns):
+        # Its late frames cannot be told from those of a turn that goes on, which must be seen.
+        return []
+    foreground = link.dialect.turn_ends_by_state and turn.running_seen
+    session.quarantine(turn, foreground=foreground)
+    effects: list[Effect] = [entries.record(link, Kind.QUARANTINED, session, turn)]
+    for request_id, request in list(link.from_agent.items()):
+        if request.session_id == session.session_id:
+            # What the user still allows would reach a turn that they were told is over.
+            link.withdraw(request_id)
+            session.withdraw(request_id)
+            effects += [refuse(request_id, request.method), _withdrawal(request_id)]
+    return effects
+
+
+def refuse(request_id: bytes, method: str) -> Answer:
+    """Answer a request of the agent's in the client's place: its turn is over."""
+    if method == acp.PERMISSION:
+        cancelled = {"outcome": {"outcome": "cancelled"}}
+        return Answer(Side.AGENT, request_id, jsonrpc.result(request_id, cancelled))
+    message = "The turn that this request belongs to has been ended."
+    error = {"code": acp.REQUEST_CANCELLED, "message": message}
+    return Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))
+
+
+def _withdrawal(request_id: bytes) -> Send:
+    """Tell the client that a request of the agent's needs no answer any more."""
+    params = {"requestId": msgspec.Raw(request_id)}
+    return Send(Side.CLIENT, jsonrpc.notification(acp.CANCEL_REQUEST, params))
+
+
+def _close(session: Session, turn: Turn) -> list[Effect]:
+    """Close the session's open tool calls, with its last open turn."""
+    if any(other.open and other is not turn for other in session.turns):
+        return []
+    return [
+        Send(
+            Side.CLIENT,
+            ladder.session_update(
+                session.session_id,
+                {
+                    "sessionUpdate": "tool_call_update",
+                    "toolCallId": tool_call_id,
+                    "status": "failed",
+                },
+            ),
+        )
+        for tool_call_id in session.tools.drain()
+    ]
+
+
+def fail_request(
+    link: Link, request_id: bytes, request: OpenRequest, verdict: Verdict
+) -> list[Effect]:
+    """Answer a request that is no prompt with a typed JSON-RPC error."""
+    error = compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
+    # `had_output` keeps the code at -32603: there is no prompt that could be resent.
+    members = error_object(error, had_output=True, details=ladder.details_of(link.client))
+    answer = jsonrpc.error(request_id, members)
+    told = entries.failed_request(link, request_id, request, error)
+    return [Answer(Side.CLIENT, request_id, answer), told]
+
+
+def compose(  # noqa: PLR0913 - six options is our own limit
+    link: Link,
+    verdict: Verdict,
+    *,
+    phase: Phase,
+    retry_safety: RetrySafety,
+    tried: tuple[FailedAttempt, ...] = (),
+    message: str | None = None,
+) -> AgentError:
+    """The failure as a value, in words, redacted; `message` is the author's own sentence."""
+    from lastword.core.failure import attempts as tries  # noqa: PLC0415
+    from lastword.core.failure import wording  # noqa: PLC0415  (as in `own_failure`)
+
+    if verdict.type is ErrorType.CANCELLED:
+        # Nobody on this side cancelled: what the agent calls cancelled is its own failure.
+        verdict = msgspec.structs.replace(
+            verdict, type=ErrorType.UNKNOWN, reason="agent_cancelled", origin=Origin.AGENT
+        )
+    if not verdict.retryable:
+        retry_safety = RetrySafety.NEVER
+    clock = link.options.wall_clock
+    redact = redactor(link)
+    crashed = verdict.type is ErrorType.AGENT_CRASH
+    error = wording.compose(
+        verdict,
+        phase=phase,
+        retry_safety=retry_safety,
+        attempts=tries.count(tried),
+        incident_id=link.next_incident(),
+        redact=redact,
+        now=clock() if clock else None,
+        restarts=link.restarts or (link.options.in_process and not crashed),
+    )
+    said = wording.plain_text(redact(message)) if message else ""
+    if said:
+        error = msgspec.structs.replace(error, message=said[:MAX_MESSAGE_CHARS])
+    return tries.tell(error, tried)
+
+
+def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -> list[Effect]:
+    """Give up on a session's open turns: tell the agent to stop, and give it its grace."""
+    stopped = False
+    effects: list[Effect] = []
+    for turn in list(session.turns):
+        if turn.held is not None:
+            # The agent has answered, and will not again: there is nothing to wait for.
+            turn.let_go()
+            turn.evidence.stop(verdict)
+            fails = turn.step(Event.ERROR) is Move.FAIL
+            effects += fail_turn(link, turn) if fails else confirm_cancelled(link, turn)
+        elif turn.state in _AT_WORK and turn.step(event) is Move.STOP:
+            stopped = True
+            turn.evidence.stop(verdict)
+            turn.grant(link.now + link.options.cancel_grace_seconds)
+    if not stopped:
+        return effects
+    cancel = jsonrpc.notification(acp.CANCEL, {"sessionId": session.session_id})
+    return [
+        *effects,
+        entries.record(
+            link,
+            Kind.CANCEL,
+            session,
+            by=By.WATCHDOG.value,
+            type=verdict.type.value,
+            reason=verdict.reason,
+        ),
+        Send(Side.AGENT, cancel),
+    ]
+
+
+def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
+    """The agent is gone: everything that waits for it is answered."""
+    link.lost_agent(verdict)
+    effects: list[Effect] = _withdraw(link)
+    for session in list(link.sessions.values()):
+        session.resolve_all()
+        for turn in list(session.turns):
+            effects += lose_turn(link, turn, verdict)
+        for prompt in session.take_waiting():
+            effects += refuse_prompt(link, session, prompt.frame, verdict)
+    for request_id, request in list(link.from_client.items()):
+        effects += fail_request(link, request_id, request, verdict)
+    link.client_has_all_answers()
+    # As far as is known here nothing follows it: sending a prompt to this process cannot help.
+    link.lost_agent(msgspec.structs.replace(verdict, retryable=False))
+    return effects
+
+
+def lose_turn(link: Link, turn: Turn, verdict: Verdict) -> list[Effect]:
+    """End one turn of an agent that is gone."""
+    move = turn.step(Event.AGENT_LOST)
+    if move is Move.CONFIRM:
+        return confirm_cancelled(link, turn)
+    turn.evidence.lose(verdict)
+    return fail_turn(link, turn) if move is Move.FAIL else []
+
+
+def refuse_prompt(
+    link: Link, session: Session, frame: jsonrpc.Frame, verdict: Verdict
+) -> list[Effect]:
+    """Answer a prompt that never reached the agent."""
+    turn = Turn(link, session)
+    turn.add_prompt(frame.message.request_id or jsonrpc.NULL_ID)
+    turn.step(Event.AGENT_LOST)
+    turn.evidence.stop(verdict)
+    failed = fail_turn(link, turn, phase=Phase.BEFORE_REQUEST)
+    return [entries.prompt(link, turn, frame), *failed]
+
+
+def _withdraw(link: Link) -> list[Effect]:
+    """Take back what a dead agent asked of the client, and free what it holds there."""
+    effects: list[Effect] = []
+    for request_id in list(link.from_agent):
+        effects.append(_withdrawal(request_id))
+        link.withdraw(request_id)
+    for session in link.sessions.values():
+        session.withdraw_all()
+    for terminal_id, session_id in link.take_terminals().items():
+        effects += release_terminal(link, terminal_id, session_id)
+    return effects
+
+
+def release_terminal(link: Link, terminal_id: str, session_id: str | None) -> list[Effect]:
+    """Kill and release a terminal whose agent is gone."""
+    params = {"sessionId": session_id, "terminalId": terminal_id}
+    return [
+        Send(Side.CLIENT, jsonrpc.request(link.next_request_id(), method, params))
+        for method in (acp.TERMINAL_KILL, acp.TERMINAL_RELEASE)
+    ]

@@ -1,0 +1,139 @@
+"""What the core writes down: an entry for each thing that happened, without anybody's words.
+
+Owns which turn an entry belongs to, and what of a failure may be kept: no other module of the core
+makes an entry. The shape of one is `core.timeline.entry`'s, the facts of each kind are listed in
+`core.timeline.kinds`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.link.effects import Record
+from lastword.core.timeline.entry import Entry, Kind
+
+if TYPE_CHECKING:
+    from lastword.core.failure.taxonomy import AgentError
+    from lastword.core.link.session import Session, Turn
+    from lastword.core.link.state import Link, OpenRequest
+    from lastword.core.protocol.jsonrpc import Frame
+
+MAX_ID_CHARS = 128
+"""Ids that an agent makes up may be as long as it likes."""
+
+STDERR_TAIL_CHARS = 2048
+_TEXT = ("message", "detail")
+
+
+def record(
+    link: Link,
+    kind: Kind,
+    session: Session | None = None,
+    turn: Turn | None = None,
+    **facts: object,
+) -> Record:
+    """An entry; without a turn it belongs to the one that its session has open."""
+    if turn is None and session is not None and session.turns:
+        turn = session.turns[-1]
+    known = {key: value for key, value in facts.items() if value is not None}
+    return Record(
+        Entry(
+            kind=kind,
+            at_seconds=link.now,
+            session_id=session.session_id if session else None,
+            turn=turn.number if turn else None,
+            facts=known,
+        )
+    )
+
+
+class _TracedMessage(msgspec.Struct):
+    traceparent: str | None = None
+
+
+class _TracedParams(msgspec.Struct, rename={"meta": "_meta"}):
+    meta: _TracedMessage | None = None
+
+
+class _TracedPrompt(msgspec.Struct):
+    params: _TracedParams
+
+
+def prompt(link: Link, turn: Turn, frame: Frame) -> Record:
+    """A turn begins; where the client is being traced, this says under which span."""
+    traceparent = None
+    if b'"traceparent"' in frame.line:
+        try:
+            meta = msgspec.json.decode(frame.line, type=_TracedPrompt).params.meta
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            meta = None
+        traceparent = meta.traceparent if meta else None
+    request_id = frame.message.request_id or b"null"
+    known = {} if traceparent is None else {"traceparent": short(traceparent)}
+    entry = Entry(
+        kind=Kind.PROMPT,
+        at_seconds=link.now,
+        session_id=turn.session.session_id,
+        turn=turn.number,
+        request_id=short(request_id.decode(errors="replace")),
+        facts=known,
+    )
+    return Record(entry)
+
+
+def agent_ready(link: Link) -> Record:
+    """The agent has answered `initialize`."""
+    return record(
+        link,
+        Kind.AGENT_READY,
+        name=short(link.agent.name),
+        version=short(link.agent.version),
+        protocol_version=link.dialect.version,
+    )
+
+
+def failure(link: Link, error: AgentError) -> dict[str, Any]:
+    """The facts of a failure: what it is, and its words only where somebody asked for them."""
+    payload = msgspec.structs.replace(error, extra=None).payload()
+    if not link.options.record_text:
+        for member in _TEXT:
+            payload.pop(member, None)
+    return payload
+
+
+def failed_request(
+    link: Link, request_id: bytes, request: OpenRequest, error: AgentError
+) -> Record:
+    """A request that is no prompt has failed."""
+    entry = Entry(
+        kind=Kind.ERROR,
+        at_seconds=link.now,
+        session_id=request.session_id,
+        request_id=short(request_id.decode(errors="replace")),
+        facts=failure(link, error) | {"method": short(request.method)},
+    )
+    return Record(entry)
+
+
+def stderr_burst(link: Link, session: Session | None, turn: Turn | None = None) -> list[Record]:
+    """What came on stderr since it was last told of."""
+    stderr = link.stderr
+    count = stderr.total - stderr.told
+    if count <= 0:
+        return []
+    tail = None
+    if link.options.record_text:
+        # Loaded where text is kept: its patterns cost more to compile than the relay to start.
+        from lastword.core.redact.redactor import Redactor  # noqa: PLC0415
+
+        redactor = Redactor(link.options.secrets, counts=link.redactions)
+        tail = redactor(stderr.tail(stderr.told))[-STDERR_TAIL_CHARS:]
+    stderr.note_told()
+    return [record(link, Kind.STDERR, session, turn, bytes=count, tail=tail)]
+
+
+def short(identifier: str) -> str:
+    """An id of somebody else's, within bounds."""
+    return identifier[:MAX_ID_CHARS]

@@ -1,0 +1,165 @@
+"""A bug of ours must not take a session down: the core behind a fuse.
+
+Owns the fallback to a plain pipe: once blown, every frame passes as it came, and nothing is added.
+Owns, too, the moment at which the layer that knows restarts comes around the connection: with the
+first agent that another one is to follow, and not before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from lastword.core.link.effects import FORWARD, Effect, Kill, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.classify import Verdict
+    from lastword.core.link.connection import Connection
+    from lastword.core.link.reports import HandlerReport
+    from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
+    from lastword.core.restart.layer import RestartLayer
+
+_Result = TypeVar("_Result")
+
+
+class FailOpen:
+    """The core's interface; gives what a plain pipe would once the core has raised."""
+
+    __slots__ = ("_innermost", "_layer", "_report", "blown", "connection")
+
+    def __init__(self, connection: Connection, report: Callable[[Exception], None]) -> None:
+        self._innermost = connection
+        self._layer: RestartLayer | None = None
+        """What is around it, since there are restarts."""
+        self.connection: Connection | RestartLayer = connection
+        """The outer of the two: what is asked, as long as nothing raises."""
+        self._report = report
+        self.blown = False
+
+    def _try(self, call: Callable[[], _Result], otherwise: _Result) -> _Result:
+        if self.blown:
+            return otherwise
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001  (whatever it is, the session goes on)
+            self._blow(error)
+            return otherwise
+
+    def _effects(self, call: Callable[[], list[Effect]]) -> list[Effect]:
+        """What comes of a call; of one that fails, what had been kept back until then."""
+        if self.blown:
+            return []
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001  (as above)
+            return self._blow(error)
+
+    def _blow(self, error: Exception) -> list[Effect]:
+        self.blown = True
+        self._report(error)
+        try:
+            return self.connection.kept_frames()
+        except Exception:  # noqa: BLE001  (what is broken may be broken here too)
+            return []
+
+    def receive(self, side: Side, message: Frame | Malformed, now: float) -> list[Effect]:
+        """As `Connection.receive`."""
+        if self.blown:
+            return [FORWARD]
+        try:
+            return self.connection.receive(side, message, now)
+        except Exception as error:  # noqa: BLE001  (as above; written out for its speed)
+            return [FORWARD, *self._blow(error)]
+
+    def observe(self, messages: list[Envelope], start: int, now: float) -> int:
+        """As `Connection.observe`."""
+        if self.blown:
+            return len(messages) - start
+        try:
+            return self.connection.observe(messages, start, now)
+        except Exception as error:  # noqa: BLE001  (as above; written out for its speed)
+            self._blow(error)
+            return len(messages) - start
+
+    def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
+        """As `Connection.receive_oversized`."""
+        return self._effects(lambda: self.connection.receive_oversized(side, ends, now))
+
+    def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
+        """As `Connection.receive_stderr`."""
+        return self._effects(lambda: self.connection.receive_stderr(data, now))
+
+    def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
+        """As `Connection.receive_report`."""
+        return self._effects(lambda: self.connection.receive_report(request_id, word, now))
+
+    def agent_started(self, now: float) -> list[Effect]:
+        """As `RestartLayer.agent_started`."""
+        layer = self._layer
+        return [] if layer is None else self._effects(lambda: layer.agent_started(now))
+
+    def _survive(self) -> RestartLayer:
+        """From here on there is more than one agent."""
+        # Loaded with the first: 1.1 ms that a session without a crash does not pay.
+        from lastword.core.restart.layer import RestartLayer  # noqa: PLC0415
+
+        self._layer = self.connection = RestartLayer(self._innermost)
+        return self._layer
+
+    def receive_eof(
+        self, side: Side, cause: Callable[[], Verdict | None] | None, now: float
+    ) -> list[Effect]:
+        """As `Connection.receive_eof`; the cause is a call, since telling it may fail too."""
+        return self._effects(lambda: self._ended(side, cause() if cause else None, now))
+
+    def _ended(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
+        first = self._layer is None and side is Side.AGENT
+        if first and self._innermost.another_follows(cause):
+            self._survive()
+        return self.connection.receive_eof(side, cause, now)
+
+    def client_detached(self, now: float) -> list[Effect]:
+        """As `Connection.client_detached`."""
+        return self._effects(lambda: self.connection.client_detached(now))
+
+    def client_attached(self, now: float) -> list[Effect]:
+        """As `Connection.client_attached`."""
+        return self._effects(lambda: self.connection.client_attached(now))
+
+    def next_timeout(self) -> float | None:
+        """As `Connection.next_timeout`."""
+        return self._try(self.connection.next_timeout, None)
+
+    def handle_timeout(self, now: float) -> list[Effect]:
+        """As `Connection.handle_timeout`."""
+        return self._effects(lambda: self._at_timeout(now))
+
+    def _at_timeout(self, now: float) -> list[Effect]:
+        effects = self.connection.handle_timeout(now)
+        if self._layer is None and any(isinstance(effect, Kill) for effect in effects):
+            return self._survive().replaced(effects)
+        return effects
+
+    def stand_still(self, seconds: float) -> None:
+        """As `Connection.stand_still`."""
+        self._try(lambda: self.connection.stand_still(seconds), None)
+
+    @property
+    def idle(self) -> bool:
+        """As `Connection.idle`."""
+        return self._try(lambda: self.connection.idle, otherwise=True)
+
+    def receive_log(self, data: bytes, now: float) -> None:
+        """As `Connection.receive_log`."""
+        self._try(lambda: self.connection.receive_log(data, now), None)
+
+    @property
+    def agent_name(self) -> str | None:
+        """As `Connection.agent_name`."""
+        unknown: str | None = ""
+        return self._try(lambda: self.connection.agent_name, unknown)
+
+    def stderr_tail(self) -> str:
+        """As `Connection.stderr_tail`."""
+        return self._try(self.connection.stderr_tail, "")

@@ -1,0 +1,69 @@
+"""Lines for the user while a turn goes on: something is slow, or is being tried again.
+
+Owns the carrier that this client can show: a `notice`, or JetBrains AIR's warning. None of them
+carries the failure of a turn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.failure import air, ladder, signs
+from lastword.core.link.effects import Send, Side
+
+if TYPE_CHECKING:
+    from lastword.core.failure.taxonomy import ErrorType
+    from lastword.core.link.session import Session, Turn
+    from lastword.core.link.state import Link
+
+
+def can_show(link: Link) -> bool:
+    """Is there a carrier that this client shows?"""
+    client = link.client
+    return client.notices or not link.dialect.notice_needs_capability or tells_by_air(link)
+
+
+def tells_by_air(link: Link) -> bool:
+    """Does a failure reach this client as JetBrains AIR's `sessionFailure`?"""
+    if not link.client.air and link.options.fallback != ladder.Rung.AIR:
+        return False
+    rung = ladder.rung_for(link.options.fallback, link.client, link.dialect)
+    return rung is ladder.Rung.AIR
+
+
+def reads(link: Link, line: bytes) -> bool:
+    """Does the client itself read what this frame of the agent's tells by JetBrains AIR?"""
+    return tells_by_air(link) and signs.tells_by_air(line)
+
+
+def warn_of_silence(link: Link, session: Session, title: str) -> Send:
+    """Tell of a delay."""
+    if not _warns_by_air(link):
+        return _notice(session, title)
+    told = air.warning_meta(None, title=title, failure_id=link.next_incident(), revision=1)
+    return _air_warning(session, told)
+
+
+def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> Send:
+    """Tell of a retry, and of what made it necessary."""
+    if not _warns_by_air(link):
+        return _notice(turn.session, title)
+    # One id for all that befalls a turn: its end supersedes the retries before it.
+    revision = turn.add_record(turn.failure_id or link.next_incident())
+    told = air.warning_meta(error_type, title=title, failure_id=turn.failure_id, revision=revision)
+    return _air_warning(turn.session, told)
+
+
+def _warns_by_air(link: Link) -> bool:
+    """A client that shows notices gets those, whatever else it reads."""
+    return tells_by_air(link) and not link.client.notices
+
+
+def _notice(session: Session, title: str) -> Send:
+    frame = ladder.notice(session.session_id, severity="warning", title=title)
+    return Send(Side.CLIENT, frame)
+
+
+def _air_warning(session: Session, meta: dict[str, object]) -> Send:
+    update = {"sessionUpdate": "session_info_update", "_meta": meta}
+    return Send(Side.CLIENT, ladder.session_update(session.session_id, update))

@@ -1,0 +1,143 @@
+"""The table of options: what each is called, what it is by default, and how it is written.
+
+Owns names (`--idle-timeout`, `LASTWORD_IDLE_TIMEOUT`, `idle_timeout_seconds` are one), defaults,
+units, and what a text for one means. `lastword run` reads it before the agent is spawned, so it
+imports nothing; not even `typing`, which costs 5 ms.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Value: TypeAlias = float | str
+    """A flag's is a bool, a size's an int."""
+
+MIB = 1024 * 1024
+
+_UNITS = {"": 1, "b": 1, "kib": 1024, "mib": MIB, "gib": 1024 * MIB, "k": 1024, "m": MIB}
+_FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+class Option:
+    """One option.
+
+    Attributes:
+        name: What it is called on the command line.
+        kind: `seconds`, `bytes`, `flag`, `folder`, or the words that it may be, by `|`.
+        about: What it is for.
+        default: What it is where nobody says.
+    """
+
+    __slots__ = ("about", "default", "kind", "name")
+
+    def __init__(self, name: str, kind: str, about: str, default: Value = False) -> None:  # noqa: FBT002  (a flag's)
+        self.name = name
+        self.kind = kind
+        self.about = about
+        self.default = default
+
+    @property
+    def key(self) -> str:
+        """Its name in code: `--idle-timeout` is `idle_timeout`."""
+        return self.name.replace("-", "_")
+
+    @property
+    def field(self) -> str:
+        """Its name in `core.link.options.Options`, with the unit; not every option is one there."""
+        return f"{self.key}_{self.kind}" if self.kind in {"seconds", "bytes"} else self.key
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment."""
+        return f"LASTWORD_{self.key.upper()}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that it may be, where it is one."""
+        return tuple(self.kind.split("|")) if "|" in self.kind else ()
+
+    @property
+    def expects(self) -> str:
+        """What it takes, in words."""
+        return _EXPECTED.get(self.kind) or "one of " + ", ".join(self.words)
+
+    def read(self, text: str) -> Value | None:
+        """Return what a text means, `None` where it cannot be used."""
+        if self.kind == "seconds":
+            return _seconds(text)
+        if self.kind == "bytes":
+            return _bytes(text)
+        if self.kind == "flag":
+            return _FLAGS.get(text.lower())
+        if self.kind == "folder":
+            return text or None
+        return text if text in self.words else None
+
+
+_EXPECTED = {
+    "seconds": "a number of seconds, such as 30; 0 switches it off",
+    "bytes": "a size, such as 16MiB",
+    "flag": "1 or 0",
+    "folder": "a folder",
+}
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        value = float(text.removesuffix("s"))
+    except ValueError:
+        return None
+    return value if 0 <= value < float("inf") else None
+
+
+def _bytes(text: str) -> int | None:
+    digits = text.rstrip("abgikmABGIKM")
+    factor = _UNITS.get(text[len(digits) :].lower())
+    if factor is None or not digits.isascii() or not digits.isdigit():
+        return None
+    return int(digits) * factor
+
+
+OPTIONS = (
+    Option(
+        "first-update-timeout", "seconds", "silence allowed before a turn's first update", 900.0
+    ),
+    Option("idle-timeout", "seconds", "silence allowed within a turn", 900.0),
+    Option("tool-timeout", "seconds", "silence allowed while a tool call is in progress", 7200.0),
+    Option("turn-timeout", "seconds", "how long a turn may take in all; 0 is for ever", 0.0),
+    Option("warn-after", "seconds", "silence after which the client is told, if it can be", 45.0),
+    Option("cancel-grace", "seconds", "how long the agent may take to confirm a cancel", 10.0),
+    Option("stderr-limit", "bytes", "what the agent may write to stderr without a frame", 16 * MIB),
+    Option("line-limit", "bytes", "the longest line that is taken as a frame", 64 * MIB),
+    Option(
+        "fallback",
+        "auto|typed|v2|air|stop_reason|stop_reason_result|rpc_error|text",
+        "how a failure reaches the client; auto goes by what the client says it can take",
+        "auto",
+    ),
+    Option("silent-success", "error|pass", "what to make of a success with nothing shown", "error"),
+    Option("restart", "on-crash|never", "what to do about an agent that died", "on-crash"),
+    Option("record", "folder", "where to keep the record of what happened; its own folder", ""),
+    Option("no-record", "flag", "keep none"),
+    Option("record-text", "flag", "keep errors' words in it too, secrets removed"),
+    Option("passthrough", "flag", "become the agent: lastword takes no part"),
+    Option("verbose", "flag", "say on stderr what is seen and done"),
+)
+BY_KEY = {option.key: option for option in OPTIONS}
+
+
+def default_seconds(key: str) -> float:
+    """Return a time by default."""
+    return float(BY_KEY[key].default)
+
+
+def default_bytes(key: str) -> int:
+    """Return a size by default."""
+    return int(BY_KEY[key].default)
+
+
+def default_word(key: str) -> str:
+    """Return a word by default."""
+    return str(BY_KEY[key].default)

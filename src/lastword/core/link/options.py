@@ -1,0 +1,90 @@
+"""What a user can set about a link.
+
+Owns the value and the sentences for what is wrong with it. Names, units and defaults are the
+table's (`option_table`); where the values come from is the shells' part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.link.option_table import (
+    OPTIONS,
+    default_bytes,
+    default_seconds,
+    default_word,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user can set about a link. Times are seconds; 0 switches a limit off.
+
+    Attributes:
+        first_update_timeout_seconds: silence allowed between a prompt and its first update.
+        idle_timeout_seconds: silence allowed within a turn.
+        tool_timeout_seconds: silence allowed while a tool call is in progress.
+        turn_timeout_seconds: how long a turn may take in all.
+        warn_after_seconds: silence after which clients that can show it are told.
+        cancel_grace_seconds: how long the agent may take to answer a cancel.
+        stderr_limit_bytes: what the agent may write to stderr without a frame in between.
+        fallback: `auto`, or the rung to use whatever the client said.
+        restart: `on-crash` starts an agent that died again when it is needed, `never` does not.
+        in_process: the handler is in this very process: it can be cancelled, and needs no restart.
+        silent_success: `error` treats a success with nothing shown as a failure, `pass` does not.
+        record: `False` keeps no record, a text keeps it in that folder; for doors in process alone.
+        record_text: keep words in the record, secrets removed: messages, details, stderr's tail.
+        implementation: what we call ourselves to the client.
+        incident_prefix: what incident ids begin with; unique to this run.
+        secrets: exact values that must not pass into a frame of ours.
+        wall_clock: tells the local time, so that a sentence can say "at 14:05"; the core reads no
+            clock itself.
+    """
+
+    first_update_timeout_seconds: float = default_seconds("first_update_timeout")
+    idle_timeout_seconds: float = default_seconds("idle_timeout")
+    tool_timeout_seconds: float = default_seconds("tool_timeout")
+    turn_timeout_seconds: float = default_seconds("turn_timeout")
+    warn_after_seconds: float = default_seconds("warn_after")
+    cancel_grace_seconds: float = default_seconds("cancel_grace")
+    stderr_limit_bytes: int = default_bytes("stderr_limit")
+    fallback: str = default_word("fallback")
+    silent_success: str = default_word("silent_success")
+    restart: str = "never"
+    in_process: bool = False
+    record: bool | str = True
+    record_text: bool = False
+    implementation: str = "lastword"
+    incident_prefix: str = ""
+    secrets: tuple[str, ...] = ()
+    wall_clock: Callable[[], datetime] | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a limit that is no number from 0 up, and for an unknown word."""
+        for name in LIMITS:
+            value = getattr(self, name)
+            known = isinstance(value, int | float) and not isinstance(value, bool)
+            if not known or not 0 <= value < float("inf"):
+                unit = name.rpartition("_")[2]
+                said = f"{name} takes a number of {unit} from 0 (which switches it off) up"
+                raise ValueError(f"{said}, not {value!r}")
+        if not isinstance(self.record, bool | str):
+            said = "record takes True, False, or a folder's path as text"
+            raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others
+        for name, words in WORDS.items():
+            if getattr(self, name) not in words:
+                said = f"{name} takes one of {', '.join(words)}"
+                raise ValueError(f"{said}, not {getattr(self, name)!r}")
+
+
+LIMITS = tuple(
+    option.field
+    for option in OPTIONS
+    if option.kind in {"seconds", "bytes"} and option.field in Options.__struct_fields__
+)
+WORDS = {option.field: option.words for option in OPTIONS if option.words}

@@ -1,0 +1,296 @@
+"""Prompts: how a turn starts, and whether the agent's answer to it means what it says.
+
+Owns the reading of answers to `session/prompt`, and the moment for which a success that shows
+nothing is held back. What a turn failed of is `core.link.evidence`'s, and telling it
+`core.link.ending`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.failure import signs
+from lastword.core.failure.error_object import SentError
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link import ending, entries, evidence, notices
+from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
+from lastword.core.link.evidence import FailedAnswer
+from lastword.core.link.session import Turn
+from lastword.core.link.state import OpenRequest
+from lastword.core.link.turn import Event, Move, State
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import By, Kind
+
+if TYPE_CHECKING:
+    from lastword.core.link.session import Session
+    from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Frame
+
+HOLD_SECONDS = 0.25
+"""How long an answer that shows nothing, or an error without an id, is kept back: agents that send
+their output after the answer do so at once."""
+
+
+def start(link: Link, session: Session, frame: Frame) -> Effect:
+    """Note a prompt that goes to the agent now."""
+    request_id = frame.message.request_id or jsonrpc.NULL_ID
+    if not session.turns:
+        # What a replay or a late update of an earlier turn left open is none of this turn's.
+        session.tools.drain()
+    joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
+    turn = joined or Turn(link, session)
+    turn.add_prompt(request_id, slash=_begins_with_slash(frame))
+    if joined is None:
+        session.begin(turn, link.now)
+    else:
+        session.join(link.now)
+    request = OpenRequest(acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent)
+    link.client_asks(request_id, request)
+    return entries.prompt(link, turn, frame)
+
+
+def _work_to_join(session: Session) -> Turn | None:
+    """Version 2: a prompt joins what goes on, rather than what the user cancelled."""
+    first = session.turns[0] if session.turns else None
+    goes_on = (turn for turn in session.turns if turn.state is not State.CANCELLING)
+    return next(goes_on, first)
+
+
+class _Block(msgspec.Struct):
+    type: Any = None
+    text: Any = None
+
+
+class _PromptParams(msgspec.Struct):
+    prompt: list[_Block] = []
+
+
+class _Prompt(msgspec.Struct):
+    params: _PromptParams
+
+
+def _begins_with_slash(frame: Frame) -> bool:
+    """Is it a command of the agent's own, which may well show nothing?"""
+    try:
+        blocks = msgspec.json.decode(frame.line, type=_Prompt).params.prompt
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return False
+    # Before it there may be what the client attached: files, pictures.
+    texts = (block.text for block in blocks if block.type == "text")
+    return any(isinstance(text, str) and text.lstrip().startswith("/") for text in texts)
+
+
+def release_waiting(link: Link, session: Session) -> list[Effect]:
+    """Send the prompts that waited for the end of their session's quarantine."""
+    if session.quarantined:
+        return []
+    effects: list[Effect] = [entries.record(link, Kind.RELEASED, session)]
+    for prompt in session.take_waiting():
+        effects.append(start(link, session, prompt.frame))
+        effects.append(Send(Side.AGENT, prompt.frame.line))
+    return effects
+
+
+def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
+    """Version 1: the agent answered the prompt."""
+    error = jsonrpc.loads(frame.message.error)
+    if error is not None:
+        return end_with_error(link, turn, error)
+    stop_reason = _stop_reason(frame)
+    announced = turn.evidence.announced is not None
+    if announced and _speaks_for_itself(link):
+        return finish(link, turn, stop_reason)
+    if announced or stop_reason not in acp.STOP_REASONS:
+        _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
+        return end_failed(link, turn)
+    may_hide = stop_reason == acp.END_TURN and not notices.reads(link, frame.line)
+    if may_hide and link.options.silent_success == "error":
+        if _hides_failure(link, turn, frame):
+            return _end_as_none(link, turn)
+        if is_silent(link, turn):
+            hold(link, turn, frame)
+            return []
+    return finish(link, turn, stop_reason)
+
+
+class _Result(msgspec.Struct, rename="camel"):
+    stop_reason: str | None = None
+
+
+def _stop_reason(frame: Frame) -> str | None:
+    try:
+        return msgspec.json.decode(frame.message.result or b"{}", type=_Result).stop_reason
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        result = jsonrpc.loads(frame.message.result)
+        reason = result.get("stopReason") if isinstance(result, dict) else None
+        return reason if isinstance(reason, str) else None
+
+
+def finish(link: Link, turn: Turn, stop_reason: str | None) -> list[Effect]:
+    """The agent's own answer ends the turn, as it came, unless we had stopped it."""
+    cancelled = turn.state is State.CANCELLING
+    if turn.step(Event.RESULT) is Move.FAIL:
+        return ending.fail_turn(link, turn)
+    ending.forget(link, turn)
+    return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), FORWARD]
+
+
+def is_silent(link: Link, turn: Turn) -> bool:
+    """Would this success leave the user with nothing to see, for no reason of their own?"""
+    return (
+        link.options.silent_success == "error"
+        and turn.state in {State.SENT, State.RUNNING}
+        and not turn.facts.shown
+        and not turn.slash
+        and not turn.overlapped
+    )
+
+
+def hold(link: Link, turn: Turn, frame: Frame) -> None:
+    """Keep an answer back for a moment: output may follow it."""
+    turn.hold(frame, link.now + HOLD_SECONDS)
+
+
+def release_held(link: Link, turn: Turn) -> list[Effect]:
+    """Send the agent's answer that was held back, unchanged."""
+    held = turn.let_go()
+    if held is None or turn.step(Event.RESULT) is not Move.FINISH:
+        return []
+    ending.forget(link, turn)
+    noted = _answer_entries(link, turn, acp.END_TURN)
+    if held.message.method is not None:  # version 2: the idle update
+        return [*noted, Send(Side.CLIENT, held.line)]
+    request_id = held.message.request_id or jsonrpc.NULL_ID
+    return [*noted, Answer(Side.CLIENT, request_id, held.line)]
+
+
+def _answer_entries(
+    link: Link, turn: Turn, stop_reason: str | None, *, cancelled: bool = False
+) -> list[Effect]:
+    session = turn.session
+    # What the user cancelled was cancelled, whatever the agent then calls it.
+    otherwise_called = cancelled and stop_reason != acp.CANCELLED
+    answer = entries.record(
+        link,
+        Kind.ANSWER,
+        session,
+        turn,
+        stop_reason=stop_reason,
+        by=By.AGENT.value,
+        cancelled=otherwise_called or None,
+    )
+    return [*entries.stderr_burst(link, session, turn), answer]
+
+
+def note_hidden(link: Link, session: Session, frame: Frame) -> None:
+    """An update may tell of a failure that the turn's answer will not."""
+    if not session.turns or not signs.may_tell_of_failure(frame.line):
+        return
+    if notices.reads(link, frame.line):
+        return
+    from lastword.core.classify import agents  # noqa: PLC0415  (as in `_hides_failure`)
+
+    sign = agents.read_update(jsonrpc.params_of(frame).get("update"), agent=link.agent.name)
+    if sign is not None and not sign.will_retry:
+        for turn in session.turns:
+            turn.evidence.see(sign.verdict)
+
+
+def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
+    """Is there a failure behind an answer that claims success, which the agent told elsewhere?"""
+    if turn.state not in {State.SENT, State.RUNNING}:
+        return False
+    if signs.may_tell_of_failure(frame.line):
+        # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
+        from lastword.core.classify import agents  # noqa: PLC0415
+
+        sign = agents.read_result(jsonrpc.loads(frame.message.result))
+        if sign is not None and not sign.will_retry:
+            turn.evidence.see(sign.verdict)
+    if signs.may_hold_payload(frame.line) and not _speaks_for_itself(link):
+        note_payload(link, turn, jsonrpc.loads(frame.message.result), "_meta")
+    return evidence.hides_failure(link, turn)
+
+
+def end_silent(link: Link, turn: Turn) -> list[Effect]:
+    """Nothing came after an answer that showed nothing: it was a failure."""
+    effects = _end_as_none(link, turn)
+    # Last of all: should any of this fail, the agent's own answer must still be there to be sent.
+    turn.let_go()
+    return effects
+
+
+def _end_as_none(link: Link, turn: Turn) -> list[Effect]:
+    """What the agent called a success is none."""
+    unexplained = evidence.unexplained()
+    turn.evidence.claim_to_be(msgspec.structs.replace(unexplained, reason=evidence.SILENT))
+    return end_failed(link, turn)
+
+
+def end_with_error(
+    link: Link, turn: Turn, error: object, *, state: dict[str, Any] | None = None
+) -> list[Effect]:
+    """The agent answered with a JSON-RPC error; in version 2 it may stand in an idle `state`."""
+    note_payload(link, turn, error, "data")
+    announced = turn.evidence.announced
+    if _speaks_for_itself(link) and announced is not None:
+        turn.step(Event.ERROR)
+        ending.forget(link, turn)
+        told = entries.failure(link, announced)
+        entry = entries.record(link, Kind.ERROR, turn.session, turn, by=By.AGENT.value, **told)
+        return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
+    # Loaded at the first failure, as in `_hides_failure`.
+    from lastword.core import classify  # noqa: PLC0415
+
+    turn.evidence.answer_with(
+        FailedAnswer(
+            verdict=classify.classify_rpc_error(error, agent=link.agent.name),
+            sent=SentError(error, ending.redactor(link)),
+            state=state or {},
+        )
+    )
+    return end_failed(link, turn)
+
+
+def end_failed(link: Link, turn: Turn) -> list[Effect]:
+    """What the agent answered is a failure, unless the user had cancelled."""
+    if turn.step(Event.ERROR) is Move.CONFIRM:
+        return ending.confirm_cancelled(link, turn)
+    return ending.fail_turn(link, turn)
+
+
+def _speaks_for_itself(link: Link) -> bool:
+    """Both ends negotiated `agent_error`: there is nothing to translate."""
+    return link.agent.speaks_typed and link.client.typed
+
+
+def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
+    """Take in the payload that an agent which knows it may have put into its answer."""
+    told = signs.payload_in(object_of(carrier).get(key))
+    if told is not None and turn.evidence.announced is None:
+        from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
+
+        turn.evidence.announce(payload.read_to_tell(told, ending.redactor(link)))
+
+
+def _note_failed_result(link: Link, turn: Turn, result: object) -> None:
+    """A result whose stop reason is none of the protocol's: what does the rest of it say?"""
+    from lastword.core import classify  # noqa: PLC0415  (loaded at the first failure)
+
+    note_payload(link, turn, result, "_meta")
+    members = result if isinstance(result, dict) else {}
+    verdict = classify.classify_rpc_error(
+        {"message": members.get("message") or "", "data": members}, agent=link.agent.name
+    )
+    stop_reason = members.get("stopReason")
+    if verdict.type is ErrorType.UNKNOWN:
+        if stop_reason is None:
+            claimed = ending.own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")
+            turn.evidence.claim_to_be(claimed)
+            return
+        if stop_reason != acp.STOP_ERROR:
+            verdict = msgspec.structs.replace(verdict, reason="unknown_stop_reason")
+    turn.evidence.answer_with(FailedAnswer(verdict=verdict))

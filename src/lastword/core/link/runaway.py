@@ -1,0 +1,101 @@
+"""Runaways: an agent that says or asks for the very same thing again and again.
+
+Owns the counting, a session's, and when it is too much. What is done about it is
+`core.link.ending`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from lastword.core.link.facts import text_of
+from lastword.core.protocol import acp
+
+if TYPE_CHECKING:
+    from lastword.core.protocol.jsonrpc import Update
+
+MAX_REPEATS = 50
+"""The same chunk, or one tool with the same input, so often in a row: an agent in a loop. One was
+measured to send the same request 966 times in two minutes."""
+
+MIN_CHARS = 20
+"""Shorter chunks repeat in honest output (a table's cells, a ruler of dashes)."""
+
+NEAR = MAX_REPEATS - 2
+"""From here on every repetition is looked at closely."""
+
+
+class Repetition:
+    """How often in a row one session's agent has done the same."""
+
+    __slots__ = ("_tool_before", "_tool_last", "_tool_repeats", "content", "repeats")
+
+    def __init__(self) -> None:
+        self.content: object = None
+        """The last chunk's content, as it came."""
+        self.repeats = 0
+        self._tool_last: tuple[str | None, object] = (None, None)
+        self._tool_repeats = 0
+        self._tool_before: tuple[object, int] = (None, 0)
+        """What the call before the last asked for, and how often in a row that had been asked."""
+
+    def went_on(self, content: object, repeats: int) -> None:
+        """Take in what came of a run of chunks: the last one's content, and its count."""
+        if content != self.content:
+            self._other_than_tools()
+        self.content, self.repeats = content, repeats
+
+    def is_too_much(self, update: Update) -> bool:
+        """Take an update in: is it one repetition too many?"""
+        if update.session_update in acp.TOOL_KINDS:
+            return self.is_tool_too_much(update)
+        if update.content is UNSET:
+            if update.session_update in acp.SHOWN_KINDS:
+                self._other_than_text()
+                self._other_than_tools()
+            return False
+        if update.content != self.content:
+            self._other_than_tools()
+            self.content, self.repeats = update.content, 0
+            return False
+        self.repeats += 1
+        if self.repeats < MAX_REPEATS - 1:
+            return False
+        return len(text_of(update) or "") >= MIN_CHARS
+
+    @property
+    def tool_near(self) -> bool:
+        """May the next call be one too many?"""
+        return max(self._tool_repeats, self._tool_before[1]) >= NEAR
+
+    def is_tool_too_much(self, update: Update) -> bool:
+        """Take a tool call in: does one after another ask for the very same thing?"""
+        if update.raw_input is UNSET:
+            return False
+        tool_call_id, asked_last = self._tool_last
+        if update.tool_call_id != tool_call_id:
+            self._tool_before = (asked_last, self._tool_repeats)
+        # Agents open a call with an empty input and tell the real one later: the latest counts.
+        asked = (update.title, bytes(update.raw_input))
+        self._tool_last = (update.tool_call_id, asked)
+        asked_before, repeats = self._tool_before
+        self._tool_repeats = repeats + 1 if asked == asked_before else 0
+        if self._tool_repeats == 0:
+            self._other_than_text()
+        return self._tool_repeats >= MAX_REPEATS - 1
+
+    # "In a row" means that nothing new is shown in between. What repeats itself is nothing new: an
+    # agent in a loop may well say the same between two calls that are the same.
+
+    def _other_than_text(self) -> None:
+        self.content, self.repeats = None, 0
+
+    def _other_than_tools(self) -> None:
+        self._tool_repeats, self._tool_before = 0, (None, 0)
+
+    def forget(self) -> None:
+        """The turns are over: what comes next is none of theirs."""
+        self.repeats = self._tool_repeats = 0
+        self._tool_before = (None, 0)

@@ -1,0 +1,320 @@
+"""Sessions and their turns: what is in progress, and the verbs that change it.
+
+Owns a session's open turns, questions, tools and waiting prompts, and what a turn has come to.
+Decides nothing: that is done by the modules that use the verbs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.link.choices import Choices
+from lastword.core.link.evidence import TurnEvidence
+from lastword.core.link.facts import Facts, OpenTools
+from lastword.core.link.runaway import Repetition
+from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
+from lastword.core.protocol import acp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Frame
+
+FOREGROUND = b"foreground"
+"""In place of a request's id: version 2's foreground work, which no request stands for."""
+
+
+class Turn:
+    """One prompt turn (version 2: one stretch of foreground work, with the prompts that joined)."""
+
+    __slots__ = (
+        "cancelled",
+        "evidence",
+        "facts",
+        "failure_id",
+        "failure_revision",
+        "held",
+        "held_until",
+        "number",
+        "overlapped",
+        "prompts",
+        "retries",
+        "running_seen",
+        "session",
+        "slash",
+        "started_at",
+        "state",
+        "stop_due",
+        "warned",
+    )
+
+    def __init__(self, link: Link, session: Session) -> None:
+        self.number = link.next_turn()
+        """Counted from 1 within the link."""
+        self.session = session
+        self.state = State.SENT
+        self.prompts: list[bytes] = []
+        """Ids of the prompts that have not been answered (version 1: always exactly one)."""
+        self.started_at = link.now
+        self.facts = Facts()
+        self.evidence = TurnEvidence(link.stderr.total)
+        self.slash = False
+        self.overlapped = False
+        self.running_seen = False
+        self.warned = False
+        self.stop_due: float | None = None
+        """When the agent's grace after a cancel or stop runs out."""
+        self.cancelled: tuple[bytes, ...] = ()
+        """The prompts that the user's cancel was for; others may join the work after it."""
+        self.held: Frame | None = None
+        """An answer that says success with nothing shown, kept back for a moment."""
+        self.held_until = 0.0
+        self.retries = 0
+        """How many retries of its model call the agent has told of."""
+        self.failure_id = ""
+        """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
+        self.failure_revision = 0
+        """How many records it has had under that id."""
+
+    @property
+    def open(self) -> bool:
+        """Has the turn not been answered yet?"""
+        return self.state not in FINAL
+
+    def step(self, event: Event) -> Move:
+        """Take an event in: moves to the table's next state, and gives what is to be done."""
+        self.state, move = TABLE[self.state, event]
+        return move
+
+    def add_prompt(self, request_id: bytes, *, slash: bool = False) -> None:
+        """A prompt is to be answered by this turn; `slash` says that it may well show nothing."""
+        self.prompts.append(request_id)
+        self.slash = self.slash or slash
+
+    def drop_prompt(self, request_id: bytes) -> None:
+        """A prompt was answered, and the turn goes on without it."""
+        self.prompts.remove(request_id)
+
+    def take_in(self, request_id: bytes) -> None:
+        """Version 2: the agent has taken a prompt in, and so answered it."""
+        self.drop_prompt(request_id)
+        self.see_running()
+
+    def see_running(self) -> None:
+        """Version 2: the agent is at work on this turn."""
+        self.running_seen = True
+
+    def overlap(self) -> None:
+        """Another turn's frames cannot be told from this one's: it may well show nothing."""
+        self.overlapped = True
+
+    def cancel(self, due: float) -> None:
+        """The user cancels all that the turn is to answer; the agent has until `due` to confirm."""
+        self.cancelled = tuple(self.prompts)
+        if self.step(Event.CANCEL) is Move.CANCEL:
+            self.grant(due)
+
+    def carry_cancel_of(self, other: Turn) -> None:
+        """The user had cancelled these prompts as part of the other turn, whose grace runs on."""
+        self.step(Event.CANCEL)
+        self.cancelled, self.stop_due = other.cancelled, other.stop_due
+
+    def grant(self, due: float) -> None:
+        """The agent has been told to stop, and has until `due` to answer."""
+        self.stop_due = due
+
+    def end_grace(self) -> Move:
+        """The agent has not answered in time: what is to be done?"""
+        self.stop_due = None
+        return self.step(Event.TIMEOUT)
+
+    def hold(self, frame: Frame, until: float) -> None:
+        """Keep the agent's answer back."""
+        self.held, self.held_until = frame, until
+
+    def let_go(self) -> Frame | None:
+        """The answer that was kept back, if one was; afterwards none is."""
+        held, self.held = self.held, None
+        return held
+
+    def count_retry(self) -> None:
+        """The agent told of a retry."""
+        self.retries += 1
+
+    def add_record(self, failure_id: str) -> int:
+        """JetBrains AIR is told of the turn's failure under this id: the record's number."""
+        self.failure_id = failure_id
+        self.failure_revision += 1
+        return self.failure_revision
+
+
+class WaitingPrompt(msgspec.Struct, frozen=True):
+    """A prompt held back while its session is in quarantine."""
+
+    frame: Frame
+    due: float
+
+
+def may_wait(waiting: Sequence[Frame], frame: Frame) -> bool:
+    """Is there room for this frame behind those that wait? For a first one there always is."""
+    if not waiting:
+        return True
+    size = len(frame.line) + sum(len(other.line) for other in waiting)
+    return len(waiting) < acp.MAX_WAITING and size <= acp.MAX_WAITING_BYTES
+
+
+class Session:
+    """What one session of the link has in progress."""
+
+    __slots__ = (
+        "asking",
+        "choices",
+        "opened",
+        "opening",
+        "progress_at",
+        "repetition",
+        "session_id",
+        "tools",
+        "turns",
+        "unresolved",
+        "waiting",
+    )
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.opened = False
+        """Did the client open or name it? (Sub-agents' sessions it never saw.)"""
+        self.opening: dict[str, Any] | None = None
+        """With what the client opened it: working directory, MCP servers, further directories."""
+        self.choices = Choices()
+        self.turns: list[Turn] = []
+        self.tools = OpenTools()
+        self.asking: dict[bytes, float] = {}
+        """The agent's open requests to the user, and since when: while one is open, no clock
+        runs."""
+        self.progress_at = 0.0
+        self.unresolved: set[bytes] = set()
+        """Prompts that we answered while the agent lives, and that it has not answered yet."""
+        self.waiting: list[WaitingPrompt] = []
+        self.repetition = Repetition()
+
+    def open(self, params: dict[str, Any] | None, answer: object) -> None:
+        """The client opened the session with these params, and the agent answered so."""
+        self.opened, self.opening = True, params
+        self.choices.told(answer)
+
+    def begin(self, turn: Turn, now: float) -> None:
+        """A turn begins."""
+        self.turns.append(turn)
+        if len(self.turns) > 1:
+            self._overlap()
+        self.opened = True
+        self.progress(now)
+
+    def join(self, now: float) -> None:
+        """Version 2: a prompt joins the work that goes on."""
+        self._overlap()
+        self.progress(now)
+
+    def _overlap(self) -> None:
+        # Those before the last two have been told when the third came.
+        for turn in self.turns[-2:]:
+            turn.overlap()
+
+    def carry(self, turn: Turn) -> None:
+        """Version 2: prompts that the agent had not taken in wait for the next stretch of work."""
+        self.turns.append(turn)
+
+    def end(self, turn: Turn) -> None:
+        """A turn is answered."""
+        if turn in self.turns:
+            self.turns.remove(turn)
+        if not self.turns:
+            self.tools.drain()
+            # A question that nobody answered must not stop the clocks of the next turn.
+            self.asking.clear()
+            self.repetition.forget()
+
+    @property
+    def quarantined(self) -> bool:
+        """Is the agent still busy with a turn that the client was told is over?"""
+        return bool(self.unresolved)
+
+    def quarantine(self, turn: Turn, *, foreground: bool) -> None:
+        """The client was told that the turn is over, and the agent has not answered it."""
+        self.unresolved.update(turn.prompts)
+        if foreground:
+            self.unresolved.add(FOREGROUND)
+
+    def resolve(self, request_id: bytes, *, accepted: bool = False) -> None:
+        """The agent has answered at last; where it `accepted` (version 2) its work is to come."""
+        self.unresolved.discard(request_id)
+        if accepted:
+            self.unresolved.add(FOREGROUND)
+
+    def resolve_all(self) -> None:
+        """The agent is gone, and will answer nothing any more."""
+        self.unresolved.clear()
+
+    def let_wait(self, frame: Frame, due: float) -> None:
+        """Hold a prompt back until the quarantine is over, or until `due`."""
+        self.waiting.append(WaitingPrompt(frame, due))
+
+    def stop_waiting(self, prompt: WaitingPrompt) -> None:
+        """A prompt that was held back is answered otherwise."""
+        self.waiting.remove(prompt)
+
+    def progress(self, now: float) -> None:
+        """The agent showed life in this session."""
+        self.progress_at = now
+        for turn in self.turns:
+            turn.warned = False
+
+    def warn(self) -> None:
+        """The silence has been told of."""
+        for turn in self.turns:
+            turn.warned = True
+
+    def asked(self, request_id: bytes, now: float) -> None:
+        """The agent asks the user something."""
+        # Where questions overlap, the clocks stand from the first to the last answer.
+        self.asking[request_id] = min(self.asking.values(), default=now)
+
+    def asked_in_foreground(self, now: float) -> None:
+        """Version 2: the work waits for the user, whatever it asks."""
+        self.asking.setdefault(FOREGROUND, now)
+
+    def withdraw(self, request_id: bytes) -> None:
+        """A question is taken back: nobody will answer it."""
+        self.asking.pop(request_id, None)
+
+    def withdraw_all(self) -> None:
+        """Every question is taken back: who asked is gone."""
+        self.asking.clear()
+
+    def answered(self, request_id: bytes, now: float) -> None:
+        """The user answered: the clocks go on where they stood."""
+        since = self.asking.pop(request_id, None)
+        if since is not None and not self.asking:
+            for turn in self.turns:
+                # Only the turn's own clock stood: the grace after a cancel runs on.
+                turn.started_at += now - max(since, turn.started_at)
+            self.progress(now)
+
+    def take_waiting(self) -> list[WaitingPrompt]:
+        """The prompts held back; afterwards none are."""
+        waiting, self.waiting = self.waiting, []
+        return waiting
+
+    def shift(self, seconds: float) -> None:
+        """Let the clocks of this session's turns have stood for so long."""
+        self.progress_at += seconds
+        self.asking = {asked: since + seconds for asked, since in self.asking.items()}
+        for turn in self.turns:
+            turn.started_at += seconds
+            turn.held_until += seconds
+            if turn.stop_due is not None:
+                turn.stop_due += seconds

@@ -1,0 +1,286 @@
+"""The mutable state of one link: its sessions, open requests, and what both ends said they are.
+
+Owns the data that the handlers of `core.link.client_side`, `core.link.agent_side`,
+`core.link.ending` and `core.link.clocks` work on, the queries over it, and the verbs that change
+it. Decides nothing.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.link.handshake import AgentProfile, ClientProfile
+from lastword.core.link.session import Session
+from lastword.core.link.stderr import StderrRecord
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.link.options import Options
+    from lastword.core.link.session import Turn
+    from lastword.core.protocol import acp
+    from lastword.core.protocol.jsonrpc import Frame
+
+MAX_WITHDRAWN = 1000
+"""Requests of dead agents that are remembered: a late answer to one is told from any other."""
+
+
+class OpenRequest(msgspec.Struct):
+    """A request that waits for its answer.
+
+    Attributes:
+        method: its method.
+        session_id: the session it names.
+        due: when we answer it in the agent's place; `None` is never.
+        turn: the turn it started, for a prompt.
+        sequence: the count of messages sent to that side when it was sent.
+        params: what is remembered of its params, for a request that a new agent may need again.
+    """
+
+    method: str
+    session_id: str | None = None
+    due: float | None = None
+    turn: Turn | None = None
+    sequence: int = 0
+    params: dict[str, Any] | None = None
+
+    def shift(self, seconds: float) -> None:
+        """Let its clock have stood for so long."""
+        if self.due is not None:
+            self.due += seconds
+
+
+class HeldError(msgspec.Struct, frozen=True):
+    """An error without an id that may belong to the one open request."""
+
+    frame: Frame
+    request_id: bytes
+    until: float
+
+
+class Presence(Enum):
+    """Is anybody there on the client's side?"""
+
+    ATTACHED = auto()
+    DETACHED = auto()
+    """Not now: turns and questions stay open for whoever comes."""
+    LEFT = auto()
+    """Never again: turns are cancelled, and no agent is started any more."""
+
+
+class Link:
+    """Everything known about one client, one agent, and what is between them."""
+
+    __slots__ = (
+        "agent",
+        "agent_gone",
+        "client",
+        "from_agent",
+        "from_client",
+        "greeting",
+        "held_error",
+        "incidents",
+        "initialized",
+        "now",
+        "options",
+        "own_requests",
+        "presence",
+        "redactions",
+        "sent_to_agent",
+        "sessions",
+        "started_at",
+        "stderr",
+        "terminals",
+        "turns",
+        "withdrawn",
+    )
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.now = 0.0
+        self.client = ClientProfile()
+        self.agent = AgentProfile()
+        self.initialized = False
+        self.presence = Presence.ATTACHED
+        self.agent_gone: Verdict | None = None
+        """Why there is no agent, while there is none."""
+        self.sessions: dict[str, Session] = {}
+        self.from_client: dict[bytes, OpenRequest] = {}
+        """The client's open requests to the agent, by the JSON text of their id."""
+        self.from_agent: dict[bytes, OpenRequest] = {}
+        """The agent's open requests to the client."""
+        self.withdrawn: dict[bytes, OpenRequest] = {}
+        """Requests of a dead agent's that the client may still answer."""
+        self.terminals: dict[str, str | None] = {}
+        """Terminals that the agent has at the client, with their sessions."""
+        self.own_requests = 0
+        self.incidents = 0
+        self.turns = 0
+        """How many turns there have been."""
+        self.held_error: HeldError | None = None
+        self.sent_to_agent = 0
+        """How many messages the client has sent; tells whether one was sent since another."""
+        self.stderr = StderrRecord()
+        self.redactions: dict[str, int] = {}
+        self.greeting: bytes | None = None
+        """The client's `initialize`, for an agent that is started again."""
+        self.started_at = 0.0
+        """When the client sent it."""
+
+    def at(self, now: float) -> None:
+        """It is this moment now."""
+        self.now = now
+
+    @property
+    def client_left(self) -> bool:
+        """Will the client never say anything again?"""
+        return self.presence is Presence.LEFT
+
+    @property
+    def restarts(self) -> bool:
+        """Will there be another agent after this one?"""
+        wanted = self.options.restart == "on-crash" and not self.options.in_process
+        return wanted and not self.client_left
+
+    def note_presence(self, presence: Presence) -> bool:
+        """Note that the client came or went; `False` where that is no news."""
+        if presence is self.presence or self.client_left:
+            return False
+        self.presence = presence
+        return True
+
+    def greeted_by(self, client: ClientProfile, greeting: bytes) -> None:
+        """The client said `initialize`, in these words."""
+        self.client = client
+        self.started_at = self.now
+        self.will_greet_with(greeting)
+
+    def will_greet_with(self, greeting: bytes) -> None:
+        """The client's `initialize` is to be these words, for any agent that is still to come."""
+        self.greeting = greeting
+
+    def knows_agent(self, agent: AgentProfile) -> None:
+        """The agent has said what it is."""
+        self.agent = agent
+
+    def initialize_answered(self, agent: AgentProfile) -> None:
+        """The agent has answered the client's `initialize`."""
+        self.knows_agent(agent)
+        self.initialized = True
+
+    def lost_agent(self, verdict: Verdict) -> None:
+        """There is no agent, for this reason: what is asked of it is refused."""
+        self.agent_gone = verdict
+
+    def has_agent(self) -> None:
+        """There is an agent again."""
+        self.agent_gone = None
+
+    @property
+    def dialect(self) -> acp.Dialect:
+        """The protocol version in force: the agent's answer, before it the client's wish."""
+        return self.agent.dialect or self.client.dialect
+
+    def session(self, session_id: str) -> Session:
+        """The session of this id, made when it is first named."""
+        session = self.sessions.get(session_id)
+        if session is None:
+            session = self.sessions[session_id] = Session(session_id)
+        return session
+
+    def forget_session(self, session_id: str) -> None:
+        """The session was closed or deleted."""
+        del self.sessions[session_id]
+
+    def client_sent(self) -> None:
+        """The client sent a message."""
+        self.sent_to_agent += 1
+
+    def client_asks(self, request_id: bytes, request: OpenRequest) -> None:
+        """A request of the client's waits for its answer."""
+        self.from_client[request_id] = request
+
+    def client_has_answer(self, request_id: bytes) -> None:
+        """A request of the client's waits no more."""
+        self.from_client.pop(request_id, None)
+
+    def client_has_all_answers(self) -> None:
+        """No request of the client's waits any more."""
+        self.from_client.clear()
+
+    def agent_asks(self, request_id: bytes, request: OpenRequest) -> None:
+        """A request of the agent's waits for its answer."""
+        self.from_agent[request_id] = request
+
+    def agent_has_answer(self, request_id: bytes) -> OpenRequest | None:
+        """The request of the agent's that is answered now, if it waited."""
+        return self.from_agent.pop(request_id, None)
+
+    def withdraw(self, request_id: bytes) -> None:
+        """A request of the agent's is taken back, though the client may still answer it.
+
+        A client that never does must not make us remember for ever.
+        """
+        if len(self.withdrawn) >= MAX_WITHDRAWN:
+            del self.withdrawn[next(iter(self.withdrawn))]
+        self.withdrawn[request_id] = self.from_agent.pop(request_id)
+
+    def take_withdrawn(self, request_id: bytes) -> OpenRequest | None:
+        """The withdrawn request that the client answers all the same; it answers it once."""
+        return self.withdrawn.pop(request_id, None)
+
+    def terminal_created(self, terminal_id: str, session_id: str | None) -> None:
+        """The agent has a terminal at the client."""
+        self.terminals[terminal_id] = session_id
+
+    def terminal_released(self, terminal_id: str) -> None:
+        """The agent has given a terminal back."""
+        self.terminals.pop(terminal_id, None)
+
+    def take_terminals(self) -> dict[str, str | None]:
+        """The agent's terminals; afterwards it has none."""
+        terminals, self.terminals = self.terminals, {}
+        return terminals
+
+    def hold_error(self, held: HeldError) -> None:
+        """Keep an error without an id back."""
+        self.held_error = held
+
+    def take_held_error(self) -> HeldError | None:
+        """The error that was kept back, if one was; afterwards none is."""
+        held, self.held_error = self.held_error, None
+        return held
+
+    def take_redactions(self) -> dict[str, int] | None:
+        """How often each rule of redaction found something since this was last asked."""
+        counts = dict(self.redactions)
+        self.redactions.clear()
+        return counts or None
+
+    def open_turns(self) -> list[Turn]:
+        """Every turn that has no answer yet."""
+        return [turn for session in self.sessions.values() for turn in session.turns if turn.open]
+
+    def stand_still(self, seconds: float) -> None:
+        """Let every clock have stood for so long."""
+        for session in self.sessions.values():
+            session.shift(seconds)
+        for request in self.from_client.values():
+            request.shift(seconds)
+
+    def next_turn(self) -> int:
+        """A number for a turn, from 1."""
+        self.turns += 1
+        return self.turns
+
+    def next_incident(self) -> str:
+        """An id for a failure, unique within the record."""
+        self.incidents += 1
+        return f"{self.options.incident_prefix}{self.incidents}"
+
+    def next_request_id(self) -> bytes:
+        """An id for a request of our own to the client, as JSON text."""
+        self.own_requests += 1
+        return f'"lastword:0:{self.own_requests}"'.encode()

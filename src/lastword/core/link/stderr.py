@@ -1,0 +1,79 @@
+"""What the agent wrote to stderr: the first and the last of it, and how much there was.
+
+Owns a bound on memory and the words that say what was cut. Reading the descriptor, and passing the
+bytes on, is the shell's part.
+"""
+
+from __future__ import annotations
+
+from lastword.core.redact.truncate import from_word_start
+
+HEAD_BYTES = 8 * 1024
+TAIL_BYTES = 64 * 1024
+
+_MAX_PIECES = 512
+
+
+class StderrRecord:
+    """A bounded record of a byte stream: head, tail, total."""
+
+    __slots__ = ("_head", "_tail", "_tail_bytes", "since_frame", "told", "total")
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._tail: list[bytes] = []
+        self._tail_bytes = 0
+        self.total = 0
+        self.told = 0
+        """How many bytes the record knows of."""
+        self.since_frame = 0
+        """Bytes since the agent's last valid frame."""
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes in."""
+        self.total += len(data)
+        self.since_frame += len(data)
+        missing = HEAD_BYTES - len(self._head)
+        if missing > 0:
+            self._head += data[:missing]
+        self._tail.append(data[-TAIL_BYTES:])
+        self._tail_bytes += len(self._tail[-1])
+        # Joined only when twice the bound is there, so that a flood costs no copy a chunk.
+        if self._tail_bytes > 2 * TAIL_BYTES or len(self._tail) > _MAX_PIECES:
+            self._compact()
+
+    def receive_log(self, data: bytes) -> None:
+        """Take bytes in that came by another way: no flood comes of them."""
+        self.receive(data)
+        self.since_frame -= len(data)
+
+    def count_anew(self) -> None:
+        """The agent sent a frame, or has been stopped for its flood."""
+        self.since_frame = 0
+
+    def note_told(self) -> None:
+        """The record knows of all that came."""
+        self.told = self.total
+
+    def _compact(self) -> bytes:
+        joined = b"".join(self._tail)[-TAIL_BYTES:]
+        self._tail = [joined]
+        self._tail_bytes = len(joined)
+        return joined
+
+    def tail(self, since: int = 0) -> str:
+        """The last of what came after the first `since` bytes, at most 64 KiB, as text."""
+        tail = self._compact()
+        wanted = max(0, self.total - since)
+        text = tail[max(0, len(tail) - wanted) :].decode(errors="replace")
+        return from_word_start(text) if wanted > len(tail) else text
+
+    def summary(self) -> str:
+        """Head and tail as text, saying how many bytes between them were cut."""
+        tail = self._compact()
+        cut = self.total - len(self._head) - len(tail)
+        if cut > 0:
+            note = f"\n[... {cut} bytes of stderr left out ...]\n"
+            return self._head.decode(errors="replace") + note + tail.decode(errors="replace")
+        overlap = len(self._head) + len(tail) - self.total
+        return (self._head + tail[overlap:]).decode(errors="replace")

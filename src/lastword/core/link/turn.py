@@ -1,0 +1,138 @@
+"""One prompt turn: an enum of states, and one total table of what each event does in each.
+
+Owns which answer a turn gets and that it gets one. Does not know frames, ids or clocks
+(`core.link.connection` and its modules): it is told events and says what to do.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+
+class State(Enum):
+    """Where a turn stands."""
+
+    SENT = auto()
+    """The prompt went to the agent; nothing came back yet."""
+    RUNNING = auto()
+    """The agent has shown progress."""
+    CANCELLING = auto()
+    """The user cancelled (or is gone); the agent has not answered yet."""
+    STOPPING = auto()
+    """We told the agent to stop (watchdog, stderr, runaway); it has not answered yet."""
+    ENDED = auto()
+    """Answered, and not with a failure."""
+    FAILED = auto()
+    """Answered with a failure."""
+
+    # Members are singletons; Enum's own hash is a Python call, made twice for each event.
+    __hash__ = object.__hash__
+
+
+class Event(Enum):
+    """What can happen to a turn."""
+
+    UPDATE = auto()
+    """The agent showed progress."""
+    CANCEL = auto()
+    """The user cancelled."""
+    STOP = auto()
+    """We give up on the turn for a reason other than time: stderr, runaway, a lost frame."""
+    RESULT = auto()
+    """The agent answered with a result that means what it says."""
+    ERROR = auto()
+    """The agent answered with an error, or with a result that hides one."""
+    AGENT_LOST = auto()
+    """The agent's process is gone."""
+    CLIENT_LOST = auto()
+    """The client closed its side."""
+    TIMEOUT = auto()
+    """A deadline of this state passed: the watchdog's, or the grace after a cancel or stop."""
+
+    __hash__ = object.__hash__
+
+
+class Move(Enum):
+    """What is to be done about the event."""
+
+    PASS = auto()
+    """Let the frame through."""
+    DROP = auto()
+    """Keep the frame back, and record it."""
+    IGNORE = auto()
+    """Nothing: there is no frame, and nothing to say."""
+    CANCEL = auto()
+    """Let the user's cancel through and give the agent its grace."""
+    STOP = auto()
+    """Send a cancel of our own and give the agent its grace."""
+    FINISH = auto()
+    """Let the agent's answer through: it is the turn's answer."""
+    CONFIRM = auto()
+    """Answer `cancelled` in the agent's place."""
+    FAIL = auto()
+    """Answer with the typed failure."""
+
+
+ANSWERS = frozenset({Move.FINISH, Move.CONFIRM, Move.FAIL})
+"""The moves by which a turn is answered; each leads into a final state, and none leads out."""
+
+FINAL = frozenset({State.ENDED, State.FAILED})
+
+_S, _E, _M = State, Event, Move
+
+TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
+    (_S.SENT, _E.UPDATE): (_S.RUNNING, _M.PASS),
+    (_S.SENT, _E.CANCEL): (_S.CANCELLING, _M.CANCEL),
+    (_S.SENT, _E.STOP): (_S.STOPPING, _M.STOP),
+    (_S.SENT, _E.RESULT): (_S.ENDED, _M.FINISH),
+    (_S.SENT, _E.ERROR): (_S.FAILED, _M.FAIL),
+    (_S.SENT, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
+    (_S.SENT, _E.CLIENT_LOST): (_S.CANCELLING, _M.IGNORE),
+    (_S.SENT, _E.TIMEOUT): (_S.STOPPING, _M.STOP),
+    # ---
+    (_S.RUNNING, _E.UPDATE): (_S.RUNNING, _M.PASS),
+    (_S.RUNNING, _E.CANCEL): (_S.CANCELLING, _M.CANCEL),
+    (_S.RUNNING, _E.STOP): (_S.STOPPING, _M.STOP),
+    (_S.RUNNING, _E.RESULT): (_S.ENDED, _M.FINISH),
+    (_S.RUNNING, _E.ERROR): (_S.FAILED, _M.FAIL),
+    (_S.RUNNING, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
+    (_S.RUNNING, _E.CLIENT_LOST): (_S.CANCELLING, _M.IGNORE),
+    (_S.RUNNING, _E.TIMEOUT): (_S.STOPPING, _M.STOP),
+    # The user's cancel is never answered with an error, whatever comes of it.
+    (_S.CANCELLING, _E.UPDATE): (_S.CANCELLING, _M.PASS),
+    (_S.CANCELLING, _E.CANCEL): (_S.CANCELLING, _M.PASS),
+    (_S.CANCELLING, _E.STOP): (_S.CANCELLING, _M.IGNORE),
+    (_S.CANCELLING, _E.RESULT): (_S.ENDED, _M.FINISH),
+    (_S.CANCELLING, _E.ERROR): (_S.ENDED, _M.CONFIRM),
+    (_S.CANCELLING, _E.AGENT_LOST): (_S.ENDED, _M.CONFIRM),
+    (_S.CANCELLING, _E.CLIENT_LOST): (_S.CANCELLING, _M.IGNORE),
+    (_S.CANCELLING, _E.TIMEOUT): (_S.ENDED, _M.CONFIRM),
+    # Our own stop is a failure, even where the agent then says `cancelled`; but a user who cancels
+    # now has cancelled.
+    (_S.STOPPING, _E.UPDATE): (_S.STOPPING, _M.PASS),
+    (_S.STOPPING, _E.CANCEL): (_S.CANCELLING, _M.PASS),
+    (_S.STOPPING, _E.STOP): (_S.STOPPING, _M.IGNORE),
+    (_S.STOPPING, _E.RESULT): (_S.FAILED, _M.FAIL),
+    (_S.STOPPING, _E.ERROR): (_S.FAILED, _M.FAIL),
+    (_S.STOPPING, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
+    (_S.STOPPING, _E.CLIENT_LOST): (_S.STOPPING, _M.IGNORE),
+    (_S.STOPPING, _E.TIMEOUT): (_S.FAILED, _M.FAIL),
+    # Healthy agents still report usage and titles after their answer.
+    (_S.ENDED, _E.UPDATE): (_S.ENDED, _M.PASS),
+    (_S.ENDED, _E.CANCEL): (_S.ENDED, _M.PASS),
+    (_S.ENDED, _E.STOP): (_S.ENDED, _M.IGNORE),
+    (_S.ENDED, _E.RESULT): (_S.ENDED, _M.DROP),
+    (_S.ENDED, _E.ERROR): (_S.ENDED, _M.DROP),
+    (_S.ENDED, _E.AGENT_LOST): (_S.ENDED, _M.IGNORE),
+    (_S.ENDED, _E.CLIENT_LOST): (_S.ENDED, _M.IGNORE),
+    (_S.ENDED, _E.TIMEOUT): (_S.ENDED, _M.IGNORE),
+    # ---
+    (_S.FAILED, _E.UPDATE): (_S.FAILED, _M.DROP),
+    (_S.FAILED, _E.CANCEL): (_S.FAILED, _M.PASS),
+    (_S.FAILED, _E.STOP): (_S.FAILED, _M.IGNORE),
+    (_S.FAILED, _E.RESULT): (_S.FAILED, _M.DROP),
+    (_S.FAILED, _E.ERROR): (_S.FAILED, _M.DROP),
+    (_S.FAILED, _E.AGENT_LOST): (_S.FAILED, _M.IGNORE),
+    (_S.FAILED, _E.CLIENT_LOST): (_S.FAILED, _M.IGNORE),
+    (_S.FAILED, _E.TIMEOUT): (_S.FAILED, _M.IGNORE),
+}

@@ -1,0 +1,271 @@
+"""What a `session/update` of the agent's does: progress, facts, quarantine, the end of a v2 turn.
+
+Owns the meaning of updates.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from lastword.core.failure import signs
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link import ending, entries, prompts, retries, runaway, v2
+from lastword.core.link.effects import FORWARD, Drop, Effect
+from lastword.core.link.facts import text_of
+from lastword.core.link.session import FOREGROUND
+from lastword.core.link.turn import Event, State
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind
+
+if TYPE_CHECKING:
+    from lastword.core.link.session import Session
+    from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Envelope, Frame, Update
+
+_OPEN_OR_SAME = acp.OPEN_TOOL | {None}
+_NO_UPDATE = jsonrpc.Update()
+
+
+def receive(link: Link, frame: Frame) -> list[Effect]:
+    """Take in one `session/update`."""
+    message = frame.message
+    update = message.update or _NO_UPDATE
+    session = progress_of(link, message.session_id)
+    if session is None:
+        return [_of_unknown(link, update)]
+    _note_choices(session, frame, update)
+    if session.quarantined:
+        return _quarantined(link, session, update)
+    released = _release_held(link, session) if _follows_answer(update) else []
+    if update.session_update in acp.AGENT_ERROR_KINDS:
+        return released + _agent_error(link, session, frame)
+    if update.session_update == "session_info_update" and _announces(link, session, frame):
+        return [Drop("translated")]
+    retry: list[Effect] = []
+    if update.session_update in acp.AGENT_RETRY_KINDS:
+        retry = retries.announced(link, session, frame)
+        if not link.client.retry:
+            return [Drop("not_asked_for"), *retry]
+    if update.session_update == acp.STATE_UPDATE and link.dialect.turn_ends_by_state:
+        return released + v2.state_changed(link, session, frame, update)
+    tool_kind, told = "", []
+    if update.session_update in acp.TOOL_KINDS:
+        before = session.tools.knows(update)
+        tool_kind = session.tools.note(update)
+        if session.turns:
+            told = _tool_entries(link, session, update, before=before)
+    effects = [*_note(link, session, update, tool_kind), *told, *retry, *released, FORWARD]
+    if update.session_update == "session_info_update":
+        effects += retries.told(link, session, frame)
+        prompts.note_hidden(link, session, frame)
+    if session.turns and session.repetition.is_too_much(update):
+        verdict = ending.own_failure(ErrorType.AGENT_STALLED, "runaway")
+        effects += ending.stop_session(link, session, Event.STOP, verdict)
+    return effects
+
+
+def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[Effect]:
+    """Every open turn of the session has made progress."""
+    effects: list[Effect] = []
+    # Read once: a client may have thousands of prompts open in one session.
+    is_text = update.session_update in acp.TEXT_KINDS
+    text = text_of(update) if is_text or update.session_update in acp.THOUGHT_KINDS else None
+    for turn in session.turns:
+        if turn.state is State.SENT:
+            effects.append(entries.record(link, Kind.FIRST_PROGRESS, session, turn))
+            turn.step(Event.UPDATE)
+        if is_text:
+            turn.evidence.say(None if turn.facts.text else text)
+        # A chunk with an empty text shows nothing.
+        if text != "":
+            had_output = turn.facts.output
+            turn.facts.note(update, tool_kind)
+            if turn.facts.output and not had_output:
+                effects.append(entries.record(link, Kind.FIRST_OUTPUT, session, turn))
+    return effects
+
+
+def _of_unknown(link: Link, update: Update) -> Effect:
+    """An update of a session that the client never opened: it passes, but for what is asked for."""
+    if update.session_update in acp.AGENT_ERROR_KINDS and not link.client.typed:
+        return Drop("not_negotiated")
+    if update.session_update in acp.AGENT_RETRY_KINDS and not link.client.retry:
+        return Drop("not_asked_for")
+    return FORWARD
+
+
+def _note_choices(session: Session, frame: Frame, update: Update) -> None:
+    """The session works in another way than the client had chosen: not to be set again."""
+    if update.session_update in acp.CHOICE_KINDS:
+        members = object_of(jsonrpc.params_of(frame).get("update"))
+        session.choices.changed(session.session_id, members)
+
+
+def _tool_entries(link: Link, session: Session, update: Update, *, before: bool) -> list[Effect]:
+    """A tool call that begins here, or ends, or both."""
+    call = entries.short(update.tool_call_id or "")
+    kind, status = update.kind, update.status
+    # Version 2 has one kind of update for both.
+    opens = update.session_update == "tool_call" or link.dialect.turn_ends_by_state
+    begins = opens and not before
+    ends = (before or begins) and status is not None and status not in acp.OPEN_TOOL
+    told: list[Effect] = []
+    if begins:
+        known = kind if kind in acp.TOOL_KIND_NAMES else None
+        told.append(entries.record(link, Kind.TOOL_STARTED, session, call=call, tool=known))
+    if ends:
+        word = status if status in acp.TOOL_ENDS else "other"
+        told.append(entries.record(link, Kind.TOOL_ENDED, session, call=call, status=word))
+    return told
+
+
+def observe(link: Link, messages: list[Envelope], start: int) -> int:
+    """The relay's usual case, in one loop: text and tool calls in a turn that is well under way.
+
+    Takes in what it can from `start` on, all of one session, and gives how many messages that
+    were; the one after them needs a closer look.
+    """
+    session = _plain_session(link, messages[start])
+    if session is None:
+        return 0
+    session_id = session.session_id
+    # What a chunk would say of its turn is said already; until then it goes the long way.
+    text = all(turn.facts.text for turn in session.turns)
+    thought = all(turn.facts.thought for turn in session.turns)
+    repetition = session.repetition
+    last_content, repeats = repetition.content, repetition.repeats
+    taken = 0
+    for message in islice(messages, start, None):
+        params = message.params
+        if message.method != "session/update" or message.id is not UNSET or params is UNSET:
+            break
+        update = params.update
+        if update is UNSET or params.session_id != session_id:
+            break
+        kind = update.session_update
+        if (kind == "agent_message_chunk" and text) or (kind == "agent_thought_chunk" and thought):
+            content = update.content
+            if content != last_content:
+                last_content, repeats = content, 0
+            elif repeats < runaway.NEAR:
+                repeats += 1
+            else:
+                break
+        else:
+            repetition.went_on(last_content, repeats)
+            if kind not in acp.TOOL_KINDS or not _observe_tool(session, update):
+                break
+            last_content, repeats = repetition.content, repetition.repeats
+        taken += 1
+    if taken:
+        for turn in session.turns:
+            turn.evidence.say(None)
+        repetition.went_on(last_content, repeats)
+        session.progress(link.now)
+        link.stderr.count_anew()
+    return taken
+
+
+def _plain_session(link: Link, message: Envelope) -> Session | None:
+    """The message's session, if it has turns under way and nothing special about it."""
+    session = link.sessions.get(message.session_id or "")
+    if session is None or session.unresolved or not session.turns or link.held_error is not None:
+        return None
+    for turn in session.turns:
+        if turn.held is not None or turn.state is State.SENT:
+            return None
+    return session
+
+
+def _observe_tool(session: Session, update: Update) -> bool:
+    # A call that begins or ends is written down, which only the long way does.
+    if not session.tools.knows(update) or update.status not in _OPEN_OR_SAME:
+        return False
+    if session.repetition.tool_near:
+        return False
+    tool_kind = session.tools.note(update)
+    for turn in session.turns:
+        turn.facts.note(update, tool_kind)
+    session.repetition.is_tool_too_much(update)
+    return True
+
+
+def progress_of(link: Link, session_id: str | None) -> Session | None:
+    """Note life in a session; one that the client never opened counts for every open turn.
+
+    Gives the session, if it is one that is known: an agent cannot make us remember new ones.
+    """
+    session = link.sessions.get(session_id) if session_id is not None else None
+    if session is not None and session.opened:
+        session.progress(link.now)
+    else:
+        for other in link.sessions.values():
+            if other.turns:
+                other.progress(link.now)
+    return session
+
+
+def _quarantined(link: Link, session: Session, update: Update) -> list[Effect]:
+    """The client was told that this turn is over: only what is about the session passes."""
+    if update.session_update == acp.STATE_UPDATE and update.state == acp.IDLE:
+        session.resolve(FOREGROUND)
+        return [Drop("late_answer"), *prompts.release_waiting(link, session)]
+    if update.session_update in acp.SESSION_STATE_KINDS:
+        return [FORWARD]
+    entry = entries.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="quarantine")
+    return [Drop("quarantine"), entry]
+
+
+def _follows_answer(update: Update) -> bool:
+    """Does this show that an answer held back was honest: by output, or by work begun anew?"""
+    works = update.session_update == acp.STATE_UPDATE and update.state != acp.IDLE
+    return works or update.session_update in acp.SHOWN_KINDS
+
+
+def _release_held(link: Link, session: Session) -> list[Effect]:
+    """Output after an answer that showed nothing: the answer was honest after all."""
+    effects: list[Effect] = []
+    for turn in list(session.turns):
+        if turn.held is not None:
+            effects += prompts.release_held(link, turn)
+    return effects
+
+
+def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
+    """The agent announces a failure itself, in our words or in an ad-hoc shape of its own."""
+    from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
+
+    update = object_of(jsonrpc.params_of(frame).get("update"))
+    error = payload.read_to_tell(payload.payload_of(update), ending.redactor(link))
+    passes = link.client.typed and link.agent.speaks_typed
+    for turn in session.turns:
+        turn.step(Event.UPDATE)
+        turn.evidence.announce(error, passed=passes)
+    return [FORWARD] if passes else [Drop("translated")]
+
+
+_INFO_UPDATE_OF_OURS = {"sessionUpdate", "_meta"}
+
+
+def _announces(link: Link, session: Session, frame: Frame) -> bool:
+    """Is this the rung `stop_reason` of an agent that speaks for itself?
+
+    The client is told anew, in the way that is meant for it.
+    """
+    if not session.turns or not signs.may_hold_payload(frame.line):
+        return False
+    members = object_of(jsonrpc.params_of(frame).get("update"))
+    meta = members.get("_meta")
+    told = signs.payload_in(meta)
+    if told is None:
+        return False
+    from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
+
+    error = payload.read_to_tell(told, ending.redactor(link))
+    for turn in session.turns:
+        turn.evidence.announce(error)
+    return members.keys() == _INFO_UPDATE_OF_OURS and len(meta or {}) == 1

@@ -1,0 +1,155 @@
+"""Protocol version 2: a turn is a session's foreground work, and an idle state ends it.
+
+Owns what `state_update` and the acceptance of a prompt do to a turn. In version 2 a prompt is
+answered when the agent has taken it in, and several prompts may join one stretch of work.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.failure import ladder
+from lastword.core.link import ending, prompts
+from lastword.core.link.effects import FORWARD, Answer, Effect, Side
+from lastword.core.link.session import FOREGROUND, Turn
+from lastword.core.link.state import OpenRequest
+from lastword.core.link.turn import Event, State
+from lastword.core.protocol import acp, jsonrpc
+
+if TYPE_CHECKING:
+    from lastword.core.link.session import Session
+    from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Frame, Update
+
+
+def prompt_answered(link: Link, frame: Frame, request_id: bytes, turn: Turn) -> list[Effect]:
+    """The agent took a prompt in, or refused it."""
+    error = jsonrpc.loads(frame.message.error)
+    if error is None:
+        turn = _apart(link, request_id, turn)
+        link.client_has_answer(request_id)
+        turn.take_in(request_id)
+        turn.session.progress(link.now)
+        return [FORWARD]
+    failing = refused(link, request_id, turn)
+    if failing is None:
+        return cancelled(link, request_id)
+    return prompts.end_with_error(link, failing, error)
+
+
+def _apart(link: Link, request_id: bytes, turn: Turn) -> Turn:
+    """A prompt that came after the user's cancel is no part of what they cancelled.
+
+    Unless that is under way: then the agent says by its idle state what it took in.
+    """
+    late = turn.state is State.CANCELLING and not turn.running_seen
+    if not late or request_id in turn.cancelled or turn not in turn.session.turns:
+        return turn
+    ending.forget(link, turn)
+    _carry_on(link, turn)
+    return link.from_client[request_id].turn or turn
+
+
+def refused(link: Link, request_id: bytes, turn: Turn) -> Turn | None:
+    """The turn that ends with the refusal of this prompt; `None` where the user had cancelled."""
+    turn = _apart(link, request_id, turn)
+    if len(turn.prompts) == 1 and not turn.running_seen:
+        return turn
+    # It would have joined work that goes on: only this prompt has failed.
+    turn.drop_prompt(request_id)
+    if turn.state is State.CANCELLING:
+        for prompt in turn.prompts:
+            _apart(link, prompt, turn)
+        return None
+    alone = Turn(link, turn.session)
+    alone.add_prompt(request_id)
+    return alone
+
+
+def cancelled(link: Link, request_id: bytes) -> list[Effect]:
+    """Answer a prompt that never became part of the work, and that the user cancelled."""
+    link.client_has_answer(request_id)
+    return [Answer(Side.CLIENT, request_id, jsonrpc.error(request_id, ladder.CANCELLED_ERROR))]
+
+
+def state_changed(link: Link, session: Session, frame: Frame, update: Update) -> list[Effect]:
+    """The session's foreground work begins, waits for the user, or ends."""
+    if update.state != acp.IDLE:
+        return _goes_on(link, session, update)
+    session.answered(FOREGROUND, link.now)
+    turn = next((turn for turn in session.turns if turn.running_seen), None)
+    if turn is None:
+        return [FORWARD]
+    for other in list(session.turns):
+        if other is not turn and other.running_seen and not other.prompts:
+            # Begun after a cancel, and taken in: it is as idle as the rest.
+            turn.overlap()
+            other.step(Event.RESULT)
+            ending.forget(link, other)
+    if update.stop_reason == acp.STOP_ERROR or turn.evidence.announced is not None:
+        return _ended_by_error(link, turn, frame)
+    if update.stop_reason == acp.END_TURN and prompts.is_silent(link, turn):
+        prompts.hold(link, turn, frame)
+        return []
+    return _ended(link, turn, update)
+
+
+def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
+    if not session.turns and update.state in {"running", "requires_action"}:
+        # Work that the agent began by itself: it too must come to an end.
+        session.begin(Turn(link, session), link.now)
+    alone = len(session.turns) == 1
+    for turn in session.turns:
+        # A prompt that was cancelled before it was taken in is no part of another one's work.
+        if alone or turn.state is not State.CANCELLING:
+            turn.see_running()
+        turn.step(Event.UPDATE)
+    if update.state == "requires_action":
+        session.asked_in_foreground(link.now)
+    else:
+        session.answered(FOREGROUND, link.now)
+    return [FORWARD]
+
+
+def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
+    """The agent reports the failure in the standard's own way: type it, for this client."""
+    state = jsonrpc.params_of(frame).get("update", {})
+    error = state.get("error")
+    # It goes into a frame of ours, which carries no secret.
+    clean = ending.redactor(link).json(state)
+    error = error if isinstance(error, dict) else {}
+    effects = prompts.end_with_error(link, turn, error, state=clean)
+    if FORWARD in effects:
+        # The agent has told it itself, but of its work alone.
+        _carry_on(link, turn)
+    return effects
+
+
+def _ended(link: Link, turn: Turn, update: Update) -> list[Effect]:
+    effects = prompts.finish(link, turn, update.stop_reason)
+    if turn.state is State.ENDED:
+        _carry_on(link, turn)
+    return effects
+
+
+def _carry_on(link: Link, turn: Turn) -> None:
+    """Prompts that the ended work had not taken in wait for the next stretch of it."""
+    cancelled = [prompt for prompt in turn.prompts if prompt in turn.cancelled]
+    joining = [prompt for prompt in turn.prompts if prompt not in turn.cancelled]
+    if cancelled:
+        # The user's cancel holds for them, and so does its grace.
+        carried = _carried(link, turn.session, cancelled)
+        carried.carry_cancel_of(turn)
+    if joining:
+        _carried(link, turn.session, joining)
+
+
+def _carried(link: Link, session: Session, prompts: list[bytes]) -> Turn:
+    turn = Turn(link, session)
+    turn.overlap()
+    session.carry(turn)
+    for prompt in prompts:
+        turn.add_prompt(prompt)
+        request = OpenRequest(acp.PROMPT, session.session_id, turn=turn)
+        link.client_asks(prompt, request)
+    return turn

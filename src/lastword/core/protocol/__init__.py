@@ -1,0 +1,1 @@
+"""ACP and JSON-RPC: names, envelopes, and the tolerant reading of what a peer wrote."""

@@ -1,0 +1,189 @@
+"""What the Agent Client Protocol says: method names, kinds of update, and what ends a turn.
+
+The only module that knows protocol versions. Version 1 is the specification's; version 2 is the
+draft in the official TypeScript SDK's schema, where a turn is a session's foreground work and ends
+with an idle `state_update`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+INITIALIZE = "initialize"
+PROMPT = "session/prompt"
+CANCEL = "session/cancel"
+CLOSE = "session/close"
+UPDATE = "session/update"
+CANCEL_REQUEST = "$/cancel_request"
+PERMISSION = "session/request_permission"
+ELICITATION = "elicitation/create"
+WRITE_FILE = "fs/write_text_file"
+TERMINAL_CREATE = "terminal/create"
+TERMINAL_RELEASE = "terminal/release"
+TERMINAL_KILL = "terminal/kill"
+
+LOAD = "session/load"
+RESUME = "session/resume"
+OPENS_SESSION = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+ENDS_SESSION = frozenset({CLOSE, "session/delete"})
+SET_MODE = "session/set_mode"
+SET_OPTION = "session/set_config_option"
+SETTINGS = frozenset({SET_MODE, "session/set_model", SET_OPTION})
+"""Requests that decide how a session works; they are made again for a new process."""
+
+MAX_WAITING = 1000
+"""Requests that wait while their session comes back, or while the agent is busy with what ended."""
+
+MAX_WAITING_BYTES = 16 * 1024 * 1024
+"""So many of their bytes; a single one may be larger, since a line has a limit of its own."""
+
+ASKS_USER = frozenset({PERMISSION, ELICITATION})
+"""Requests that wait for a person: while one is open, no clock runs."""
+
+HAS_SIDE_EFFECTS = frozenset({WRITE_FILE, TERMINAL_CREATE})
+"""Requests by which an agent changes something through the client."""
+
+LOGIN = frozenset({"authenticate", "auth/login"})
+"""A person is at it: these never time out."""
+
+TO_AGENT_ONLY = frozenset({INITIALIZE, "session/new", "session/load", PROMPT})
+"""Requests that only a client makes. One that comes back from the agent is an echo."""
+
+STOP_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
+CANCELLED = "cancelled"
+END_TURN = "end_turn"
+STOP_ERROR = "error"
+
+AUTH_REQUIRED = -32000
+INTERNAL_ERROR = -32603
+INVALID_REQUEST = -32600
+PARSE_ERROR = -32700
+REQUEST_CANCELLED = -32800
+DO_NOT_RESEND = -31050
+"""Ours: a failure that a client must not answer by resending. Outside every reserved range."""
+
+READ_ONLY_TOOLS = frozenset({"read", "search", "think", "fetch"})
+"""Tool kinds without side effects; every other kind, and an unknown one, may have some."""
+
+TOOL_KIND_NAMES = READ_ONLY_TOOLS | {"edit", "delete", "move", "execute", "switch_mode", "other"}
+TOOL_ENDS = frozenset({"completed", "failed", "cancelled"})
+OPEN_TOOL = frozenset({"pending", "in_progress", "paused"})
+STARTED_TOOL = frozenset({"in_progress", "paused", "completed", "failed"})
+
+TEXT_KINDS = frozenset({"agent_message_chunk", "agent_message"})
+THOUGHT_KINDS = frozenset({"agent_thought_chunk", "agent_thought"})
+TOOL_KINDS = frozenset({"tool_call", "tool_call_update"})
+SHOWN_KINDS = (
+    TEXT_KINDS
+    | THOUGHT_KINDS
+    | TOOL_KINDS
+    | {
+        "plan",
+        "plan_update",
+        "notice",
+        "compaction_update",
+        "compaction_summary_chunk",
+        "tool_call_content_chunk",
+        "terminal_update",
+        "terminal_output_chunk",
+        "subagent_update",
+        "session_message",
+        "session_message_chunk",
+    }
+)
+"""Kinds of which a person sees something. A turn without any was silent."""
+
+SESSION_STATE_KINDS = frozenset(
+    {
+        "available_commands_update",
+        "current_mode_update",
+        "config_option_update",
+        "session_info_update",
+        "usage_update",
+    }
+)
+"""Kinds about the session rather than a turn: they pass even while a session is in quarantine."""
+
+MODE_UPDATE = "current_mode_update"
+OPTION_UPDATE = "config_option_update"
+CHOICE_KINDS = frozenset({MODE_UPDATE, OPTION_UPDATE})
+"""Kinds by which a session says that it works in another way than the client had chosen."""
+
+AGENT_ERROR_KINDS = frozenset({"agent_error", "_agent_error"})
+AGENT_RETRY_KINDS = frozenset({"agent_retry", "_agent_retry"})
+STATE_UPDATE = "state_update"
+IDLE = "idle"
+
+
+class Dialect(msgspec.Struct, frozen=True):
+    """Where one protocol version keeps what we read and write.
+
+    Attributes:
+        version: the protocol version.
+        client_capabilities: member of `initialize` params with the client's capabilities.
+        client_info: member of `initialize` params that names the client.
+        agent_capabilities: member of the `initialize` result with the agent's capabilities.
+        agent_info: member of the `initialize` result that names the agent.
+        error_kind: our update kind for a failure; version 2 wants a leading `_`.
+        retry_kind: our update kind for a retry.
+        turn_ends_by_state: a turn ends with an idle `state_update`, not with the prompt's answer.
+        always_resumes: every agent brings a session back by `session/resume`.
+        notice_needs_capability: may a `notice` be sent only to clients that advertise it?
+    """
+
+    version: int
+    client_capabilities: str
+    client_info: str
+    agent_capabilities: str
+    agent_info: str
+    error_kind: str
+    retry_kind: str
+    turn_ends_by_state: bool
+    always_resumes: bool
+    notice_needs_capability: bool
+
+
+V1 = Dialect(
+    version=1,
+    client_capabilities="clientCapabilities",
+    client_info="clientInfo",
+    agent_capabilities="agentCapabilities",
+    agent_info="agentInfo",
+    error_kind="agent_error",
+    retry_kind="agent_retry",
+    turn_ends_by_state=False,
+    always_resumes=False,
+    notice_needs_capability=True,
+)
+V2 = Dialect(
+    version=2,
+    client_capabilities="capabilities",
+    client_info="info",
+    agent_capabilities="capabilities",
+    agent_info="info",
+    error_kind="_agent_error",
+    retry_kind="_agent_retry",
+    turn_ends_by_state=True,
+    always_resumes=True,
+    notice_needs_capability=False,
+)
+
+
+def dialect(version: object) -> Dialect:
+    """The dialect of a `protocolVersion` as it came; anything below 2, or unreadable, is 1."""
+    if isinstance(version, int) and not isinstance(version, bool) and version >= V2.version:
+        return V2
+    return V1
+
+
+INITIALIZE_LIMIT_SECONDS = 120.0
+SESSION_REQUEST_LIMIT_SECONDS = 300.0
+
+
+def request_limit_seconds(method: str) -> float | None:
+    """How long the agent may take to answer a request that is no prompt; `None` is for ever."""
+    if method == INITIALIZE:
+        return INITIALIZE_LIMIT_SECONDS
+    if method.startswith("session/") and method != PROMPT:
+        return SESSION_REQUEST_LIMIT_SECONDS
+    return None

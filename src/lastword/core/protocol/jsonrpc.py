@@ -1,0 +1,378 @@
+r"""One frame: read its envelope without reading the rest, and write frames of our own.
+
+Owns the bytes of a line and what of them the relay looks at. A frame that is only passed on is
+never encoded again. Does not know what a method means (`core.protocol.acp`).
+
+The envelope is read by msgspec, which costs a tenth of `json`. Whatever msgspec refuses is decided
+by `json`: a lone surrogate (`"\\ud83d"`), which JavaScript emits and JSON allows, and members of an
+unexpected type must not lose a legal frame.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Update(msgspec.Struct, rename="camel", gc=False):
+    """What the relay reads of a `session/update`'s `update`."""
+
+    session_update: str = ""
+    tool_call_id: str | None = None
+    status: str | None = None
+    kind: str | None = None
+    title: str | None = None
+    state: str | None = None
+    stop_reason: str | None = None
+    content: Raw | UnsetType = UNSET
+    raw_input: Raw | UnsetType = UNSET
+
+
+class Params(msgspec.Struct, rename="camel", gc=False):
+    """What the relay reads of a message's `params`, whatever the method."""
+
+    session_id: str | None = None
+    update: Update | UnsetType = UNSET
+    request_id: Raw | UnsetType = UNSET
+    terminal_id: str | None = None
+
+
+class Envelope(msgspec.Struct, gc=False):
+    """A message's members; `id`, `result` and `error` stay the bytes that came."""
+
+    id: Raw | UnsetType = UNSET
+    method: str | None = None
+    params: Params | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+    @property
+    def request_id(self) -> bytes | None:
+        """The id as JSON text (`b"1"` and `b'"1"'` differ), `None` without one."""
+        return None if self.id is UNSET else same_id(bytes(self.id))
+
+    @property
+    def session_id(self) -> str | None:
+        """The session named in `params`, if any."""
+        return None if self.params is UNSET else self.params.session_id
+
+    @property
+    def update(self) -> Update | None:
+        """The `update` member of a `session/update`, if any."""
+        return None if self.params is UNSET or self.params.update is UNSET else self.params.update
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """A message and the line (without its line end) it came in."""
+
+    line: bytes
+    message: Envelope
+
+
+class Malformed(msgspec.Struct, frozen=True):
+    """A line that is no JSON-RPC object. `reason` is one of the `MALFORMED_*` words below."""
+
+    line: bytes
+    reason: str
+
+
+MALFORMED_JSON = "not_json"
+MALFORMED_OBJECT = "not_an_object"
+MALFORMED_MESSAGE = "not_json_rpc"
+
+NULL_ID = b"null"
+_PIECE_BYTES = 8 * 1024
+_COUNTED_FRAMES = 64
+
+_JSON_BEGINS = frozenset(bytes([byte]) for byte in b'{["-0123456789tfn\xef')
+_GAP = re.compile(r"\s*")
+_BYTE_ORDER_MARK = "\ufeff".encode()
+
+
+def same_id(raw: bytes) -> bytes:
+    r"""An id's JSON text in the one form that stands for all its spellings.
+
+    A peer may write the id that it answers in other bytes: `"\u00e9"` for `"é"`, `1e2` for 100.
+    """
+    if raw.isdigit() or (raw.isascii() and raw[:1] == b'"' and b"\\" not in raw):
+        return raw
+    value = loads(raw)
+    return dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+_decoder = msgspec.json.Decoder(Envelope)
+
+
+def decode_block(block: bytes) -> list[Envelope] | None:
+    """Decode a block of lines in one call; `None` where each must be looked at by itself.
+
+    One call for many lines costs half of a call for each. msgspec reads values, not lines: two
+    values on a line, or one over two, pass for messages, and so do strings that are no UTF-8.
+    Looking for both costs 300 ns a frame, more than half of what a relayed frame costs in bulk; so
+    it is done for bursts, and a flood passes as it came. To tell the lines of a block apart takes
+    `split_block`.
+    """
+    try:
+        messages = _decoder.decode_lines(block)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    if len(messages) == 1:
+        # Found in no time where it is where it should be; counting would cost a large frame more
+        # than decoding it did.
+        one_line = block.find(b"\n") == len(block) - 1
+        return messages if one_line and is_text(block) else None
+    if len(messages) <= _COUNTED_FRAMES:
+        # `}` LF `{` stands between two values and nowhere within one: where every line end but
+        # the last is of that kind, and there are as many as values, each line is one value.
+        ends = block.count(b"\n")
+        if ends != len(messages) or block.count(b"}\n{") != ends - 1 or not is_text(block):
+            return None
+    return messages
+
+
+def split_block(block: bytes, messages: list[Envelope]) -> list[bytes] | None:
+    """The lines of a decoded block, `None` where they are not one message each, in order.
+
+    A line that begins with ``{`` after one that ends with ``}`` begins a value of its own, since no
+    value can hold ``}``, a newline and ``{`` in a row; so equal counts leave each line just one.
+    """
+    lines = block.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    if len(lines) != len(messages):
+        return None
+    for line in lines:
+        if line[:1] != b"{" or line[-1:] != b"}":
+            return None
+    return lines
+
+
+def decode(line: bytes) -> Frame | Malformed:
+    """Decode one line, never raising.
+
+    Bytes that are no UTF-8 become U+FFFD in the frame's line: text with one broken character is
+    worth more than a lost frame, and strict peers drop the connection over it.
+    """
+    if line.lstrip()[:1] not in _JSON_BEGINS:
+        return Malformed(line, MALFORMED_JSON)  # log noise: told at a glance, without two parsers
+    line = as_text(line).removeprefix(_BYTE_ORDER_MARK)
+    try:
+        message = _decoder.decode(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _decode_lenient(line)
+    return frame(line, message)
+
+
+def frame(line: bytes, message: Envelope) -> Frame | Malformed:
+    """A line with what was decoded of it: a message only where it has a method or an id."""
+    if message.method is None and message.id is UNSET:
+        return Malformed(line, MALFORMED_MESSAGE)
+    return Frame(line, message)
+
+
+def unglue(line: bytes) -> list[bytes]:
+    """The frames of a line that holds several, as two threads without a lock write them.
+
+    Empty where the line is anything else than JSON objects, one behind the other.
+    """
+    if not line.lstrip().startswith(b"{"):
+        return []
+    text = as_text(line).decode().strip()
+    decoder = json.JSONDecoder()
+    frames: list[bytes] = []
+    at = 0
+    while at < len(text):
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(value, dict):
+            return []
+        frames.append(text[at:end].encode())
+        gap = _GAP.match(text, end)
+        at = gap.end() if gap else end
+    return frames
+
+
+def is_text(block: bytes) -> bool:
+    """Is this valid UTF-8? msgspec does not check the strings it skips."""
+    if block.isascii():
+        return True
+    start, size = 0, len(block)
+    try:
+        # In pieces: a text of megabytes would be fresh memory each time, at three times the cost.
+        while start < size:
+            end = start + _PIECE_BYTES
+            while end < size and block[end] & 0xC0 == 0x80:  # noqa: PLR2004  (inside a character)
+                end += 1
+            block[start:end].decode()
+            start = end
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def as_text(line: bytes) -> bytes:
+    """The line with what is no UTF-8 replaced by U+FFFD."""
+    return line if is_text(line) else line.decode(errors="replace").encode()
+
+
+def _decode_lenient(line: bytes) -> Frame | Malformed:
+    not_json: list[str] = []
+    try:
+        # As text: given bytes, json would take UTF-16 too, which no peer does.
+        value = json.loads(line.decode(), parse_constant=not_json.append)
+    except (ValueError, RecursionError):
+        return Malformed(line, MALFORMED_JSON)
+    if not isinstance(value, dict):
+        return Malformed(line, MALFORMED_OBJECT)
+    if not_json:
+        # NaN and Infinity, which Python writes and JSON does not know, have become null.
+        line = json.dumps(value).encode()
+    method = value.get("method")
+    if not isinstance(method, str) and "id" not in value:
+        return Malformed(line, MALFORMED_MESSAGE)
+    message = Envelope(
+        id=_raw(value, "id"),
+        method=method if isinstance(method, str) else None,
+        params=_lenient_params(value.get("params")),
+        result=_raw(value, "result"),
+        error=_raw(value, "error"),
+    )
+    return Frame(line, message)
+
+
+def _lenient_params(params: object) -> Params | UnsetType:
+    if not isinstance(params, dict):
+        return UNSET
+    return Params(
+        session_id=_text(params, "sessionId"),
+        update=_lenient_update(params.get("update")),
+        request_id=_raw(params, "requestId"),
+        terminal_id=_text(params, "terminalId"),
+    )
+
+
+def _lenient_update(update: object) -> Update | UnsetType:
+    if not isinstance(update, dict):
+        return UNSET
+    return Update(
+        session_update=_text(update, "sessionUpdate") or "",
+        tool_call_id=_text(update, "toolCallId"),
+        status=_text(update, "status"),
+        kind=_text(update, "kind"),
+        title=_text(update, "title"),
+        state=_text(update, "state"),
+        stop_reason=_text(update, "stopReason"),
+        content=_raw(update, "content"),
+        raw_input=_raw(update, "rawInput"),
+    )
+
+
+def _text(members: dict[str, Any], key: str) -> str | None:
+    value = members.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _raw(members: dict[str, Any], key: str) -> Raw | UnsetType:
+    return Raw(json.dumps(members[key]).encode()) if key in members else UNSET
+
+
+Json: TypeAlias = Any
+"""A decoded JSON value: dict, list, str, int, float, bool or None."""
+
+
+def loads(raw: bytes | Raw | UnsetType) -> Json:
+    """Decode a member's bytes; `None` where there is nothing, or nothing that can be read."""
+    if isinstance(raw, UnsetType):
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    try:
+        return json.loads(as_text(bytes(raw)))
+    except (ValueError, RecursionError):
+        return None
+
+
+def params_of(frame: Frame) -> dict[str, Any]:
+    """Every member of the message's `params`, read in full; empty where it is no object."""
+    value = loads(frame.line)
+    params = value.get("params") if isinstance(value, dict) else None
+    return params if isinstance(params, dict) else {}
+
+
+def dumps(value: Json) -> bytes:
+    """Encode a JSON value, lone surrogates as the escapes that they came in as.
+
+    Raises:
+        TypeError: It holds what neither msgspec nor `json` takes. Subclasses of `str`, `int` and
+            `float` (numpy's numbers, an HTML library's strings) are `json`'s alone.
+    """
+    try:
+        return msgspec.json.encode(value)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return json.dumps(value, default=_decoded).encode()
+
+
+def _decoded(value: object) -> Json:
+    """What `json` does not know: the bytes of a member, such as an id."""
+    if isinstance(value, Raw):
+        return loads(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+def notification(method: str, params: dict[str, Any]) -> bytes:
+    """A notification as a line without its line end."""
+    return dumps({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def request(request_id: bytes, method: str, params: dict[str, Any]) -> bytes:
+    """A request; `request_id` is JSON text."""
+    return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "method": method, "params": params})
+
+
+def result(request_id: bytes, value: dict[str, Any]) -> bytes:
+    """An answer that succeeds."""
+    return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "result": value})
+
+
+def error(request_id: bytes, error_object: dict[str, Any]) -> bytes:
+    """An answer that fails."""
+    return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "error": error_object})
+
+
+def with_id(frame: Frame, request_id: bytes) -> bytes:
+    """The frame's line with another id, every other member as it came."""
+    try:
+        members = msgspec.json.decode(frame.line, type=dict[str, Raw])
+        members["id"] = Raw(request_id)
+        return msgspec.json.encode(members)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        value = json.loads(frame.line)
+        value["id"] = json.loads(request_id)
+        return json.dumps(value).encode()
+
+
+_NUMBER = re.compile(rb"-?(?:0|[1-9]\d*)")
+
+
+def only_same(request_id: bytes, open_ids: Iterable[bytes]) -> bytes | None:
+    """The one open id that reads the same but for its JSON type (`"2"` for 2)."""
+    read = _plain_id(request_id)
+    found = [open_id for open_id in open_ids if _plain_id(open_id) == read]
+    return found[0] if len(found) == 1 else None
+
+
+def _plain_id(request_id: bytes) -> bytes:
+    """A number's text without its quotes; every other text keeps them, and is only itself."""
+    text = request_id[1:-1]
+    return text if request_id[:1] == b'"' and _NUMBER.fullmatch(text) else request_id

@@ -1,0 +1,55 @@
+"""Forms of a secret that is known: as it is, percent-encoded, in base64, broken, coloured.
+
+Owns in which writings a value is looked for, and what may stand inside of it without changing it
+for its reader.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from functools import lru_cache
+from urllib.parse import quote, quote_plus
+
+from lastword.core.redact.known_secrets import MIN_SECRET_CHARS
+
+_MAX_FORM_CHARS = 4096
+
+_NOISE = (
+    r"(?:\s|\\[nrt]|\x1b\[[0-9;]*[A-Za-z]|\\u001b\[[0-9;]*[A-Za-z]"
+    r"|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff])"
+)
+"""What breaks a value without changing it for its reader: line ends, colours, what is not seen."""
+
+_ANY_NOISE = re.compile(f"{_NOISE}+")
+_ESCAPE = re.compile("%[0-9a-fA-F]{2}")
+
+
+@lru_cache(maxsize=256)
+def forms_of(value: str) -> tuple[str, ...]:
+    """The ways in which a text may write a value, the value itself among them.
+
+    Base64 is given for each of the three places at which a value can begin within a longer text
+    that was encoded, without the characters that its neighbours have a share in.
+    """
+    data = value.encode(errors="surrogatepass")
+    found = {value, quote(data, safe=""), quote(data), quote_plus(data)}
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + data).decode()
+        whole = encoded[-(-before * 8 // 6) : (before + len(data)) * 8 // 6]
+        found |= {whole, whole.replace("+", "-").replace("/", "_")}
+    return tuple(form for form in found if MIN_SECRET_CHARS <= len(form) <= _MAX_FORM_CHARS)
+
+
+def without_noise(text: str) -> str:
+    """The text without what may stand inside of a broken value, percent escapes in capitals."""
+    return _ESCAPE.sub(lambda escape: escape[0].upper(), _ANY_NOISE.sub("", text))
+
+
+@lru_cache(maxsize=256)
+def broken(form: str) -> re.Pattern[str]:
+    """A pattern for a value that was broken over lines, coloured, or written with unseen marks."""
+    parts = re.findall("%[0-9A-F]{2}|.", without_noise(form))
+    return re.compile(
+        f"{_NOISE}*+".join(f"(?i:{part})" if part[1:] else re.escape(part) for part in parts)
+    )

@@ -1,0 +1,45 @@
+"""Secrets that are known: values of an environment, by the names of their variables.
+
+Takes the environment as an argument: the core reads none. Loaded at every start, so it imports as
+little as it can.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CONNECTIONSTRING")
+"""Parts of a name, without its marks, that tell of a secret wherever they stand in it."""
+
+SECRET_WORDS = frozenset({"PASS", "PASSPHRASE", "PWD", "PAT", "AUTH", "COOKIE", "CREDS", "DSN"})
+"""Words of a name that do: parts of other words they are everywhere (`COMPASS`, `AUTHOR`)."""
+
+NO_SECRETS = frozenset({"PWD", "OLDPWD"})
+"""Names that are none, though they look it: where a shell is, and was."""
+
+_WHERE = frozenset({"SOCK", "SOCKET", "TYPE", "METHOD", "MODE", "PROVIDER"})
+"""Last words of names that say where or how one logs in, and not by what."""
+
+MIN_SECRET_CHARS = 8
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of variables that are named like secrets: no text of ours may carry one."""
+    return tuple(
+        value
+        for name, value in environment.items()
+        if len(value) >= MIN_SECRET_CHARS and _tells_of_a_secret(name)
+    )
+
+
+def _tells_of_a_secret(name: str) -> bool:
+    bare = "".join(filter(str.isalnum, name)).upper()
+    if any(part in bare for part in SECRET_NAMES):
+        return True
+    words = [word.upper() for word in _WORDS.findall(name)]
+    return name not in NO_SECRETS and bool(SECRET_WORDS & {*words}) and words[-1] not in _WHERE

@@ -1,0 +1,80 @@
+"""Truncation: text cut where no word is halved, since half a key is no longer recognised as one.
+
+Owns what is kept of a text that is too long, and of a log that has few lines worth keeping.
+"""
+
+from __future__ import annotations
+
+MAX_WORD_CHARS = 256
+CLIP_HEAD_CHARS = 4096
+CLIP_TAIL_CHARS = 4096
+LOG_TAIL_CHARS = 16_384
+LOG_LINES = 20
+_CUT_MARK = " (cut)"
+_WORD_MARKS = " \t\r\n\"',;<>()[]{}"
+_TELLING_SIGNS = (
+    "error",
+    "exception",
+    "fail",
+    "fatal",
+    "panic",
+    "denied",
+    "refused",
+    "timed out",
+    "timeout",
+    "unauthorized",
+    "exceeded",
+    "exhausted",
+    "status code",
+    " 429",
+    " 401",
+    " 402",
+    " 403",
+    " 500",
+    " 502",
+    " 503",
+    " 529",
+)
+
+
+def to_word_end(head: str) -> str:
+    """Without the last word, which may be the first half of a key."""
+    last = max(head.rfind(mark, len(head) - MAX_WORD_CHARS) for mark in _WORD_MARKS)
+    return head[: last + 1] if last >= 0 else head[:-MAX_WORD_CHARS]
+
+
+def from_word_start(tail: str) -> str:
+    """Without the first word, which may be the second half of a key."""
+    found = [at for mark in _WORD_MARKS if (at := tail.find(mark, 0, MAX_WORD_CHARS)) >= 0]
+    return tail[min(found) :] if found else tail[MAX_WORD_CHARS:]
+
+
+def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) -> str:
+    """The text, or its head and tail with a mark between them where it is longer than both."""
+    if len(text) <= head + tail:
+        return text
+    return f"{to_word_end(text[:head])}\n...\n{from_word_start(text[-tail:])}"
+
+
+def telling_lines(log: str) -> str:
+    """The last lines of a log that look like errors; the rest of a log is full of false friends."""
+    lines = [line for line in clip(log, 0, LOG_TAIL_CHARS).splitlines() if _is_telling(line)]
+    return "\n".join(lines[-LOG_LINES:])
+
+
+def _is_telling(line: str) -> bool:
+    lower = line[:400].lower()
+    return any(sign in lower for sign in _TELLING_SIGNS)
+
+
+def to_bytes(text: str, limit: int) -> str:
+    """At most `limit` bytes once encoded as a JSON string, with the cut said."""
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    if len(clean) * 6 <= limit:
+        return clean
+    size = 0
+    for kept, char in enumerate(clean):
+        size += 6 if char < " " or char in '"\\\x7f' else len(char.encode())
+        if size > limit - len(_CUT_MARK):
+            return clean[:kept] + _CUT_MARK
+    return clean

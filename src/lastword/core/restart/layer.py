@@ -1,0 +1,151 @@
+"""The layer around a connection by which a link outlives its agent.
+
+Owns `Connection`'s interface where there is more than one agent, each after the other: what was
+asked in between, the way in which the next one is greeted, and whose ids are whose. The link that
+it goes around knows one agent, and takes each for that one. Loaded at the first crash.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.link import ending
+from lastword.core.link.effects import Effect, Kill, Side
+from lastword.core.protocol import jsonrpc
+from lastword.core.restart import replay, sessions
+from lastword.core.restart.state import RestartState
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.link.connection import Connection
+    from lastword.core.link.reports import HandlerReport
+    from lastword.core.link.state import Link
+
+
+class RestartLayer:
+    """A connection whose agent is started again when it is gone and needed.
+
+    To be put there before the connection is told of the crash.
+    """
+
+    __slots__ = ("_connection", "state")
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.state = RestartState(connection.link.started_at)
+
+    @property
+    def link(self) -> Link:
+        """As `Connection.link`."""
+        return self._connection.link
+
+    def receive(
+        self, side: Side, message: jsonrpc.Frame | jsonrpc.Malformed, now: float
+    ) -> list[Effect]:
+        """As `Connection.receive`."""
+        if isinstance(message, jsonrpc.Malformed):
+            effects = self._connection.receive(side, message, now)
+            return self._as_the_agent_knows(side, effects)
+        self._connection.at(now)
+        if side is Side.AGENT:
+            effects = replay.from_the_agent(self._connection, self.state, message)
+            return replay.translate(self.state, effects, None)
+        effects = replay.from_the_client(self._connection, self.state, message)
+        return replay.translate(self.state, effects, message)
+
+    def observe(self, messages: list[jsonrpc.Envelope], start: int, now: float) -> int:
+        """As `Connection.observe`."""
+        return self._connection.observe(messages, start, now)
+
+    def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
+        """As `Connection.receive_oversized`."""
+        effects = self._connection.receive_oversized(side, ends, now)
+        return self._as_the_agent_knows(side, effects)
+
+    def _as_the_agent_knows(self, side: Side, effects: list[Effect]) -> list[Effect]:
+        """What comes of a line that was not taken in, under the agent's own ids."""
+        # What is said of a line of the agent's own bears the id that it has there.
+        return replay.translate(self.state, effects, None) if side is Side.CLIENT else effects
+
+    def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
+        """As `Connection.receive_stderr`."""
+        return self._connection.receive_stderr(data, now)
+
+    def receive_log(self, data: bytes, now: float) -> None:
+        """As `Connection.receive_log`."""
+        self._connection.receive_log(data, now)
+
+    def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
+        """As `Connection.receive_report`."""
+        return self._connection.receive_report(request_id, word, now)
+
+    def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
+        """As `Connection.receive_eof`; what waits is kept for the next agent."""
+        if side is Side.CLIENT:
+            effects = self._connection.receive_eof(side, cause, now)
+            return effects + replay.client_left(self._connection, self.state)
+        verdict = cause or ending.hung_up()
+        effects = self._connection.receive_eof(side, verdict, now)
+        return effects + replay.agent_lost(self._connection, self.state, verdict)
+
+    def agent_started(self, now: float) -> list[Effect]:
+        """Take in that a `Restart` was carried out: a new process runs."""
+        self._connection.at(now)
+        return replay.agent_started(self._connection, self.state)
+
+    def client_detached(self, now: float) -> list[Effect]:
+        """As `Connection.client_detached`; an agent that is needed is started all the same."""
+        return self._connection.client_detached(now)
+
+    def client_attached(self, now: float) -> list[Effect]:
+        """As `Connection.client_attached`."""
+        return self._connection.client_attached(now)
+
+    def kept_frames(self) -> list[Effect]:
+        """As `Connection.kept_frames`."""
+        return self._connection.kept_frames()
+
+    def next_timeout(self) -> float | None:
+        """As `Connection.next_timeout`."""
+        dues = list(self.state.dues())
+        inner = self._connection.next_timeout()
+        if inner is not None:
+            dues.append(inner)
+        return min(dues, default=None)
+
+    def handle_timeout(self, now: float) -> list[Effect]:
+        """As `Connection.handle_timeout`."""
+        effects = self.replaced(self._connection.handle_timeout(now))
+        effects += sessions.note_opened(self._connection, self.state, effects)
+        effects += replay.handle_timeout(self._connection, self.state)
+        return replay.translate(self.state, effects, None)
+
+    def replaced(self, effects: list[Effect]) -> list[Effect]:
+        """Keep what waited for an agent that the link has killed, for the next one."""
+        left: list[Effect] = []
+        for effect in effects:
+            if isinstance(effect, Kill):
+                refused = replay.replaced(self._connection, self.state, effect.unsent)
+                left += [Kill(), *refused]
+            else:
+                left.append(effect)
+        return left
+
+    def stand_still(self, seconds: float) -> None:
+        """As `Connection.stand_still`."""
+        self._connection.stand_still(seconds)
+        self.state.stand_still(seconds)
+
+    @property
+    def idle(self) -> bool:
+        """As `Connection.idle`."""
+        return not self.state.awaited() and self._connection.idle
+
+    @property
+    def agent_name(self) -> str | None:
+        """As `Connection.agent_name`."""
+        return self._connection.agent_name
+
+    def stderr_tail(self) -> str:
+        """As `Connection.stderr_tail`."""
+        return self._connection.stderr_tail()

@@ -1,0 +1,294 @@
+"""The link of an agent that has crashed before: what waits for the next one, and how it is greeted.
+
+Owns the way of every message once there has been a crash. The cached handshake is replayed to the
+new process (`authenticate` never: it may open a browser), the ids of its requests are kept apart
+from those of its predecessors, and what the client asked meanwhile reaches it in order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET
+
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link import client_side, ending, entries
+from lastword.core.link.effects import (
+    Answer,
+    Drop,
+    Effect,
+    Kill,
+    Restart,
+    Send,
+    Side,
+    forwarded_as,
+)
+from lastword.core.link.handshake import read_agent
+from lastword.core.link.session import may_wait
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.restart import sessions
+from lastword.core.restart.state import Purpose, RestartState, Stage, with_id
+from lastword.core.timeline.entry import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lastword.core.classify import Verdict
+    from lastword.core.link.connection import Connection
+    from lastword.core.protocol.jsonrpc import Envelope, Frame
+
+OPENS_ANEW = frozenset({acp.INITIALIZE, *acp.OPENS_SESSION, *acp.ENDS_SESSION})
+"""Requests that a session of an earlier agent need not come back for."""
+
+CANCELS = frozenset({acp.CANCEL, acp.CANCEL_REQUEST, acp.CLOSE})
+"""The ways in which a user cancels a prompt."""
+
+
+def agent_lost(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
+    """The agent is gone; every open request has been answered."""
+    link = connection.link
+    link.lost_agent(verdict)
+    waiting = state.sessions_lost(s.session_id for s in link.sessions.values() if s.opened)
+    effects = _enqueue(connection, state, waiting)
+    if verdict.reason == ending.SPAWN_FAILED:
+        state.not_started(link.now)
+        return effects + _refuse_all(connection, state.take_queue(), verdict)
+    state.crashed(link.now)
+    if state.looping:
+        loop = _looping(verdict)
+        link.lost_agent(loop)
+        return effects + _refuse_all(connection, state.take_queue(), loop)
+    return effects + (_start(connection, state) if state.queue else [])
+
+
+def client_left(connection: Connection, state: RestartState) -> list[Effect]:
+    """The client has said its last word; it may still read what becomes of what waits."""
+    gone = connection.link.agent_gone
+    verdict = gone or ending.own_failure(ErrorType.AGENT_STALLED, "no_answer")
+    return _refuse_all(connection, state.take_all(), verdict)
+
+
+def replaced(connection: Connection, state: RestartState, unsent: Iterable[Frame]) -> list[Effect]:
+    """The agent is being killed, since it does not let go of a turn that was ended."""
+    state.kills_agent()
+    return _enqueue(connection, state, unsent)
+
+
+def _enqueue(connection: Connection, state: RestartState, waiting: Iterable[Frame]) -> list[Effect]:
+    """Let these wait for the next agent; what there is no room for is told so."""
+    full = [frame for frame in waiting if not state.enqueue(frame)]
+    return _refuse_all(connection, full, _no_room()) if full else []
+
+
+def _refuse_all(connection: Connection, waiting: list[Frame], verdict: Verdict) -> list[Effect]:
+    return [
+        effect for frame in waiting for effect in sessions.refuse(connection.link, frame, verdict)
+    ]
+
+
+def _looping(verdict: Verdict) -> Verdict:
+    """What every request is told while the agent does nothing but crash."""
+    loop = ending.own_failure(ErrorType.AGENT_CRASH, "crash_loop", detail=verdict.detail)
+    return msgspec.structs.replace(
+        loop, exit_code=verdict.exit_code, exit_signal=verdict.exit_signal
+    )
+
+
+def _start(connection: Connection, state: RestartState) -> list[Effect]:
+    link = connection.link
+    if link.client_left or not state.may_start(link.now):
+        return []
+    state.starts()
+    return [entries.record(link, Kind.AGENT_RESTARTED, attempt=state.generation + 1), Restart()]
+
+
+def agent_started(connection: Connection, state: RestartState) -> list[Effect]:
+    """A new process runs: greet it as the client greeted the first."""
+    link = connection.link
+    state.started(link.now)
+    first = state.queue[0].message.method if state.queue else None
+    if link.greeting is None or first == acp.INITIALIZE:
+        return _serve(connection, state)
+    request_id = state.ask(Purpose.GREET, link.now + acp.INITIALIZE_LIMIT_SECONDS)
+    return [Send(Side.AGENT, with_id(link.greeting, request_id))]
+
+
+def _greeted(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
+    if frame.message.error is not UNSET:
+        # Loaded at the first failure, as everything is that only failures need.
+        from lastword.core import classify  # noqa: PLC0415
+
+        error = jsonrpc.loads(frame.message.error)
+        return _give_up(connection, state, classify.classify_rpc_error(error))
+    link = connection.link
+    link.knows_agent(read_agent(jsonrpc.loads(frame.message.result)))
+    return [entries.agent_ready(link), *_serve(connection, state)]
+
+
+def _serve(connection: Connection, state: RestartState) -> list[Effect]:
+    state.serves()
+    connection.link.has_agent()
+    effects: list[Effect] = []
+    for frame in state.take_queue():
+        taken_in = from_the_client(connection, state, frame)
+        effects += forwarded_as(taken_in, Send(Side.AGENT, frame.line))
+    return effects
+
+
+def _give_up(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
+    """The new process does not serve: whoever waits for it is told, and it goes."""
+    connection.link.lost_agent(verdict)
+    return [*_refuse_all(connection, state.take_queue(), verdict), Kill()]
+
+
+def from_the_client(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
+    """Take in one message of the client's."""
+    message = frame.message
+    if state.stage is not Stage.UP:
+        return _while_down(connection, state, frame)
+    link = connection.link
+    session_id = message.session_id
+    if session_id is not None and message.method not in {None, acp.CANCEL, *OPENS_ANEW}:
+        returning = state.returning.get(session_id)
+        if returning is not None:
+            if not may_wait(returning.waiting, frame):
+                return sessions.refuse(link, frame, _no_room())
+            returning.let_wait(frame)
+            return []
+        if message.id is not UNSET and session_id in state.stale:
+            return sessions.begin(link, state, session_id, frame)
+        if session_id in state.lost:
+            return sessions.refuse(link, frame, sessions.lost_verdict())
+    elif session_id is not None and message.method in {acp.LOAD, acp.RESUME}:
+        state.reopens(session_id, message.request_id or jsonrpc.NULL_ID)
+    elif session_id is not None and message.method in acp.ENDS_SESSION:
+        state.opened(session_id)
+    cancelled: list[Effect] = []
+    if message.method in CANCELS:
+        cancelled = _cancel_waiting(connection, state, message)
+    return [*cancelled, *connection.receive(Side.CLIENT, frame, link.now)]
+
+
+def _no_room() -> Verdict:
+    return ending.own_failure(ErrorType.AGENT_STALLED, "queue_full")
+
+
+def _while_down(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
+    link = connection.link
+    message = frame.message
+    if message.method is None:
+        return connection.receive(Side.CLIENT, frame, link.now)
+    if message.id is UNSET:
+        return [*_cancel_waiting(connection, state, message), Drop("agent_gone")]
+    if state.refuses(link.now) and link.agent_gone is not None:
+        return sessions.refuse(link, frame, link.agent_gone)
+    if message.method == acp.INITIALIZE:
+        link.will_greet_with(frame.line)
+    # A session that is closed needs none of its prompts any more.
+    closes = message.method == acp.CLOSE
+    cancelled = _cancel_waiting(connection, state, message) if closes else []
+    if not state.enqueue(frame):
+        cancelled += sessions.refuse(link, frame, _no_room())
+    return [*cancelled, *_start(connection, state)]
+
+
+def _cancel_waiting(connection: Connection, state: RestartState, cancel: Envelope) -> list[Effect]:
+    """The user cancels: a prompt that still waits for the agent never reaches it."""
+    link = connection.link
+    effects: list[Effect] = []
+    for frame in state.take(lambda waiting: _is_cancelled(waiting.message, cancel)):
+        session = link.session(frame.message.session_id or "")
+        effects += client_side.cancel_unsent(link, session, frame)
+    return effects
+
+
+def _is_cancelled(waiting: Envelope, cancel: Envelope) -> bool:
+    if waiting.method != acp.PROMPT:
+        return False
+    if cancel.method in {acp.CANCEL, acp.CLOSE}:
+        return waiting.session_id == cancel.session_id
+    params = cancel.params
+    if cancel.method != acp.CANCEL_REQUEST or params is UNSET or params.request_id is UNSET:
+        return False
+    return waiting.request_id == jsonrpc.same_id(bytes(params.request_id))
+
+
+def from_the_agent(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
+    """Take in one message of the agent's."""
+    message = frame.message
+    now = connection.link.now
+    if message.method is None:
+        own = state.answered(message.request_id or jsonrpc.NULL_ID)
+        if own is None:
+            effects = connection.receive(Side.AGENT, frame, now)
+            return effects + sessions.note_opened(connection, state, effects)
+        if own.purpose is Purpose.GREET:
+            return _greeted(connection, state, frame)
+        return sessions.answered(connection, state, own, frame)
+    if sessions.is_replay(state, frame):
+        sessions.note_choices(state, frame)
+        return [Drop("replay")]
+    if sessions.asks_too_early(state, message):
+        refused = ending.refuse(message.request_id or jsonrpc.NULL_ID, message.method)
+        return [Drop("replay"), sessions.refused_question(connection.link, message), refused]
+    renamed = _renamed(state, frame)
+    if renamed is None:
+        return connection.receive(Side.AGENT, frame, now)
+    effects = connection.receive(Side.AGENT, renamed, now)
+    return forwarded_as(effects, Send(Side.CLIENT, renamed.line))
+
+
+def _renamed(state: RestartState, frame: Frame) -> Frame | None:
+    """The frame with the id by which the client knows, or will know, the request it is about."""
+    message = frame.message
+    if state.generation == 0 or message.method in acp.TO_AGENT_ONLY:
+        # No request of the agent's own: an echo is told by its id, which is the client's.
+        return None
+    if message.id is not UNSET:
+        line = jsonrpc.with_id(frame, state.rename(message.request_id or jsonrpc.NULL_ID))
+    elif message.method == acp.CANCEL_REQUEST:
+        params = message.params
+        named = None if params is UNSET or params.request_id is UNSET else params.request_id
+        origin = jsonrpc.same_id(bytes(named)) if named is not None else jsonrpc.NULL_ID
+        known = state.renamed.get(origin)
+        if known is None:
+            return None
+        withdrawal = jsonrpc.params_of(frame) | {"requestId": msgspec.Raw(known)}
+        line = jsonrpc.notification(acp.CANCEL_REQUEST, withdrawal)
+    else:
+        return None
+    decoded = jsonrpc.decode(line)
+    return decoded if isinstance(decoded, jsonrpc.Frame) else None
+
+
+def translate(state: RestartState, effects: list[Effect], frame: Frame | None) -> list[Effect]:
+    """Answers to requests that the client knows by another id, under the agent's own."""
+    if not state.origin_of:
+        return effects
+    if frame is not None and frame.message.method is None:
+        answered = state.origin(frame.message.request_id or b"")
+        if answered is not None:
+            effects = forwarded_as(effects, Send(Side.AGENT, jsonrpc.with_id(frame, answered)))
+    return [_with_origin(state, effect) for effect in effects]
+
+
+def _with_origin(state: RestartState, effect: Effect) -> Effect:
+    if isinstance(effect, Answer) and effect.to is Side.AGENT:
+        origin = state.origin(effect.request_id)
+        return Answer(Side.AGENT, origin, with_id(effect.frame, origin)) if origin else effect
+    return effect
+
+
+def handle_timeout(connection: Connection, state: RestartState) -> list[Effect]:
+    """Start what may start now, and give up on what was not answered."""
+    effects: list[Effect] = []
+    for own in state.take_due(connection.link.now):
+        if own.purpose is Purpose.GREET:
+            stalled = ending.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
+            effects += _give_up(connection, state, stalled)
+        else:
+            effects += sessions.given_up(connection, state, own)
+    if state.queue:
+        effects += _start(connection, state)
+    return effects

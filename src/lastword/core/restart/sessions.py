@@ -1,0 +1,239 @@
+"""The sessions of an agent that was started again: each is brought back when it is next named.
+
+Owns by which request, what is held back meanwhile, and what a session that cannot come back is
+told. A session keeps its id, or is lost and said to be: none is ever mapped onto another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET
+
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link import ending, entries
+from lastword.core.link.choices import Choices
+from lastword.core.link.effects import Drop, Effect, Record, Send, Side, forwarded_as
+from lastword.core.link.state import OpenRequest
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.core.restart.state import OwnRequest, Purpose, RestartState, ReturningSession
+from lastword.core.timeline.entry import Kind
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.link.connection import Connection
+    from lastword.core.link.state import Link
+    from lastword.core.protocol.jsonrpc import Envelope, Frame
+
+CONTEXT_LOST = "context_lost"
+
+MAX_SAID_CHARS = 500
+"""What the record keeps of an agent's reason."""
+
+SETTING_LIMIT_SECONDS = 30.0
+"""A session whose mode cannot be set again in that time goes on without."""
+
+
+def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> list[Effect]:
+    """The client names a session of an earlier agent: bring it back first."""
+    session = link.session(session_id)
+    method = _method(link)
+    if method is None or session.opening is None:
+        return _lose(link, state, session_id, [frame], why="agent_cannot")
+    shown = session.choices
+    settings = [(name, dict(params)) for (name, _), params in shown.made.items()]
+    in_force = Choices(shown.mode_option)
+    state.brings_back(session_id, ReturningSession([frame], settings, in_force))
+    params = {"mcpServers": [], **session.opening, "sessionId": session_id}
+    due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
+    # A session on its way back has one such request open, and such a request its session.
+    request_id = state.ask(Purpose.BRING_BACK, due, session_id)
+    return [Send(Side.AGENT, jsonrpc.request(request_id, method, params))]
+
+
+def _method(link: Link) -> str | None:
+    if link.agent.can_resume:
+        return acp.RESUME
+    return acp.LOAD if link.agent.can_load else None
+
+
+def answered(
+    connection: Connection, state: RestartState, own: OwnRequest, frame: Frame
+) -> list[Effect]:
+    """The agent answered a request by which a session comes back."""
+    link = connection.link
+    returning = state.returning[own.session_id]
+    refused = own.purpose is Purpose.BRING_BACK and frame.message.error is not UNSET
+    if refused and returning.reopening is not None:
+        returning.our_way_failed()
+        return []
+    if refused and not returning.reopened:
+        said = jsonrpc.loads(frame.message.error)
+        reason = said.get("message") if isinstance(said, dict) else None
+        # Cut after it is clean: half a key is no longer recognised as one.
+        told = ending.redactor(link)(reason)[:MAX_SAID_CHARS] if isinstance(reason, str) else None
+        return _lose(link, state, own.session_id, returning.waiting, why="refused", said=told)
+    if frame.message.error is UNSET:
+        returning.answered(jsonrpc.loads(frame.message.result))
+    return _go_on(connection, state, own.session_id, returning)
+
+
+def given_up(connection: Connection, state: RestartState, own: OwnRequest) -> list[Effect]:
+    """The agent did not answer in time."""
+    returning = state.returning[own.session_id]
+    if own.purpose is Purpose.BRING_BACK and returning.reopening is not None:
+        returning.our_way_failed()
+        return []
+    if own.purpose is Purpose.SET_AGAIN or returning.reopened:
+        return _go_on(connection, state, own.session_id, returning)
+    return _lose(connection.link, state, own.session_id, returning.waiting, why="timeout")
+
+
+def _go_on(
+    connection: Connection, state: RestartState, session_id: str, returning: ReturningSession
+) -> list[Effect]:
+    link = connection.link
+    shown = link.session(session_id).choices
+    returning.correct(session_id, shown)
+    if returning.settings:
+        method, params = returning.next_setting()
+        request_id = state.ask(Purpose.SET_AGAIN, link.now + SETTING_LIMIT_SECONDS, session_id)
+        return [Send(Side.AGENT, jsonrpc.request(request_id, method, params))]
+    state.is_back(session_id)
+    effects: list[Effect] = [entries.record(link, Kind.SESSION_RESUMED, link.session(session_id))]
+    effects += _tell_choices(session_id, returning, shown)
+    return effects + _pass_on(connection, returning)
+
+
+def _pass_on(connection: Connection, returning: ReturningSession) -> list[Effect]:
+    """What waited for the session reaches the agent."""
+    effects: list[Effect] = []
+    link = connection.link
+    for frame in returning.waiting:
+        taken_in = connection.receive(Side.CLIENT, frame, link.now)
+        effects += forwarded_as(taken_in, Send(Side.AGENT, frame.line))
+    return effects
+
+
+def note_choices(state: RestartState, frame: Frame) -> None:
+    """What a session tells of its mode and options on its way back."""
+    session_id = frame.message.session_id or ""
+    update = object_of(jsonrpc.params_of(frame).get("update"))
+    state.returning[session_id].told(session_id, update)
+
+
+def _tell_choices(session_id: str, returning: ReturningSession, shown: Choices) -> list[Effect]:
+    """The client is told the mode and the options in force, where it shows others."""
+    in_force = returning.in_force
+    updates: list[dict[str, Any]] = []
+    if in_force.mode not in {None, shown.mode}:
+        updates.append({"sessionUpdate": acp.MODE_UPDATE, "currentModeId": in_force.mode})
+    differ = any(shown.options.get(name) != value for name, value in in_force.options.items())
+    if returning.listed is not None and differ:
+        listed = [_with_value(option, in_force.options) for option in returning.listed]
+        updates.append({"sessionUpdate": acp.OPTION_UPDATE, "configOptions": listed})
+    frames = []
+    for update in updates:
+        shown.changed(session_id, update)
+        params = {"sessionId": session_id, "update": update}
+        frames.append(Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params)))
+    return [*frames]
+
+
+def _with_value(option: object, values: dict[str, Any]) -> object:
+    members = object_of(option)
+    value = values.get(str(members.get("id")), UNSET)
+    return option if value is UNSET else {**members, "currentValue": value}
+
+
+def _lose(  # noqa: PLR0913 - what is told of the loss, by name
+    link: Link,
+    state: RestartState,
+    session_id: str,
+    waiting: list[Frame],
+    *,
+    why: str,
+    said: str | None = None,
+) -> list[Effect]:
+    state.loses(session_id)
+    effects: list[Effect] = [
+        entries.record(
+            link,
+            Kind.CONTEXT_LOST,
+            link.session(session_id),
+            why=why,
+            said=said if link.options.record_text else None,
+        )
+    ]
+    for frame in waiting:
+        effects += refuse(link, frame, lost_verdict())
+    return effects
+
+
+def lost_verdict() -> Verdict:
+    """What a session that could not be brought back is told."""
+    return ending.own_failure(ErrorType.AGENT_CRASH, CONTEXT_LOST)
+
+
+def refuse(link: Link, frame: Frame, verdict: Verdict) -> list[Effect]:
+    """Answer a request that will not reach the agent; a notification is dropped."""
+    message = frame.message
+    if message.method is None or message.id is UNSET:
+        return [Drop("agent_gone")]
+    if message.method == acp.PROMPT:
+        return ending.refuse_prompt(link, link.session(message.session_id or ""), frame, verdict)
+    request = OpenRequest(message.method, message.session_id)
+    return ending.fail_request(link, message.request_id or jsonrpc.NULL_ID, request, verdict)
+
+
+def is_replay(state: RestartState, frame: Frame) -> bool:
+    """Is this the past that a session tells while it is loaded? The client has it already."""
+    message = frame.message
+    returning = state.returning.get(message.session_id or "")
+    if message.method != acp.UPDATE or returning is None or not returning.silent:
+        return False
+    update = message.update
+    if update is None or update.session_update in acp.CHOICE_KINDS:
+        return True
+    return update.session_update not in acp.SESSION_STATE_KINDS
+
+
+def asks_too_early(state: RestartState, message: Envelope) -> bool:
+    """Does the agent ask for a session on its way back? No turn of the client's is under way."""
+    if message.id is UNSET or message.method in acp.TO_AGENT_ONLY:
+        return False
+    returning = state.returning.get(message.session_id or "")
+    return returning is not None and returning.silent
+
+
+def refused_question(link: Link, message: Envelope) -> Effect:
+    """The entry of a question that is refused since its session is not back."""
+    session = link.session(message.session_id or "")
+    return entries.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="replay")
+
+
+def note_opened(connection: Connection, state: RestartState, effects: list[Effect]) -> list[Effect]:
+    """Requests of the client's were answered: by some, sessions may have been opened.
+
+    What waited for one of those reaches the agent; one that was not opened is lost for good.
+    """
+    opened = {
+        effect.entry.session_id or ""
+        for effect in effects
+        if isinstance(effect, Record) and effect.entry.kind is Kind.SESSION_CREATED
+    }
+    for session_id in opened:
+        state.opened(session_id)
+    link = connection.link
+    told: list[Effect] = []
+    for session_id, returning in list(state.returning.items()):
+        if returning.reopening is None or returning.reopening in link.from_client:
+            continue
+        returning.reopen_answered(opened=session_id in opened)
+        if not returning.ours and returning.reopened:
+            state.is_back(session_id)
+            told += _pass_on(connection, returning)
+        elif not returning.ours:
+            told += _lose(link, state, session_id, returning.waiting, why="refused")
+    return told

@@ -1,0 +1,393 @@
+"""An agent that crashed and is started again: what is remembered for it, and when it may start.
+
+Owns the state of a restart and the rules of its timing: backoff, crash loop, half-open attempts.
+What is sent when is `core.restart.replay`'s, the sessions are `core.restart.sessions`'s.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.link.choices import Choices
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from lastword.core.link.choices import Setting
+    from lastword.core.protocol.jsonrpc import Frame
+
+MAX_QUEUED = acp.MAX_WAITING
+MAX_QUEUED_BYTES = acp.MAX_WAITING_BYTES
+"""What waits for an agent that is being started; more is answered at once, but for a single
+frame, which waits whatever its size."""
+
+FIRST_BACKOFF_SECONDS = 1.0
+MAX_BACKOFF_SECONDS = 30.0
+HEALTHY_SECONDS = 300.0
+"""An agent that lived so long starts with a clean record."""
+
+MAX_CRASHES = 16
+"""Crashes that are remembered: more than any rule looks at."""
+
+LOOP_WINDOW_SECONDS = 180.0
+LOOP_CRASHES = 5
+SHORT_LIFE_SECONDS = 5.0
+LOOP_SHORT_LIVES = 3
+HALF_OPEN_SECONDS = 30.0
+"""In a crash loop one new attempt is made at most so often, when a request asks for it."""
+
+
+class Stage(Enum):
+    """Where the restart stands."""
+
+    DOWN = auto()
+    """There is no agent; one is started when it is needed and may be."""
+    STARTING = auto()
+    """The shell was asked to start it."""
+    GREETING = auto()
+    """It runs, and has not answered the replayed `initialize`."""
+    UP = auto()
+    """It serves."""
+
+
+class Purpose(Enum):
+    """What a request of ours to the agent is for."""
+
+    GREET = auto()
+    BRING_BACK = auto()
+    SET_AGAIN = auto()
+
+
+class OwnRequest(msgspec.Struct, frozen=True):
+    """A request of ours that the agent has not answered.
+
+    Attributes:
+        purpose: what for.
+        due: when it is given up.
+        session_id: the session that it is about.
+    """
+
+    purpose: Purpose
+    due: float
+    session_id: str = ""
+
+
+class ReturningSession(msgspec.Struct):
+    """A session on its way back.
+
+    Attributes:
+        waiting: the client's frames for it, in order.
+        settings: requests by which it gets its mode, model and options again.
+        in_force: what it works with by now.
+        listed: its options, as the agent last listed them.
+        setting: the request of `settings` that the agent was sent last.
+        corrected: was it asked to go over to the mode that the client shows?
+        ours: is our own way of bringing it back still open?
+        reopening: the request by which the client opens it itself, until it is answered.
+        reopened: has the client opened it itself? Should our way fail, there is that one.
+    """
+
+    waiting: list[Frame]
+    settings: list[Setting]
+    in_force: Choices = msgspec.field(default_factory=Choices)
+    listed: list[Any] | None = None
+    setting: Setting | None = None
+    corrected: bool = False
+    ours: bool = True
+    reopening: bytes | None = None
+    reopened: bool = False
+
+    @property
+    def silent(self) -> bool:
+        """Is what the agent tells of it nothing that the client asked for?"""
+        return self.ours and self.reopening is None and not self.reopened
+
+    def reopens(self, request_id: bytes) -> None:
+        """The client opens it itself."""
+        self.reopening = request_id
+
+    def reopen_answered(self, *, opened: bool) -> None:
+        """The client's own request was answered."""
+        self.reopening, self.reopened = None, opened
+
+    def our_way_failed(self) -> None:
+        """It cannot come back by us."""
+        self.ours = False
+
+    def let_wait(self, frame: Frame) -> None:
+        """Let a frame of the client's wait for the session."""
+        self.waiting.append(frame)
+
+    def next_setting(self) -> Setting:
+        """The next request that sets something again."""
+        self.setting = self.settings.pop(0)
+        return self.setting
+
+    def answered(self, answer: object) -> None:
+        """What the agent says of mode and options as it opens the session, or sets them."""
+        if self.setting is not None:
+            self.in_force.chose(*self.setting, answer)
+        else:
+            self.in_force.told(answer)
+        self._note_list(answer)
+
+    def told(self, session_id: str, update: dict[str, Any]) -> None:
+        """What the session tells of its mode and options meanwhile."""
+        self.in_force.changed(session_id, update)
+        self._note_list(update)
+
+    def _note_list(self, told: object) -> None:
+        listed = object_of(told).get("configOptions")
+        if isinstance(listed, list):
+            self.listed = listed
+
+    def correct(self, session_id: str, shown: Choices) -> None:
+        """In another mode than the client shows, it is asked once to go over to that one."""
+        if self.setting is not None and shown.mode_set_by(self.setting) == shown.mode:
+            # It was asked just now.
+            self.corrected = True
+        if self.settings or self.corrected or shown.mode is None:
+            return
+        if self.in_force.mode not in {None, shown.mode}:
+            self.settings.append(shown.setting_of_mode(session_id, shown.mode))
+
+
+class RestartState:
+    """Everything about restarts of one link's agent."""
+
+    __slots__ = (
+        "_crashes",
+        "_short_lives",
+        "generation",
+        "killed_by_us",
+        "looping",
+        "lost",
+        "not_before",
+        "origin_of",
+        "own",
+        "queue",
+        "queued_bytes",
+        "renamed",
+        "requests",
+        "returning",
+        "stage",
+        "stale",
+        "started_at",
+    )
+
+    def __init__(self, started_at: float) -> None:
+        self.stage = Stage.UP
+        self.generation = 0
+        """How many agents there have been before this one."""
+        self.started_at = started_at
+        self.queue: list[Frame] = []
+        self.queued_bytes = 0
+        self.not_before = 0.0
+        self.looping = False
+        self.killed_by_us = False
+        """The agent that ends next was told to, and has not crashed."""
+        self.own: dict[bytes, OwnRequest] = {}
+        self.requests = 0
+        self.origin_of: dict[bytes, bytes] = {}
+        """The agent's own id of each of its requests that the client knows by another."""
+        self.renamed: dict[bytes, bytes] = {}
+        self.stale: set[str] = set()
+        """Sessions of an earlier agent that nobody has asked for yet."""
+        self.returning: dict[str, ReturningSession] = {}
+        """Those that the agent was asked to bring back."""
+        self.lost: set[str] = set()
+        """Those that cannot come back."""
+        self._crashes: list[float] = []
+        self._short_lives = 0
+
+    def may_start(self, now: float) -> bool:
+        """Is there none, and may there be one by now?"""
+        return self.stage is Stage.DOWN and now >= self.not_before
+
+    def refuses(self, now: float) -> bool:
+        """Does the agent do nothing but crash, so that a request is not worth a start yet?"""
+        return self.stage is Stage.DOWN and self.looping and now < self.not_before
+
+    def starts(self) -> None:
+        """The shell is asked to start one."""
+        self.stage = Stage.STARTING
+
+    def started(self, now: float) -> None:
+        """A new process runs."""
+        self.stage = Stage.GREETING
+        self.generation += 1
+        self.started_at = now
+
+    def serves(self) -> None:
+        """It takes requests."""
+        self.stage = Stage.UP
+        self.looping = False
+
+    def kills_agent(self) -> None:
+        """The shell is asked to end the agent, so that another takes its place."""
+        self.killed_by_us = True
+
+    def crashed(self, now: float) -> None:
+        """The agent is gone: when may the next one start?"""
+        # One that could not even be started has not lived since its predecessor was started.
+        lived = 0.0 if self.stage is Stage.STARTING else now - self.started_at
+        self._down()
+        if self.killed_by_us:
+            self.killed_by_us = False
+            self.not_before = now
+            return
+        if lived >= HEALTHY_SECONDS:
+            self._crashes.clear()
+        self._short_lives = self._short_lives + 1 if lived < SHORT_LIFE_SECONDS else 0
+        self._crashes = [*self._crashes[1 - MAX_CRASHES :], now]
+        recent = [at for at in self._crashes if now - at <= LOOP_WINDOW_SECONDS]
+        self.looping = len(recent) >= LOOP_CRASHES or self._short_lives >= LOOP_SHORT_LIVES
+        doubled = FIRST_BACKOFF_SECONDS * 2 ** min(len(self._crashes) - 1, 10)
+        wait = HALF_OPEN_SECONDS if self.looping else min(doubled, MAX_BACKOFF_SECONDS)
+        self.not_before = now + wait
+
+    def _down(self) -> None:
+        self.stage = Stage.DOWN
+        self.own.clear()
+        self.origin_of.clear()
+        self.renamed.clear()
+
+    def not_started(self, now: float) -> None:
+        """No process came of a start: who waited is told, and the next request tries again."""
+        self._down()
+        self.killed_by_us = False
+        self.not_before = now + (HALF_OPEN_SECONDS if self.looping else FIRST_BACKOFF_SECONDS)
+
+    def enqueue(self, frame: Frame) -> bool:
+        """Let a request wait for the agent; `False` where there is no more room."""
+        size = len(frame.line)
+        full = len(self.queue) >= MAX_QUEUED or self.queued_bytes + size > MAX_QUEUED_BYTES
+        if self.queue and full:
+            return False
+        self.queue.append(frame)
+        self.queued_bytes += size
+        return True
+
+    def take(self, wanted: Callable[[Frame], bool]) -> list[Frame]:
+        """What waits for the agent or for a session and is wanted; it does not wait any more."""
+        taken: list[Frame] = []
+        for waiting in (self.queue, *(session.waiting for session in self.returning.values())):
+            taken += [frame for frame in waiting if wanted(frame)]
+            waiting[:] = [frame for frame in waiting if not wanted(frame)]
+        self.queued_bytes = sum(len(frame.line) for frame in self.queue)
+        return taken
+
+    def take_queue(self) -> list[Frame]:
+        """Everything that waits; afterwards nothing does."""
+        queue, self.queue, self.queued_bytes = self.queue, [], 0
+        return queue
+
+    def take_all(self) -> list[Frame]:
+        """Everything that waits for the agent or for a session; afterwards nothing does."""
+        waiting = self.take_queue()
+        for session in self.returning.values():
+            waiting += session.waiting
+            session.waiting = []
+        return waiting
+
+    def sessions_lost(self, opened: Iterable[str]) -> list[Frame]:
+        """The agent's sessions went with it; gives what waited for those on their way back."""
+        self.stale |= {session_id for session_id in opened if session_id not in self.lost}
+        self.stale |= self.returning.keys() - self.lost
+        waiting = [frame for session in self.returning.values() for frame in session.waiting]
+        self.returning.clear()
+        return waiting
+
+    def brings_back(self, session_id: str, session: ReturningSession) -> None:
+        """The agent is asked to bring a session back."""
+        self.stale.discard(session_id)
+        self.returning[session_id] = session
+
+    def is_back(self, session_id: str) -> None:
+        """A session is what it was."""
+        del self.returning[session_id]
+
+    def loses(self, session_id: str) -> None:
+        """A session cannot be brought back."""
+        self.stale.discard(session_id)
+        self.returning.pop(session_id, None)
+        self.lost.add(session_id)
+
+    def reopens(self, session_id: str, request_id: bytes) -> None:
+        """The client itself opens a session again: if it is not there, what follows waits."""
+        if session_id in self.stale | self.lost and session_id not in self.returning:
+            self.returning[session_id] = ReturningSession([], [], ours=False)
+        returning = self.returning.get(session_id)
+        if returning is not None:
+            returning.reopens(request_id)
+
+    def opened(self, session_id: str) -> None:
+        """The agent that serves now has a session of this id: no other needs to come back."""
+        self.stale.discard(session_id)
+        self.lost.discard(session_id)
+
+    def stand_still(self, seconds: float) -> None:
+        """Let the clocks of our own requests have stood for so long."""
+        for request_id, own in self.own.items():
+            self.own[request_id] = msgspec.structs.replace(own, due=own.due + seconds)
+
+    def ask(self, purpose: Purpose, due: float, session_id: str = "") -> bytes:
+        """Note a request of ours that is to be sent now; gives its id."""
+        request_id = self.next_own_id()
+        self.own[request_id] = OwnRequest(purpose, due, session_id)
+        return request_id
+
+    def answered(self, request_id: bytes) -> OwnRequest | None:
+        """The agent answered this; gives what it was, if it was ours."""
+        return self.own.pop(request_id, None)
+
+    def take_due(self, now: float) -> list[OwnRequest]:
+        """The requests of ours that were not answered in time."""
+        due = {request_id: own for request_id, own in self.own.items() if own.due <= now}
+        for request_id in due:
+            del self.own[request_id]
+        return list(due.values())
+
+    def next_own_id(self) -> bytes:
+        """An id for a request of ours to the agent, as JSON text."""
+        self.requests += 1
+        return f'"lastword:{self.generation}:{self.requests}"'.encode()
+
+    def rename(self, origin: bytes) -> bytes:
+        """The id by which the client knows a request of this agent's.
+
+        Every SDK numbers its requests from 0 in each process: under its own id, a late answer to
+        the dead agent's dialog would answer another one of this agent's.
+        """
+        new = self.next_own_id()
+        self.origin_of[new], self.renamed[origin] = origin, new
+        return new
+
+    def origin(self, renamed: bytes) -> bytes | None:
+        """The agent's own id of a request that is answered now."""
+        origin = self.origin_of.pop(renamed, None)
+        if origin is not None:
+            self.renamed.pop(origin, None)
+        return origin
+
+    def dues(self) -> Iterator[float]:
+        """When `core.restart.replay` has something to do."""
+        for own in self.own.values():
+            yield own.due
+        if self.queue and self.stage is Stage.DOWN:
+            yield self.not_before
+
+    def awaited(self) -> bool:
+        """Does a request of the client's wait for the agent?"""
+        return bool(self.queue) or any(session.waiting for session in self.returning.values())
+
+
+def with_id(line: bytes, request_id: bytes) -> bytes:
+    """The line with another id."""
+    frame = jsonrpc.decode(line)
+    return jsonrpc.with_id(frame, request_id) if isinstance(frame, jsonrpc.Frame) else line

@@ -1,0 +1,1 @@
+"""The timeline: entries of what happened, and what they add up to."""

@@ -1,0 +1,197 @@
+"""What a turn's entries add up to: when it began, what it had done, and how it ended.
+
+Owns the reading of entries, in their order, into one value. What is said of it is
+`core.timeline.summary`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.protocol import acp
+from lastword.core.protocol.tolerant import number_of
+from lastword.core.timeline.entry import By, Entry, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Cancel(msgspec.Struct, frozen=True):
+    """Somebody wanted the turn to end; `reason` is the watchdog's."""
+
+    at_seconds: float
+    by: str
+    reason: str | None = None
+
+
+class TurnHistory(msgspec.Struct, kw_only=True):
+    """One turn, as far as its entries tell. Times are the entries' monotonic seconds.
+
+    Attributes:
+        session_id: the session it belongs to.
+        turn: its number.
+        started_at: when the prompt came.
+        last_at: the last moment that is known of it.
+        ended_at: when it was answered; `None` where no end is recorded.
+        progress_at: its first update.
+        output_at: its first text or tool call.
+        open_tools: tool calls begun and not ended, each with its kind (`""` where unknown).
+        tools: the kinds of all tool calls, in order.
+        failed_tools: how many of them ended as failed.
+        unsafe_tools: a tool that may have changed something was started, or the client was asked
+            to change something.
+        delegated: how often the client was asked to write a file, or to run a command.
+        retries: the facts of each retry.
+        silences: how long, in seconds, each silence was that the watchdog noticed.
+        asked: how often the user was asked.
+        waits_for_user: a question is still open.
+        cancels: who wanted it to end, in order.
+        error: the facts of its failure.
+        answer: the facts of its answer.
+        exited: the facts of the agent's exit while it ran.
+        client_gone_at: when the client left, while it ran.
+        shutdown: the signal by which lastword was told to stop, while it ran.
+        stderr_bytes: what the agent wrote to stderr.
+        dropped: frames kept back, by reason.
+        omitted: how many entries are missing.
+    """
+
+    session_id: str | None = None
+    turn: int | None = None
+    started_at: float = 0.0
+    last_at: float = 0.0
+    ended_at: float | None = None
+    progress_at: float | None = None
+    output_at: float | None = None
+    open_tools: dict[str, str] = {}
+    tools: list[str] = []
+    failed_tools: int = 0
+    unsafe_tools: bool = False
+    delegated: int = 0
+    retries: list[dict[str, Any]] = []
+    silences: list[float] = []
+    asked: int = 0
+    waits_for_user: bool = False
+    cancels: list[Cancel] = []
+    error: dict[str, Any] | None = None
+    answer: dict[str, Any] | None = None
+    exited: dict[str, Any] | None = None
+    client_gone_at: float | None = None
+    shutdown: str | None = None
+    stderr_bytes: int = 0
+    dropped: dict[str, int] = {}
+    omitted: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or was followed."""
+        return (self.last_at if self.ended_at is None else self.ended_at) - self.started_at
+
+    @property
+    def acted(self) -> bool:
+        """Had it begun to do something, by a tool or through the client?"""
+        return bool(self.tools) or self.delegated > 0
+
+    @property
+    def ended(self) -> bool:
+        """Is an end recorded?"""
+        return self.ended_at is not None
+
+    def was_cancelled_by(self, by: By) -> Cancel | None:
+        """The first wish of this one's that it should end."""
+        return next((cancel for cancel in self.cancels if cancel.by == by.value), None)
+
+
+def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
+    """The turns that these entries tell of, in the order of their prompts.
+
+    Entries of the whole link (an exit, a client that left) belong to every turn that is open then.
+    """
+    found: dict[tuple[str | None, int], TurnHistory] = {}
+    for entry in entries:
+        if entry.turn is not None:
+            key = (entry.session_id, entry.turn)
+            story = found.get(key)
+            if story is None:
+                story = found[key] = TurnHistory(
+                    session_id=entry.session_id,
+                    turn=entry.turn,
+                    started_at=entry.at_seconds,
+                    last_at=entry.at_seconds,
+                )
+            take(story, entry)
+        else:
+            for story in found.values():
+                if not story.ended and entry.session_id in {None, story.session_id}:
+                    take(story, entry)
+    return list(found.values())
+
+
+def take(story: TurnHistory, entry: Entry) -> None:
+    """Take one entry into its turn's story."""
+    story.last_at = max(story.last_at, entry.at_seconds)
+    facts = entry.facts
+    kind = entry.kind
+    if kind in (Kind.ERROR, Kind.ANSWER):
+        if not story.ended:
+            story.ended_at = entry.at_seconds
+            if kind is Kind.ERROR:
+                story.error = facts
+            else:
+                story.answer = facts
+    elif kind in (Kind.TOOL_STARTED, Kind.TOOL_ENDED):
+        _take_tool(story, entry)
+    elif kind is Kind.FIRST_PROGRESS:
+        story.progress_at = entry.at_seconds
+    elif kind is Kind.FIRST_OUTPUT:
+        story.output_at = entry.at_seconds
+    elif kind is Kind.CANCEL:
+        reason = facts.get("reason")
+        story.cancels.append(Cancel(entry.at_seconds, str(facts.get("by")), reason))
+    elif kind is Kind.RETRY:
+        story.retries.append(facts)
+    elif kind is Kind.SILENCE:
+        story.silences.append(number_of(facts.get("silent_seconds")))
+    elif kind is Kind.FRAME_DROPPED:
+        reason = str(facts.get("reason"))
+        story.dropped[reason] = story.dropped.get(reason, 0) + 1
+    else:
+        _take_surroundings(story, entry)
+
+
+def _take_surroundings(story: TurnHistory, entry: Entry) -> None:
+    """What happened around the turn rather than in it."""
+    facts, kind = entry.facts, entry.kind
+    if kind is Kind.ASKED:
+        story.asked += 1
+        story.waits_for_user = True
+    elif kind is Kind.DELEGATED:
+        story.delegated += 1
+        story.unsafe_tools = True
+    elif kind is Kind.USER_ANSWERED:
+        story.waits_for_user = False
+    elif kind is Kind.STDERR:
+        story.stderr_bytes += int(number_of(facts.get("bytes")))
+    elif kind is Kind.OMITTED:
+        story.omitted += int(number_of(facts.get("count")))
+    elif kind is Kind.AGENT_EXITED:
+        story.exited = facts
+    elif kind is Kind.CLIENT_GONE:
+        story.client_gone_at = entry.at_seconds
+    elif kind is Kind.SHUTDOWN:
+        story.shutdown = str(facts.get("signal"))
+
+
+def _take_tool(story: TurnHistory, entry: Entry) -> None:
+    call = str(entry.facts.get("call", ""))
+    if entry.kind is Kind.TOOL_STARTED:
+        tool = str(entry.facts.get("tool", ""))
+        story.tools.append(tool)
+        story.open_tools[call] = tool
+        safe = entry.facts.get("side_effects") is False or tool in acp.READ_ONLY_TOOLS
+        story.unsafe_tools = story.unsafe_tools or not safe
+    else:
+        story.open_tools.pop(call, None)
+        story.failed_tools += entry.facts.get("status") == "failed"

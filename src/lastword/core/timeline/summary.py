@@ -1,0 +1,448 @@
+"""A turn in one paragraph: what failed, where, whose fault, who ended it, is a retry safe.
+
+Owns the sentences. They are made from entries alone, so they say nothing that was not recorded,
+and what is missing is said.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.failure import wording
+from lastword.core.failure.durations import plain_duration
+from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, RetrySafety
+from lastword.core.timeline.entry import By, tells_of_cancel
+from lastword.core.timeline.history import TurnHistory, histories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lastword.core.timeline.entry import Entry
+
+
+class Outcome(StrEnum):
+    """How a turn ended."""
+
+    OK = "ok"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    OPEN = "open"
+    """No end is recorded."""
+
+
+class Confidence(StrEnum):
+    """How far the cause is known."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    UNCLEAR = "unclear"
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person should know of a turn.
+
+    Attributes:
+        outcome: how it ended.
+        text: one paragraph of plain sentences.
+        facts: labels and values, for a list beside it.
+        action: what to do, as a sentence; empty where there is nothing to do.
+        confidence: how far the cause is known.
+        missing: what was not recorded and would say more, each as a short phrase.
+    """
+
+    outcome: Outcome
+    text: str
+    facts: tuple[tuple[str, str], ...] = ()
+    action: str = ""
+    confidence: Confidence = Confidence.CERTAIN
+    missing: tuple[str, ...] = ()
+
+
+FAULT: dict[str, str] = {
+    Origin.PROVIDER: "The fault is the model provider's, or lies in what it was asked for.",
+    Origin.NETWORK: "The fault lies between the agent and the model provider.",
+    Origin.AGENT: "The fault is the agent's.",
+    Origin.PROCESS: "The fault is the agent's process, or what ended it.",
+    Origin.CLIENT: "The fault is the client's.",
+    Origin.LASTWORD: "The fault is lastword's.",
+}
+
+SAFETY: dict[str, str] = {
+    RetrySafety.AUTO: "Sending the prompt again is safe: nothing had happened yet.",
+    RetrySafety.OFFER_CONTINUE: (
+        "Sending the prompt again repeats what was shown; asking the agent to continue does not."
+    ),
+    RetrySafety.ASK: "Sending the prompt again may do twice what a tool has done: look first.",
+    RetrySafety.NEVER: "Sending the same prompt again does not help.",
+}
+
+_READ_AGAIN = "Sending the prompt again repeats the tool calls; those that are recorded only read."
+"""An agent may also have written a file through the client, which is no tool call."""
+_NO_OUTPUT = "Sending the prompt again is safe: no text and no tool call had come."
+
+_STALL_FAULT: dict[str, str] = {
+    "tool_timeout": "The fault is the tool's, or the agent's that waited for it.",
+    "turn_timeout": "It may be nobody's fault: the turn was longer than it was allowed to be.",
+    "runaway": "The fault is the agent's, or its model's.",
+}
+_SILENT_FAULT = (
+    "The fault is the agent's, or lies in what it waited for, such as the model provider: its "
+    "silence does not say which."
+)
+"""A stalled agent is seen from outside alone."""
+
+_NO_FAILURE = "No failure is recorded."
+_NOT_SEEN = (
+    "No fault of the agent's or the model provider's is recorded; whether the client was closed "
+    "or crashed is not seen from here."
+)
+_LOOK_FIRST = "Look at what has been done before you send the prompt again."
+_OPEN_AGAIN = "Open the session again to go on."
+_OPEN_AND_LOOK = "Open the session again and look at what has been done."
+
+_WEAK_RULES = ("text:", "concept:", "weak:", "prose:")
+"""Rules that read words rather than codes."""
+
+AT_ONCE_SECONDS = 0.1
+_SHORT_SECONDS = 10
+
+
+def summarise(entries: Iterable[Entry]) -> Summary:
+    """Tell of the turn that matters most in these entries: the last that did not end well.
+
+    Args:
+        entries: of one session or one turn, in the order in which they were recorded.
+    """
+    told = histories(entries)
+    if not told:
+        return Summary(outcome=Outcome.OK, text="No turn is recorded here.")
+    bad = [story for story in told if outcome_of(story) is not Outcome.OK]
+    return tell((bad or told)[-1])
+
+
+def outcome_of(story: TurnHistory) -> Outcome:
+    """How a turn ended."""
+    if story.error is not None:
+        return Outcome.FAILED
+    if story.answer is None:
+        return Outcome.OPEN
+    return Outcome.CANCELLED if tells_of_cancel(story.answer) else Outcome.OK
+
+
+def tell(story: TurnHistory) -> Summary:
+    """Tell of one turn."""
+    outcome = outcome_of(story)
+    parts = [_how_it_ended(story, outcome), _where(story, outcome), *_before(story, outcome)]
+    action = ""
+    if outcome is Outcome.FAILED:
+        known = str((story.error or {}).get("retry_safety"))
+        parts += [_who_ended(story), _fault(story), _safety(story, known)]
+        action = _action(story)
+    elif outcome is not Outcome.OK:
+        known = _safety_without_error(story).value
+        parts += [_who_confirmed(story), _fault_without_error(story), _safety(story, known)]
+        action = _action_without_error(story)
+    parts.append(action)
+    missing = _missing(story, outcome)
+    return Summary(
+        outcome=outcome,
+        text=" ".join(part for part in parts if part),
+        facts=tuple(_facts(story, outcome)),
+        action=action,
+        confidence=_confidence(story, outcome),
+        missing=missing,
+    )
+
+
+def _how_it_ended(story: TurnHistory, outcome: Outcome) -> str:
+    after = f"after {_duration(story.seconds)}" if story.seconds >= AT_ONCE_SECONDS else "at once"
+    if outcome is Outcome.OK:
+        return f"The turn ended well {after}."
+    if outcome is Outcome.CANCELLED:
+        return _how_cancelled(story, after)
+    if outcome is Outcome.OPEN:
+        return _how_left_open(story, after)
+    error = story.error or {}
+    error_type = _error_type(error)
+    what = wording.WHAT_BY_REASON.get(error_type, {}).get(str(error.get("reason")))
+    return f"The turn failed {after}. {what or wording.WHAT[error_type]}"
+
+
+def _how_cancelled(story: TurnHistory, after: str) -> str:
+    """How a cancelled turn ended."""
+    if story.was_cancelled_by(By.USER):
+        return f"The user cancelled the turn, and it ended {after}."
+    if story.shutdown is not None:
+        return f"lastword was told to stop, and the turn was cancelled {after}."
+    if _client_left(story):
+        return f"The client left, and the turn was cancelled {after}."
+    return f"The agent ended the turn as cancelled {after}."
+
+
+def _how_left_open(story: TurnHistory, after: str) -> str:
+    """How far a turn without an end was followed."""
+    if story.shutdown is not None:
+        return f"lastword was told to stop ({story.shutdown}) {after}, while the turn ran."
+    if _client_left(story):
+        return f"The client left {after}, while the turn ran: nobody was there to be answered."
+    if story.exited is not None:
+        return f"The agent's process ended {after}, and nothing is recorded after that."
+    return (
+        "No end of the turn is recorded: it still runs, or lastword was killed. "
+        f"What is known of it ends {after}."
+    )
+
+
+def _where(story: TurnHistory, outcome: Outcome) -> str:
+    """Where in the turn."""
+    if outcome is Outcome.OK:
+        return ""
+    phase = str((story.error or {}).get("phase", ""))
+    if phase == "startup":
+        return "That was before the agent had started to serve."
+    if phase == "before_request":
+        return "That was before the prompt reached the agent."
+    if story.open_tools:
+        return f"A tool was running ({_listed(list(story.open_tools.values()))})."
+    if story.waits_for_user:
+        return "A question to the user was open."
+    if story.tools or phase == "after_tool":
+        return "That was after a tool had run, between two steps of the agent."
+    if story.output_at is not None:
+        return "That was in the middle of the answer."
+    if story.progress_at is not None:
+        return "The agent had begun; no text and no tool call had come yet."
+    return "Nothing had come from the agent yet."
+
+
+def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
+    """What had happened."""
+    told = []
+    until = "In it" if outcome is Outcome.OK else "Until then"
+    if story.tools:
+        count = len(story.tools)
+        what = "1 tool call" if count == 1 else f"{count} tool calls"
+        effect = "may have changed something" if story.unsafe_tools else "only read"
+        failed = f", {story.failed_tools} failed" if story.failed_tools else ""
+        told.append(f"{until}: {what} ({_listed(story.tools)}{failed}), which {effect}.")
+    elif story.delegated:
+        times = "once" if story.delegated == 1 else f"{story.delegated} times"
+        told.append(f"{until} the client was asked to write a file or run a command, {times}.")
+    elif story.output_at is not None and outcome is not Outcome.OK:
+        told.append("Until then text had been shown, and no tool had been used.")
+    if story.retries:
+        waits = sum(float(retry.get("wait_seconds") or 0) for retry in story.retries)
+        count = len(story.retries)
+        times = "once" if count == 1 else f"{count} times"
+        waited = f", with waits of {_duration(waits)} in all" if waits else ""
+        told.append(f"The model call was tried again {times}{waited}.")
+    return told
+
+
+def _who_ended(story: TurnHistory) -> str:
+    error = story.error or {}
+    stopped = story.was_cancelled_by(By.WATCHDOG)
+    if stopped is not None:
+        return _watchdog(stopped.reason)
+    if story.exited is not None:
+        return f"The agent's process ended ({_exit(story.exited)}), and lastword answered for it."
+    if error.get("by") == By.AGENT.value:
+        return "The agent itself told the client so."
+    if str(error.get("reason")) == "silent_success":
+        return "The agent called it a success; lastword did not let that pass."
+    if error.get("phase") == "before_request":
+        return "lastword answered: there was no agent that could have."
+    return "The agent ended the turn with this error."
+
+
+def _watchdog(reason: str | None) -> str:
+    stall = {
+        "first_update_timeout": "after a silence since the prompt that was over the limit",
+        "idle_timeout": "after a silence that was over the limit",
+        "tool_timeout": "because a tool took longer than the limit",
+        "turn_timeout": "because the turn took longer than the limit",
+        "runaway": "because it repeated the same step without end",
+        "stderr_limit": "because it flooded its error output",
+    }
+    why = stall.get(str(reason))
+    return f"lastword's watchdog stopped the turn {why}." if why else "lastword stopped the turn."
+
+
+def _fault(story: TurnHistory) -> str:
+    error = story.error or {}
+    if _error_type(error) is ErrorType.AGENT_STALLED:
+        return _STALL_FAULT.get(str(error.get("reason")), _SILENT_FAULT)
+    origin = str(error.get("origin") or DEFAULTS[_error_type(error)].origin)
+    return FAULT.get(origin, "")
+
+
+def _safety(story: TurnHistory, known: str) -> str:
+    if known == RetrySafety.ASK and _only_read(story):
+        return _READ_AGAIN
+    if known == RetrySafety.AUTO and story.progress_at is not None:
+        return _NO_OUTPUT
+    return SAFETY.get(known, "")
+
+
+def _only_read(story: TurnHistory) -> bool:
+    return bool(story.tools) and not story.unsafe_tools
+
+
+def _action(story: TurnHistory) -> str:
+    error = story.error or {}
+    by_reason = wording.ADVICE_BY_REASON.get(str(error.get("reason")))
+    wait = error.get("retry_after_seconds")
+    if isinstance(wait, int) and error.get("retryable") is True:
+        return f"Try again in {plain_duration(wait)}."
+    try:
+        return by_reason or wording.ADVICE[Action(str(error.get("action")))]
+    except ValueError:
+        return by_reason or ""
+
+
+def _who_confirmed(story: TurnHistory) -> str:
+    """Who brought a cancelled turn to its end, where it was not the agent."""
+    if (story.answer or {}).get("by") != By.LASTWORD.value:
+        return ""
+    if _client_left(story):
+        return "Nobody was there to be answered."
+    if story.exited is not None:
+        return "The agent's process ended before it had confirmed that; lastword answered for it."
+    return "The agent did not confirm that; lastword answered for it."
+
+
+def _fault_without_error(story: TurnHistory) -> str:
+    """Whose fault it was, as far as that can be known."""
+    if story.was_cancelled_by(By.USER) or story.shutdown is not None:
+        return _NO_FAILURE
+    return _NOT_SEEN if _client_left(story) else ""
+
+
+def _safety_without_error(story: TurnHistory) -> RetrySafety:
+    """Whether the same prompt may be sent again, by what the turn is known to have done."""
+    if story.acted:
+        return RetrySafety.ASK
+    return RetrySafety.AUTO if story.output_at is None else RetrySafety.OFFER_CONTINUE
+
+
+def _action_without_error(story: TurnHistory) -> str:
+    """What to do after a turn that was cancelled, or left open; empty where there is nothing."""
+    if story.ended and not _client_left(story):
+        return _LOOK_FIRST if story.unsafe_tools else ""
+    if story.acted:
+        return _OPEN_AND_LOOK
+    return _OPEN_AGAIN if _client_left(story) else ""
+
+
+def _client_left(story: TurnHistory) -> bool:
+    """Was the client gone while the turn ran?"""
+    return story.client_gone_at is not None or story.was_cancelled_by(By.CLIENT_GONE) is not None
+
+
+def _confidence(story: TurnHistory, outcome: Outcome) -> Confidence:
+    if outcome is Outcome.OPEN:
+        known = _client_left(story) or story.shutdown is not None
+        return Confidence.CERTAIN if known else Confidence.UNCLEAR
+    if outcome is not Outcome.FAILED or story.error is None:
+        return Confidence.CERTAIN
+    error_type = _error_type(story.error)
+    if error_type is ErrorType.UNKNOWN:
+        return Confidence.UNCLEAR
+    if error_type is ErrorType.AGENT_STALLED and story.error.get("reason") not in _STALL_FAULT:
+        return Confidence.LIKELY
+    rule = str(story.error.get("rule", ""))
+    return Confidence.LIKELY if rule.startswith(_WEAK_RULES) else Confidence.CERTAIN
+
+
+def _missing(story: TurnHistory, outcome: Outcome) -> tuple[str, ...]:
+    missing = []
+    if story.omitted:
+        missing.append(f"{story.omitted} entries that were over the bound of a turn")
+    if outcome is Outcome.OPEN and story.client_gone_at is None:
+        missing.append("how it ended")
+    error = story.error
+    if error is not None:
+        unknown = _error_type(error) is ErrorType.UNKNOWN
+        if unknown and "message" not in error:
+            missing.append("the error's own words (recorded with --record-text)")
+        provider = error.get("origin") == Origin.PROVIDER.value
+        if provider and "http_status" not in error:
+            missing.append("the provider's HTTP status")
+        crashed = _error_type(error) is ErrorType.AGENT_CRASH and story.exited is not None
+        if crashed and not {"exit_code", "exit_signal"} & (story.exited or {}).keys():
+            missing.append("the agent's exit status")
+    return tuple(missing)
+
+
+_SHOWN = (
+    ("type", "type"),
+    ("reason", "reason"),
+    ("phase", "phase"),
+    ("origin", "origin"),
+    ("retry_safety", "retry"),
+    ("http_status", "HTTP status"),
+    ("provider_code", "error code"),
+    ("request_id", "provider's request"),
+    ("attempts", "attempts"),
+    ("incident_id", "incident"),
+)
+
+
+def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
+    facts = [("outcome", outcome.value), ("duration", _duration(story.seconds))]
+    if story.output_at is not None:
+        facts.append(("first output after", _duration(story.output_at - story.started_at)))
+    error = story.error or {}
+    facts += [(label, str(error[key])) for key, label in _SHOWN if error.get(key) is not None]
+    if story.exited is not None:
+        facts.append(("agent's exit", _exit(story.exited)))
+    if story.tools:
+        facts.append(("tool calls", f"{len(story.tools)} ({_listed(story.tools)})"))
+    if story.retries:
+        facts.append(("retries", str(len(story.retries))))
+    if story.silences:
+        facts.append(("longest silence noticed", _duration(max(story.silences))))
+    if story.cancels:
+        facts.append(("ended early by", _listed([cancel.by for cancel in story.cancels])))
+    if story.dropped:
+        dropped = [f"{count} {reason}" for reason, count in sorted(story.dropped.items())]
+        facts.append(("frames kept back", ", ".join(dropped)))
+    if story.stderr_bytes:
+        facts.append(("stderr", f"{story.stderr_bytes} bytes"))
+    return facts
+
+
+def _exit(facts: dict[str, object]) -> str:
+    if facts.get("exit_signal"):
+        return f"killed by {facts['exit_signal']}"
+    if facts.get("exit_code") is not None:
+        return f"exit status {facts['exit_code']}"
+    reason = facts.get("reason")
+    return str(reason) if reason else "its exit status is unknown"
+
+
+def _error_type(error: dict[str, object]) -> ErrorType:
+    try:
+        return ErrorType(str(error.get("type")))
+    except ValueError:
+        return ErrorType.UNKNOWN
+
+
+def _listed(words: list[str]) -> str:
+    """Words with their counts, in the order of their first appearance."""
+    counts: dict[str, int] = {}
+    for word in words:
+        known = word or "of unknown kind"
+        counts[known] = counts.get(known, 0) + 1
+    return ", ".join(word if count == 1 else f"{count} {word}" for word, count in counts.items())
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{max(0, round(seconds * 1000))} ms"
+    if seconds < _SHORT_SECONDS:
+        return f"{seconds:.1f} seconds"
+    return plain_duration(round(seconds))

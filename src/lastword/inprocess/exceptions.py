@@ -1,0 +1,156 @@
+"""From what a handler raised to the word that the core takes in.
+
+Owns the one boundary where an exception becomes a failure of a turn. Loaded when the first one
+does.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core import classify
+from lastword.core.classify import Verdict
+from lastword.core.failure import wording
+from lastword.core.failure.taxonomy import (
+    DEFAULTS,
+    MAX_AUTO_WAIT_SECONDS,
+    MAX_MESSAGE_CHARS,
+    AgentError,
+    ErrorType,
+    Origin,
+)
+from lastword.core.link.reports import HandlerFailure
+from lastword.errors import ClientError, TurnFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.core.failure.attempts import FailedAttempt
+    from lastword.inprocess.request import Request
+
+AUTHOR_RULE = "author"
+"""The rule's name where the author said what failed."""
+
+_MAX_STEPS = 8
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What an author said of a failure beside its type and message."""
+
+    retryable: bool | None = None
+    retry_after_seconds: float | None = None
+    reset_at_epoch_ms: int | None = None
+    reason: str | None = None
+    detail: str | None = None
+
+
+class AuthorFailure(TurnFailed):
+    """`TurnFailed` with the word for the core."""
+
+    def __init__(self, error: AgentError, word: HandlerFailure) -> None:
+        super().__init__(error)
+        self.word = word
+
+
+def said_by_author(
+    request: Request, error_type: ErrorType | str, message: str | None, said: Said
+) -> AuthorFailure:
+    """The failure that `turn.fail()` raises; the request keeps it, whoever catches it."""
+    try:
+        known = ErrorType(error_type)
+    except ValueError:
+        words = ", ".join(word.value for word in ErrorType)
+        raise ValueError(f"type is one of {words}, not {error_type!r}") from None
+    wait = said.retry_after_seconds
+    if wait is not None and not (isinstance(wait, int | float) and 0 <= wait < math.inf):
+        raise ValueError(f"retry_after_seconds is a number of seconds from 0 up, not {wait!r}")
+    default = DEFAULTS[known].retryable and (wait or 0) <= MAX_AUTO_WAIT_SECONDS
+    verdict = Verdict(
+        type=known,
+        rule=AUTHOR_RULE,
+        retryable=default if said.retryable is None else said.retryable,
+        reason=said.reason,
+        origin=DEFAULTS[known].origin,
+        retry_after_seconds=None if wait is None else math.ceil(wait),
+        reset_at_epoch_ms=said.reset_at_epoch_ms,
+        detail=said.detail,
+    )
+    shown = wording.compose(verdict, phase=None, retry_safety=None)
+    if message:
+        shown = msgspec.structs.replace(shown, message=message[:MAX_MESSAGE_CHARS])
+    failure = AuthorFailure(shown, HandlerFailure(verdict=verdict, message=message))
+    if not isinstance(request.failure, TurnFailed):
+        request.overrule(failure)
+    return failure
+
+
+def report_for(request: Request, error: BaseException, sent: object = None) -> HandlerFailure:
+    """What the core is told of an exception.
+
+    Args:
+        request: The request whose handler it left.
+        error: The exception itself.
+        sent: The JSON-RPC error object that it stands for, if it is one of an SDK's own.
+    """
+    if isinstance(request.failure, AuthorFailure):
+        return request.failure.word
+    if isinstance(error, ClientError) or (
+        sent is not None and request.link.refused_by_client(sent)
+    ):
+        return HandlerFailure(verdict=_client_refused(error))
+    return HandlerFailure(
+        verdict=verdict_of(error, sent), sent=sent, tried=tried_before(request, error)
+    )
+
+
+def _client_refused(error: BaseException) -> Verdict:
+    """The handler did not expect that the client would refuse what it asked for."""
+    return Verdict(
+        type=ErrorType.INTERNAL,
+        rule="client_error",
+        retryable=False,
+        reason="client_error",
+        origin=Origin.CLIENT,
+        detail=str(error),
+    )
+
+
+def tried_before(request: Request, error: BaseException) -> tuple[FailedAttempt, ...]:
+    """The attempts of the model call that failed of this at last, the outermost where they nest."""
+    tried: tuple[FailedAttempt, ...] = ()
+    for cause in causes(error):
+        for failed_of, attempts in request.tried:
+            if cause is failed_of:
+                tried = attempts
+    return tried
+
+
+def verdict_of(error: BaseException, sent: object = None) -> Verdict:
+    """What an exception means."""
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return classify.own_failure(ErrorType.AGENT_CRASH, "premature_exit")
+    if sent is None:
+        return classify.classify(error)
+    # What an SDK's own error was raised from says more than the error.
+    for cause in causes(error):
+        if cause is not error:
+            verdict = classify.classify(cause)
+            if verdict.type not in {ErrorType.UNKNOWN, ErrorType.INTERNAL}:
+                return verdict
+    return classify.classify_rpc_error(sent)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The exception, and what it was raised from or holds."""
+    waiting, seen = [error], 0
+    while waiting and seen < _MAX_STEPS:
+        found = waiting.pop(0)
+        seen += 1
+        yield found
+        if isinstance(found, BaseExceptionGroup):
+            waiting += found.exceptions
+        if found.__cause__ is not None:
+            waiting.append(found.__cause__)

@@ -1,0 +1,142 @@
+"""One handler at work on one request, and the answer, however it ends.
+
+Owns the place where an author's handlers are run, behind every door: what they return and what
+they raise. A failure is answered where it is raised, before anybody's log or library sees it, and
+goes on to the author's own log from there. What it means is the core's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.inprocess import warnings
+from lastword.inprocess.request import process_ending
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lastword.inprocess.request import Request, RequestLink
+
+    SentError: TypeAlias = Callable[[BaseException], dict[str, Any] | None]
+    """The JSON-RPC error object that an exception stands for by its author's will."""
+
+logger = logging.getLogger("lastword")
+
+PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal error"}
+"""What answers a failure when the core is out of order: without the exception's text."""
+
+
+class HandlerFailedError(Exception):
+    """Stands for what a handler raised and is no `Exception`; that is its cause."""
+
+
+async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: SentError) -> Any:
+    """Run a request's handler; a failure of it is answered by now.
+
+    Args:
+        request: The request.
+        work: The handler with its arguments.
+        sent_error: The error object that an exception stands for, if its author meant one.
+
+    Returns:
+        What the handler returned, for `answer`; of a cancelled one what it should have.
+
+    Raises:
+        Exception: What the handler raised, for the author's log.
+        HandlerFailedError: It raised something else, and its author has been told.
+        SystemExit: It ends the process; whoever waits for an answer has one.
+        KeyboardInterrupt: The same.
+        BaseException: The cancellation by which the door itself comes to its end.
+    """
+    try:
+        return await _result(request, work)
+    except BaseException as error:
+        if _closes_the_door(error):
+            raise
+        request.raised(error)
+        ending = process_ending(error)
+        if ending is not None:
+            # The process ends now: whoever waits is told before.
+            request.link.handler_left()
+            if isinstance(ending, SystemExit):
+                warnings.raised(request.method, error)
+            raise ending from None
+        _failed(request, error, sent_error(error))
+        if isinstance(error, Exception):
+            raise
+        # Of a cancellation of its own the author is told when the core names it.
+        if not isinstance(error, asyncio.CancelledError):
+            warnings.raised(request.method, error)
+        raise HandlerFailedError(f"{request.method} raised {type(error).__name__}") from error
+
+
+async def _result(request: Request, work: Callable[[], Awaitable[Any]]) -> Any:
+    result = await request.run(work)
+    if request.failure is not None:  # `turn.fail()`, and somebody caught it
+        raise request.failure
+    return result
+
+
+async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]) -> None:
+    """Run a notification's handler, whose failure is its author's alone to know.
+
+    Raises:
+        BaseException: As `run`, but for a failure, which is logged.
+    """
+    try:
+        await work()
+    except BaseException as error:
+        if _closes_the_door(error):
+            raise
+        logger.exception("The handler of a notification failed.")
+        ending = process_ending(error)
+        if ending is not None:
+            link.handler_left()
+            raise ending from None
+
+
+def answer(request: Request, message: object) -> None:
+    """Hand the answer to the core that a handler has returned, as a JSON-RPC message."""
+    try:
+        line = jsonrpc.dumps(message)
+    except (TypeError, ValueError, RecursionError) as error:
+        warnings.unusable(request.method, error)
+        _failed(request, error, None)
+    else:
+        request.link.from_handler(line, request)
+
+
+def _closes_the_door(error: BaseException) -> bool:
+    """Is it the door that cancels its handlers, because it comes to its end?"""
+    if not isinstance(error, anyio.get_cancelled_exc_class()):
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # on trio nobody but a cancel scope can raise it
+        return True
+    return task is not None and task.cancelling() > 0
+
+
+def _failed(request: Request, error: BaseException, sent: dict[str, Any] | None) -> None:
+    """Have a failure answered, by the core or in its place."""
+    # Loaded when a handler raises: no part of a healthy turn.
+    from lastword.inprocess.exceptions import report_for  # noqa: PLC0415
+
+    request.settle()
+    link = request.link
+    if sent is not None and request.method != acp.PROMPT:
+        try:
+            line = jsonrpc.error(request.request_id, link.redacted(sent))
+        except (TypeError, ValueError, RecursionError) as unusable:
+            warnings.unusable(request.method, unusable)
+        else:  # the author's own answer to a request that is no prompt stays
+            link.from_handler(line, request)
+            return
+    if not link.failed(request, report_for(request, error, sent)) and not request.over:
+        line = jsonrpc.error(request.request_id, link.redacted(sent) if sent else PLAIN_ERROR)
+        link.from_handler(line, request)

@@ -1,0 +1,106 @@
+"""An event loop that stands still: its author is told where, and its turns still end.
+
+Owns the one thread of an agent's process that is ours. While a turn is open it asks the loop for a
+sign of life; a handler that blocks the loop for long is named in the log, and when a limit passes
+meanwhile, the thread does in the loop's place what is due.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.inprocess.link import HandlerLink
+
+logger = logging.getLogger("lastword")
+
+LOOK_SECONDS = 1.0
+"""How often an open turn's loop is asked."""
+
+BLOCKED_SECONDS = 5.0
+"""Silence of a loop that its author is told of: a person notices a tenth of it."""
+
+POLL_SECONDS = 0.25
+_FRAMES_TOLD = 4
+
+
+class LoopWatchdog:
+    """Watches the event loop of the thread that makes it."""
+
+    def __init__(
+        self, link: HandlerLink, call_soon: Callable[[Callable[[], object]], object]
+    ) -> None:
+        """Watch a loop.
+
+        Args:
+            link: Whose turns are at stake; it is called from the watching thread.
+            call_soon: Has the loop call something, from any thread; raises RuntimeError once the
+                loop is closed.
+        """
+        self._link = link
+        self._call_soon = call_soon
+        self._loop_thread = threading.get_ident()
+        self._wanted = threading.Event()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def look(self) -> None:
+        """A turn begins."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="lastword.watch", daemon=True)
+            self._thread.start()
+        self._wanted.set()
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._closed.set()
+        self._wanted.set()
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            self._wanted.wait()
+            if not self._link.in_turn:
+                self._wanted.clear()
+                # A turn that began in between has set it before it was cleared.
+                if not self._link.in_turn:
+                    continue
+            alive = threading.Event()
+            try:
+                self._call_soon(alive.set)
+            except RuntimeError:
+                return
+            asked = time.monotonic()
+            if alive.wait(BLOCKED_SECONDS):
+                self._closed.wait(LOOK_SECONDS)
+            elif time.monotonic() - asked > BLOCKED_SECONDS + LOOK_SECONDS:
+                continue  # this thread stood still as well: the process was stopped
+            elif not self._closed.is_set():
+                self._stand_in(alive)
+
+    def _stand_in(self, alive: threading.Event) -> None:
+        """Do what is due until the loop runs again."""
+        since = time.monotonic() - BLOCKED_SECONDS
+        logger.error(
+            "The event loop has been blocked for %g seconds, here:\n%sNeither a cancel nor a limit "
+            "can reach the handler: await what takes long, or run it in asyncio.to_thread.",
+            BLOCKED_SECONDS,
+            self._where(),
+        )
+        while not alive.wait(POLL_SECONDS) and not self._closed.is_set():
+            due = self._link.next_timeout()
+            if due is not None and due <= time.monotonic():
+                self._link.handle_timeout()
+        blocked = time.monotonic() - since
+        logger.warning("The event loop runs again after %.0f seconds.", blocked)
+
+    def _where(self) -> str:
+        frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001  (its documented name)
+        stack = traceback.extract_stack(frame) if frame else []
+        return "".join(traceback.format_list(stack[-_FRAMES_TOLD:]))

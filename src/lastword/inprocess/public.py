@@ -1,0 +1,61 @@
+"""`lastword.classify` for whoever writes an agent: an error, and what had happened, to one value.
+
+Owns the door: the environment's secrets, and the clock. What a failure is comes from
+`core.classify`, what had happened from `core.failure.safety`, the words from
+`core.failure.wording`. Imports no provider's package and raises
+for no error, however odd.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lastword.core import classify as classifier
+from lastword.core.failure import wording
+from lastword.core.failure.safety import TurnFacts
+from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.redactor import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "Action",
+    "AgentError",
+    "ErrorType",
+    "Origin",
+    "Phase",
+    "RetrySafety",
+    "TurnFacts",
+    "classify",
+]
+
+
+def classify(
+    error: object,
+    *,
+    facts: TurnFacts | None = None,
+    redactor: Callable[[str], str] | None = None,
+) -> AgentError:
+    """Say what a failure is, whether a retry would help, and whether it would do harm.
+
+    Give the exception itself rather than its text: a status, a body and a class say far more.
+
+    Args:
+        error: An exception, an HTTP response, a decoded body, a JSON-RPC error, or text.
+        facts: What had happened in the turn. Without them `retry_safety` is `ask`, or `never`
+            where a retry would not help.
+        redactor: Called on every text after our own redaction. If it raises, the text is dropped.
+
+    Returns:
+        The failure, redacted, in words that can be shown.
+    """
+    return wording.compose_known(
+        classifier.classify(error),
+        facts,
+        redact=Redactor(secrets_of(os.environ), hook=redactor),
+        now=datetime.now().astimezone(),
+    )

@@ -1,0 +1,283 @@
+"""One request of the client's while a handler is at work on it, and how that handler is cancelled.
+
+Owns the context in which a handler runs: whatever it calls, and every task that it starts, finds
+its own request here, so that two turns at once are never taken for each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import anyio
+
+from lastword.core.link.facts import Facts, OpenTools
+from lastword.core.protocol import acp, jsonrpc
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from lastword.core.failure.attempts import FailedAttempt
+    from lastword.core.link.reports import HandlerReport
+    from lastword.core.protocol.jsonrpc import Frame, Update
+
+_Result = TypeVar("_Result")
+
+CANCELLED: dict[str, Any] = {"stopReason": acp.CANCELLED}
+"""What a prompt's handler that was cancelled answers."""
+
+
+MAX_REMEMBERED = 16
+"""Failures that are kept, the latest; the one that leaves the handler is among them."""
+
+
+class CallAttempt:
+    """What has happened since a model call was begun: may it be sent again?
+
+    Of calls that are under way at once each counts what comes out of its own tasks, and all of
+    them what comes from elsewhere in the turn.
+    """
+
+    __slots__ = ("_around", "_request", "_tools", "facts")
+
+    def __init__(self, request: Request | None) -> None:
+        self.facts = Facts()
+        self._request = request
+        self._tools = OpenTools()
+        self._around: tuple[CallAttempt, ...] = ()
+
+    def enter(self) -> None:
+        """The call begins, in this context."""
+        if self._request is not None:
+            self._request.attempts.append(self)
+        self._around = _ENTERED.get()
+        _ENTERED.set((*self._around, self))
+
+    def leave(self) -> None:
+        """It has ended."""
+        if self._request is not None:
+            self._request.attempts.remove(self)
+        _ENTERED.set(self._around)
+
+    @property
+    def is_outside_of_turns(self) -> bool:
+        """Is the call made by a task of which nobody knows the turn that it works for?"""
+        return self._request is None
+
+    @property
+    def concerned(self) -> bool:
+        """Is what happens in this context the call's doing, as far as one can tell?"""
+        if self._request is None:
+            return self in _ENTERED.get()
+        here = [attempt for attempt in _ENTERED.get() if attempt in self._request.attempts]
+        return self in here or not here
+
+    def note_update(self, update: Update) -> None:
+        """Take in what went to the client."""
+        if self.concerned:
+            kind = self._tools.note(update) if update.session_update in acp.TOOL_KINDS else ""
+            self.facts.note(update, kind)
+
+
+_ENTERED: ContextVar[tuple[CallAttempt, ...]] = ContextVar("lastword_attempts", default=())
+"""The attempts within which this very code runs, the innermost last."""
+
+
+def note_outside_of_turns(update: Update) -> None:
+    """Take in what went to the client, for the model calls here of which no turn is known."""
+    for attempt in _ENTERED.get():
+        if attempt.is_outside_of_turns:
+            attempt.note_update(update)
+
+
+class RequestLink(Protocol):
+    """The link that a request came by, as far as its handler's side speaks to it."""
+
+    def from_handler(self, line: bytes, request: Request | None) -> None:
+        """Take in one frame of the handler's."""
+        ...
+
+    def say(self, request: Request, report: HandlerReport) -> None:
+        """Take in what a handler says of its own turn."""
+        ...
+
+    def failed(self, request: Request, report: HandlerReport) -> bool:
+        """Take in that a handler raised; `False` where nothing answers for it."""
+        ...
+
+    def handler_left(self) -> None:
+        """Take in that no handler will answer any more."""
+        ...
+
+    def refused_by_client(self, error: object) -> bool:
+        """Is this JSON-RPC error object what the client answered to a request of the handler's?"""
+        ...
+
+    def redacted(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Take the secrets out of what goes to the client past the core."""
+        ...
+
+
+class Request:
+    """One request, from its delivery to its answer."""
+
+    __slots__ = (
+        "_cancel",
+        "attempts",
+        "cancel_asked",
+        "cancel_sent",
+        "failed",
+        "failure",
+        "frame",
+        "link",
+        "method",
+        "over",
+        "request_id",
+        "session_id",
+        "settled",
+        "started",
+        "tools",
+        "tried",
+        "waits",
+        "warned",
+    )
+
+    def __init__(self, link: RequestLink, frame: Frame) -> None:
+        message = frame.message
+        self.link = link
+        self.frame = frame
+        self.request_id = message.request_id or jsonrpc.NULL_ID
+        self.method = message.method or ""
+        self.session_id = message.session_id
+        self.started = False
+        """The handler has been entered."""
+        self.over = False
+        """The client has its answer."""
+        self.failed = False
+        """And it was a failure, or lastword's own."""
+        self.failure: BaseException | None = None
+        """What the handler raised."""
+        self.settled = False
+        """That has been answered: what else is sent as the answer is nobody's."""
+        self.attempts: list[CallAttempt] = []
+        """Model calls that are under way, and may be tried again."""
+        self.tried: list[tuple[BaseException, tuple[FailedAttempt, ...]]] = []
+        """What model calls failed of at last, and each with all its attempts."""
+        self.tools: dict[str, int] = {}
+        """Tools that the handler said are at work, by name, and how often."""
+        self.waits = 0
+        """Model calls that wait before they are tried again."""
+        self.warned = False
+        self.cancel_asked = False
+        self.cancel_sent = False
+        self._cancel: Callable[[], object] | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Does the handler do nothing but wait before it tries again?"""
+        return self.waits > 0 and not self.attempts
+
+    @property
+    def left_behind(self) -> bool:
+        """Is the turn over, and its handler too? What still runs here works for another one."""
+        return self.over and self._cancel is None
+
+    def raised(self, error: BaseException) -> None:
+        """Its handler raised; what was said by `turn.fail()` before that stands."""
+        self.failure = self.failure or error
+
+    def overrule(self, failure: BaseException) -> None:
+        """Whatever it raises, its handler failed of this."""
+        self.failure = failure
+
+    def settle(self) -> None:
+        """Its failure is answered."""
+        self.settled = True
+
+    def end(self, *, failed: bool) -> None:
+        """The client has its answer."""
+        self.over, self.failed = True, failed
+
+    def warn_once(self) -> bool:
+        """Is this the first time that its author has to be told of what came too late?"""
+        first, self.warned = not self.warned, True
+        return first
+
+    @contextlib.contextmanager
+    def wait(self) -> Iterator[None]:
+        """A model call waits before it is tried again."""
+        self.waits += 1
+        try:
+            yield
+        finally:
+            self.waits -= 1
+
+    def remember(self, error: BaseException, tried: tuple[FailedAttempt, ...]) -> None:
+        """Keep what a model call has failed of so far, for the case that it fails the turn."""
+        self.tried = [*self.tried[1 - MAX_REMEMBERED :], (error, tried)]
+
+    def ask_to_cancel(self) -> None:
+        """Its handler is to stop; by `cancel`, where it does not do so itself."""
+        self.cancel_asked = True
+
+    def cancel(self) -> None:
+        """Cancel the handler where it stands, if it is still at work. Never from within it."""
+        if self._cancel is not None and not self.cancel_sent:
+            self.cancel_sent = True
+            self._cancel()
+
+    async def run(self, work: Callable[[], Awaitable[_Result]]) -> _Result | dict[str, Any]:
+        """Run the handler; gives its result, or `CANCELLED` where it was cancelled by us.
+
+        On asyncio it is cancelled once, as a task is, so that what it awaits while it cleans up is
+        left in peace; on trio by a cancel scope, as everything is there.
+        """
+        self.started = True
+        if self.cancel_asked:
+            return CANCELLED
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:
+            task = None
+        if task is None:
+            return await self._run_in_scope(work)
+        self._cancel = task.cancel
+        try:
+            result = await work()
+        except asyncio.CancelledError:
+            if self.cancel_sent and task.uncancel() == 0:
+                return CANCELLED
+            raise
+        finally:
+            self._cancel = None
+        if self.cancel_sent:
+            task.uncancel()
+        return result
+
+    async def _run_in_scope(
+        self, work: Callable[[], Awaitable[_Result]]
+    ) -> _Result | dict[str, Any]:
+        try:
+            with anyio.CancelScope() as scope:
+                self._cancel = scope.cancel
+                return await work()
+        finally:
+            self._cancel = None
+        return CANCELLED
+
+
+CURRENT: ContextVar[Request | None] = ContextVar("lastword_request", default=None)
+
+
+def process_ending(error: BaseException) -> BaseException | None:
+    """The exception by which a handler wants the process to end, alone or in a group."""
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            found = process_ending(inner)
+            if found is not None:
+                return found
+    return None

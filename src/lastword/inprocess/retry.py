@@ -1,0 +1,355 @@
+"""Trying a model call again: only where it would help, only where it cannot harm, and not for ever.
+
+Owns the policy of automatic retries, on tenacity. Whether a failure is worth a retry is the
+classifier's word (`core.classify`), what had happened before it the call's (`inprocess.request`).
+
+A server's wait is a minimum; without one the waits grow exponentially with full jitter, so that
+clients which failed together do not come back together
+(https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
+
+import anyio
+import msgspec
+from tenacity import AsyncRetrying, AttemptManager, RetryCallState, retry_if_exception
+
+from lastword.core.failure.attempts import FailedAttempt
+from lastword.core.failure.taxonomy import RetrySafety
+from lastword.core.link.facts import Facts
+from lastword.core.link.retries import Retrying
+from lastword.errors import TurnFailed
+from lastword.inprocess.exceptions import causes, tried_before, verdict_of
+from lastword.inprocess.request import CURRENT, CallAttempt
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from types import TracebackType
+
+    from lastword.core.classify import Verdict
+    from lastword.inprocess.request import Request
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
+
+MAX_WAIT_SECONDS = 300.0
+"""Nobody waits longer than this in front of an editor; a longer wait is told instead."""
+
+_MOST_DOUBLINGS = 20
+_SERVER_JITTER_SECONDS = 1.0
+
+
+class Retry(msgspec.Struct, frozen=True, kw_only=True):
+    """How often and how long a model call is tried.
+
+    Attributes:
+        attempts: Requests in all, the first and those of the provider's own package included: the
+            packages of OpenAI and Anthropic try twice more by themselves. No attempt begins that
+            could exceed them, going by those before it. Better give a package `max_retries=0`:
+            its own waits are told to nobody, and Anthropic's are as long as the server likes.
+        budget_seconds: From the first attempt's start: no wait begins that would end later.
+        max_wait_seconds: The longest single wait; where the server asks for more there is no
+            retry. At most 300.
+        first_wait_seconds: The wait after the first failure where the server gave none; doubled
+            after each further one, and a random part of it is waited.
+        after_output: Try again even after the call has shown something. What it showed stays.
+        after_tools: Try again even after a tool was started within the call.
+    """
+
+    attempts: int = 6
+    budget_seconds: float = 600.0
+    max_wait_seconds: float = MAX_WAIT_SECONDS
+    first_wait_seconds: float = 1.0
+    after_output: bool = False
+    after_tools: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a value outside its bounds."""
+        if not isinstance(self.attempts, int) or self.attempts < 1:
+            raise ValueError(f"attempts is a whole number from 1 up, not {self.attempts!r}")
+        for name, most in (
+            ("budget_seconds", math.inf),
+            ("max_wait_seconds", MAX_WAIT_SECONDS),
+            ("first_wait_seconds", MAX_WAIT_SECONDS),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value <= most:
+                to = "up" if most == math.inf else f"to {most:g}"
+                raise ValueError(f"{name} is a number of seconds from 0 {to}, not {value!r}")
+
+    def permits(self, facts: Facts) -> bool:
+        """May a call in which this has happened be sent again?"""
+        if facts.tool_ran:
+            return self.after_tools
+        return self.after_output or facts.retry_safety(retryable=True) is RetrySafety.AUTO
+
+    def wait_seconds(self, verdict: Verdict, failures: int) -> float:
+        """How long to wait after so many failures, the first included."""
+        asked = asked_seconds(verdict)
+        if asked is not None:
+            most = min(_SERVER_JITTER_SECONDS, self.first_wait_seconds)
+            # Upward only, and over the longest wait not even that.
+            return max(asked, min(asked + random.uniform(0, most), self.max_wait_seconds))  # noqa: S311
+        doubled = self.first_wait_seconds * 2 ** min(failures - 1, _MOST_DOUBLINGS)
+        return random.uniform(0, min(doubled, self.max_wait_seconds))  # noqa: S311
+
+
+def asked_seconds(verdict: Verdict) -> float | None:
+    """How long the server asked to wait, in seconds or by the moment at which a limit ends."""
+    if verdict.retry_after_seconds is not None or verdict.reset_at_epoch_ms is None:
+        return verdict.retry_after_seconds
+    left = verdict.reset_at_epoch_ms / 1000 - time.time()
+    return left if left > 0 else None
+
+
+class Attempt:
+    """One attempt of a model call, entered by `with attempt:` around the call."""
+
+    __slots__ = ("_loop", "_manager", "_noted", "entered", "number")
+
+    def __init__(self, loop: _Loop, manager: AttemptManager) -> None:
+        self._loop = loop
+        self._manager = manager
+        self._noted = CallAttempt(loop.request)
+        self.entered = False
+        self.number = manager.retry_state.attempt_number
+        """1 for the first."""
+
+    def __enter__(self) -> Self:
+        self.entered = True
+        self._noted.enter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._noted.leave()
+        if error is not None:
+            self._loop.failed(error, self._noted.facts)
+            if not isinstance(error, Exception):
+                return None  # a cancellation, or the process's end, goes its own way at once
+        # tenacity keeps the exception, and raises it where no attempt follows.
+        return self._manager.__exit__(kind, error, traceback)
+
+
+class _Loop:
+    """The attempts of one model call."""
+
+    def __init__(self, retry: Retry, request: Request | None) -> None:
+        self.request = request
+        self._retry = retry
+        self._tried: list[FailedAttempt] = []
+        self._remembered: tuple[FailedAttempt, ...] = ()
+        self._facts = Facts()
+        self._ends_at = anyio.current_time() + retry.budget_seconds
+        self._wait_seconds = 0.0
+
+    def failed(self, error: BaseException, facts: Facts) -> None:
+        """Take in how an attempt ended."""
+        self._facts = facts
+        within = tried_before(self.request, error) if self.request is not None else ()
+        if within and within is not self._remembered:
+            self._tried += within  # a loop within this one made, and told, these
+        else:
+            self._tried.append(FailedAttempt(verdict_of(error), tries_of(error)))
+        self._wait_seconds = self._retry.wait_seconds(self._tried[-1].verdict, len(self._tried))
+        if self.request is not None:
+            self._remembered = tuple(self._tried)
+            self.request.remember(error, self._remembered)
+
+    def worth_another(self, error: BaseException) -> bool:
+        """Would another attempt help, do no harm, and stay within bounds?"""
+        if isinstance(error, TurnFailed):
+            return False
+        if self.request is not None and (self.request.cancel_asked or self.request.over):
+            return False
+        tries = [tried.tries for tried in self._tried]
+        if sum(tries) + max(tries) > self._retry.attempts:
+            return False
+        verdict = self._tried[-1].verdict
+        if not verdict.retryable or not self._retry.permits(self._facts):
+            return False
+        asked = asked_seconds(verdict) or 0
+        in_time = anyio.current_time() + self._wait_seconds <= self._ends_at
+        return asked <= self._retry.max_wait_seconds and in_time
+
+    def wait(self, _: RetryCallState) -> float:
+        """How long until the next attempt."""
+        return self._wait_seconds
+
+    def tell(self, _: RetryCallState) -> None:
+        """A wait begins: the record has it, and the client, where it can show it."""
+        self._tried[-1] = msgspec.structs.replace(self._tried[-1], wait_seconds=self._wait_seconds)
+        if self.request is not None:
+            word = Retrying(
+                verdict=self._tried[-1].verdict,
+                attempt=sum(tried.tries for tried in self._tried) + 1,
+                max_attempts=self._retry.attempts,
+                wait_seconds=self._wait_seconds,
+            )
+            self.request.link.say(self.request, word)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; the user's cancel ends it at once."""
+        if self.request is None:
+            await anyio.sleep(seconds)
+            return
+        with self.request.wait():
+            await anyio.sleep(seconds)
+
+
+class _Attempts(AsyncIterator[Attempt]):
+    """The attempts of one model call.
+
+    No generator: a `return` out of its loop would leave that open, and trio warns of such.
+    """
+
+    def __init__(self, retry: Retry, request: Request | None) -> None:
+        self._retry = retry
+        self._request = request
+        self._loop: _Loop | None = None
+        self._retrying: AsyncRetrying | None = None
+        self._last: Attempt | None = None
+
+    async def __anext__(self) -> Attempt:
+        if self._last is not None and not self._last.entered:
+            raise RuntimeError("Put the model call into `with attempt:`, so that it can be retried")
+        if self._loop is None or self._retrying is None:
+            self._loop = loop = _Loop(self._retry, self._request)
+            self._retrying = aiter(
+                AsyncRetrying(
+                    sleep=loop.sleep,
+                    wait=loop.wait,
+                    retry=retry_if_exception(loop.worth_another),
+                    before_sleep=loop.tell,
+                    reraise=True,
+                )
+            )
+        self._last = Attempt(self._loop, await anext(self._retrying))
+        return self._last
+
+
+def attempts(retry: Retry, request: Request | None) -> AsyncIterator[Attempt]:
+    """The attempts of one model call, for the author to enter; see `CurrentTurn.attempts`."""
+    # A task that outlived the request it was started in must not go by what became of that one.
+    return _Attempts(retry, None if request is None or request.left_behind else request)
+
+
+def tries_of(error: BaseException) -> int:
+    """How many requests stand behind one exception: a provider's package may have tried again.
+
+    The packages of OpenAI and Anthropic number their requests in a header of each; tenacity, which
+    Google's and LangChain's use, numbers its attempts.
+    """
+    return next((count + 1 for cause in causes(error) if (count := _retries_of(cause)) > 0), 1)
+
+
+def _retries_of(cause: BaseException) -> int:
+    try:
+        request = getattr(cause, "request", None)
+        if request is None:
+            request = getattr(getattr(cause, "response", None), "request", None)
+        headers = getattr(request, "headers", None)
+        count = headers.get("x-stainless-retry-count") if headers is not None else None
+        if count is None:
+            count = getattr(getattr(cause, "last_attempt", None), "attempt_number", 1) - 1
+        return int(count)
+    except Exception:  # noqa: BLE001 - foreign properties: httpx raises where there was no request
+        return 0
+
+
+Async = TypeVar("Async", bound="Callable[..., Any]")
+
+
+@overload
+def retrying(function: Async, /) -> Async: ...
+
+
+@overload
+def retrying(retry: Retry = ..., /) -> Callable[[Async], Async]: ...
+
+
+def retrying(what: Any = None, /) -> Any:
+    """Try an asynchronous model call again, as `CurrentTurn.attempts` does, in a turn or without.
+
+    ```python
+    @lastword.retrying
+    async def ask(prompt): ...
+
+
+    @lastword.retrying(lastword.Retry(attempts=3))
+    async def ask(prompt): ...
+    ```
+
+    An asynchronous generator is tried again as long as it has yielded nothing.
+
+    Raises:
+        TypeError: The function is not asynchronous.
+    """
+    if what is None or isinstance(what, Retry):
+        return functools.partial(_decorated, what or Retry())
+    return _decorated(Retry(), what)
+
+
+def _decorated(retry: Retry, function: Any) -> Any:
+    if inspect.isasyncgenfunction(function):
+        return _retried_generator(retry, function)
+    if not inspect.iscoroutinefunction(function):
+        name = getattr(function, "__qualname__", repr(function))
+        raise TypeError(f"{name} is not asynchronous: retrying takes `async def` functions")
+    return _retried_function(retry, function)
+
+
+def _retried_function(
+    retry: Retry, function: Callable[Params, Awaitable[Result]]
+) -> Callable[Params, Awaitable[Result]]:
+    @functools.wraps(function)
+    async def tried(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+        async for attempt in attempts(retry, CURRENT.get()):
+            with attempt:
+                return await function(*args, **kwargs)
+        raise AssertionError("the last attempt raises")  # pragma: no cover
+
+    return tried
+
+
+def _retried_generator(
+    retry: Retry, function: Callable[Params, AsyncGenerator[Result, None]]
+) -> Callable[Params, AsyncIterator[Result]]:
+    async def begin(
+        *args: Params.args, **kwargs: Params.kwargs
+    ) -> tuple[AsyncGenerator[Result, None], list[Result]]:
+        items = function(*args, **kwargs)
+        return items, [item async for item in _one(items)]
+
+    begun = _retried_function(retry, begin)
+
+    @functools.wraps(function)
+    async def tried(*args: Params.args, **kwargs: Params.kwargs) -> AsyncIterator[Result]:
+        items, first = await begun(*args, **kwargs)
+        async with aclosing(items):
+            for item in first:
+                yield item
+            if first:
+                async for item in items:
+                    yield item
+
+    return tried
+
+
+async def _one(items: AsyncIterator[Result]) -> AsyncIterator[Result]:
+    async for item in items:
+        yield item
+        return

@@ -1,0 +1,185 @@
+"""The guard: an agent written with the official Python SDK, with lastword around its handlers.
+
+Owns the place where the SDK's messages and its handlers' exceptions meet the core. The SDK keeps
+its part: it parses requests, calls handlers, encodes what they return.
+
+The connection's transport is exchanged when the SDK hands the connection to the agent
+(`on_connect`): from there on every message passes the core, and the context in which the SDK
+starts a handler names the request that it is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import acp
+from acp.agent.connection import AgentSideConnection
+from acp.core import DEFAULT_STDIO_BUFFER_LIMIT_BYTES
+from acp.stdio import stdio_streams
+
+from lastword.inprocess import handling, settings
+from lastword.inprocess.link import OWN_CANCEL_SECONDS
+from lastword.inprocess.request import CURRENT
+from lastword.inprocess.sdk.transport import GuardedTransport
+from lastword.inprocess.transports import ByteTransport, StdioTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lastword.core.link.connection import Options
+
+HANDLERS = frozenset(
+    {
+        *("initialize", "authenticate", "prompt", "cancel"),
+        *("new_session", "load_session", "list_sessions", "close_session", "fork_session"),
+        *("resume_session", "set_session_mode", "set_config_option", "ext_method"),
+        *("newSession", "loadSession", "listSessions", "closeSession", "forkSession"),
+        *("resumeSession", "setSessionMode", "setConfigOption", "extMethod"),
+    }
+)
+"""The methods by which the SDK calls an agent; those in camel case are its older names."""
+
+
+async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
+    agent: acp.Agent,
+    input_stream: Any = None,
+    output_stream: Any = None,
+    *,
+    use_unstable_protocol: bool = False,
+    stdio_buffer_limit_bytes: int = DEFAULT_STDIO_BUFFER_LIMIT_BYTES,
+    options: Options | None = None,
+    **connection_kwargs: Any,
+) -> None:
+    """Run an agent as `acp.run_agent` does, so that no turn of it ends in silence.
+
+    Args:
+        agent: The agent, as the SDK takes it.
+        input_stream: A `StreamWriter` to the client, or a transport; stdout without it.
+        output_stream: A `StreamReader` from the client; stdin without it.
+        use_unstable_protocol: As the SDK's.
+        stdio_buffer_limit_bytes: As the SDK's; a longer line is read in pieces.
+        options: Limits and choices; without them those of the environment
+            (`LASTWORD_IDLE_TIMEOUT` and its like), else the defaults.
+        connection_kwargs: As the SDK's.
+    """
+    if settings.passthrough(os.environ):
+        await acp.run_agent(
+            agent,
+            input_stream,
+            output_stream,
+            use_unstable_protocol=use_unstable_protocol,
+            stdio_buffer_limit_bytes=stdio_buffer_limit_bytes,
+            **connection_kwargs,
+        )
+        return
+    if input_stream is None and output_stream is None:
+        if sys.platform == "win32" or connection_kwargs.get("receive_timeout") is not None:
+            output_stream, input_stream = await stdio_streams(limit=stdio_buffer_limit_bytes)
+        else:
+            input_stream = await StdioTransport.open()
+    if isinstance(input_stream, asyncio.StreamWriter):
+        if not isinstance(output_stream, asyncio.StreamReader):
+            raise TypeError("run_agent needs a StreamWriter and a StreamReader, or one transport")
+        timeout = connection_kwargs.pop("receive_timeout", None)
+        input_stream = ByteTransport(output_stream, input_stream, receive_timeout=timeout)
+        output_stream = None
+    connection = AgentSideConnection(
+        guard(agent, options=options),
+        input_stream,
+        output_stream,
+        listening=False,
+        use_unstable_protocol=use_unstable_protocol,
+        **connection_kwargs,
+    )
+    try:
+        await connection.listen()
+    finally:
+        await asyncio.shield(connection.close())
+
+
+def guard(agent: Any, *, options: Options | None = None) -> Any:
+    """Wrap an agent for a connection that you hold yourself.
+
+    ```python
+    connection = acp.AgentSideConnection(lastword.guard(MyAgent()), writer, reader)
+    ```
+
+    Args:
+        agent: The agent, or a function that makes one for a connection, as the SDK takes either.
+        options: As for `run_agent`.
+
+    Returns:
+        What to give to the SDK in its place. Every attribute but the handlers is the agent's own.
+    """
+    if settings.passthrough(os.environ) or isinstance(agent, _Guarded):
+        return agent
+    if isinstance(agent, type) or (callable(agent) and not hasattr(agent, "prompt")):
+        return lambda connection: guard(agent(connection), options=options)
+    # By the name of its class the SDK tells an author which agent a warning is about.
+    named: type[_Guarded] = type(type(agent).__name__, (_Guarded,), {})
+    return named(agent, options)
+
+
+class _Guarded:
+    """An agent whose handlers' exceptions are kept, and whose connection passes the core."""
+
+    def __init__(self, agent: Any, options: Options | None) -> None:
+        self._agent = agent
+        self._options = options
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "cancel" and not hasattr(self._agent, name):
+            # The SDK would log that there is none, with a traceback, at each of the user's cancels.
+            return _nothing_to_cancel
+        value: Any = getattr(self._agent, name)
+        is_handler = name in HANDLERS and callable(value)
+        return _guarded_handler(value) if is_handler else value
+
+    def on_connect(self, connection: Any) -> None:
+        """The SDK has made the connection: put the core into it, then tell the agent."""
+        # The SDK has no public way to a connection's transport; a test holds that this one works.
+        inner = connection._conn  # noqa: SLF001
+        cancel = getattr(self._agent, "cancel", None)
+        # What it has from the SDK's own class is a stub, and ends nothing.
+        has_cancel = callable(cancel) and _function(cancel) is not _function(acp.Agent.cancel)
+        inner._transport = GuardedTransport(  # noqa: SLF001
+            inner._transport,  # noqa: SLF001
+            settings.settle(self._options),
+            own_cancel_seconds=OWN_CANCEL_SECONDS if has_cancel else 0.0,
+        )
+        own = getattr(self._agent, "on_connect", None)
+        if own is not None:
+            own(connection)
+
+
+async def _nothing_to_cancel(session_id: str, **_: Any) -> None:
+    """The prompt's handler is cancelled without the agent's help."""
+
+
+def _guarded_handler(handler: Any) -> Callable[..., Awaitable[Any]]:
+    """The handler, answered for where it raises; the SDK gets the exception for its log."""
+
+    @functools.wraps(handler)
+    async def guarded(*args: Any, **kwargs: Any) -> Any:
+        request = CURRENT.get()
+        if request is None or request.started:
+            return await handler(*args, **kwargs)
+        return await handling.run(request, lambda: handler(*args, **kwargs), _sent_error)
+
+    # The SDK tells its older calling convention by the function behind a bound method.
+    guarded.__func__ = _function(handler)  # type: ignore[attr-defined]
+    return guarded
+
+
+def _function(method: Any) -> Any:
+    """The function behind a bound method."""
+    return getattr(method, "__func__", method)
+
+
+def _sent_error(error: BaseException) -> dict[str, Any] | None:
+    """The JSON-RPC error object that an exception stands for by its author's will."""
+    return error.to_error_obj() if isinstance(error, acp.RequestError) else None

@@ -1,0 +1,167 @@
+"""The SDK's transport, exchanged for one that passes the core.
+
+Owns the order of what goes to the handlers and to the client, the core's clock on the SDK's event
+loop, and the moment at which a handler is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.protocol import acp as protocol
+from lastword.core.protocol import jsonrpc
+from lastword.inprocess import handling
+from lastword.inprocess.journal import Journal
+from lastword.inprocess.link import LAST_ANSWERS_SECONDS, HandlerLink
+from lastword.inprocess.loop_watchdog import LoopWatchdog
+from lastword.inprocess.request import CURRENT, Request
+from lastword.inprocess.transports import ByteTransport, FrameTransport, MessageTransport
+
+if TYPE_CHECKING:
+    from lastword.core.link.connection import Options
+    from lastword.core.protocol.jsonrpc import Frame
+
+
+class GuardedTransport:
+    """The SDK's transport, with the core between it and the client."""
+
+    def __init__(self, inner: Any, options: Options, *, own_cancel_seconds: float) -> None:
+        self._wire: FrameTransport = (
+            inner if isinstance(inner, ByteTransport) else MessageTransport(inner)
+        )
+        self._own_cancel_seconds = own_cancel_seconds
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._timer: asyncio.TimerHandle | None = None
+        self._inbox: asyncio.Queue[tuple[dict[str, Any], Request | None] | BaseException | None]
+        self._inbox = asyncio.Queue()
+        self._started = False
+        self._journal = Journal(options, door="guard")
+        self.link = HandlerLink(
+            options,
+            to_client=self._to_client,
+            to_handler=self._to_handler,
+            on_cancel=self._cancel,
+            rearm=self._rearm,
+            note=self._journal.note,
+        )
+        self._watch = LoopWatchdog(self.link, self._loop.call_soon_threadsafe)
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message for the agent; its request becomes the context of its handler."""
+        if not self._started:
+            self._started = True
+            self._wire.start(self._take, self._end)
+        item = await self._inbox.get()
+        if item is None:
+            return None
+        if isinstance(item, BaseException):
+            raise item
+        message, request = item
+        # The SDK starts the handler's task from here, so the task finds this in its context.
+        CURRENT.set(request)
+        return message
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Take a message of the agent's: the core decides what of it goes to the client."""
+        request = CURRENT.get()
+        if "method" not in message:
+            self._answer(message, request)
+            await self._drain_answer()
+            return
+        self.link.from_handler(jsonrpc.dumps(message), request)
+        await self._wire.drain()
+        # As under the SDK, whose writer is a task of its own, the loop runs once. A handler on a
+        # provider's blocking stream has no other moment: neither its cancel nor any other session
+        # would be heard before it is done.
+        await asyncio.sleep(0)
+
+    def _answer(self, message: dict[str, Any], request: Request | None) -> None:
+        if request is None:
+            self.link.from_handler(jsonrpc.dumps(message), None)
+        elif not request.settled:
+            handling.answer(request, message)
+        # What the SDK makes of an exception is not sent: that is answered since it was raised.
+
+    async def close(self) -> None:
+        """Close the link; whoever still waits for an answer gets one."""
+        if self.link.client_gone:
+            until = time.monotonic() + LAST_ANSWERS_SECONDS
+            while time.monotonic() < until and any(  # noqa: ASYNC110  (a poll of 250 ms at most)
+                request.method != protocol.PROMPT for request in self.link.open_requests
+            ):
+                await asyncio.sleep(0.005)
+        self.link.handler_left()
+        self._journal.close()
+        self._watch.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._wire.aclose()
+
+    async def _drain_answer(self) -> None:
+        # That the client is gone ends the handlers which still send, and none of those which answer
+        # it: the SDK hands such a failure on to whoever closes the connection, as the process's.
+        with contextlib.suppress(OSError):
+            await self._wire.drain()
+
+    def _take(self, oversized: bytes | None, lines: list[bytes]) -> None:
+        if oversized is not None:
+            self.link.oversized(oversized)
+        for line in lines:
+            self.link.from_client(line)
+
+    def _end(self, error: Exception | None) -> None:
+        if error is None:
+            self.link.client_left()
+        # The SDK's own loop is where a failure to read belongs.
+        self._inbox.put_nowait(error)
+
+    def _to_client(self, frame: bytes) -> None:
+        if self._in_loop():
+            self._wire.write(frame)
+        else:
+            self._wire.write_for_blocked_loop(frame)
+
+    def _to_handler(self, frame: Frame, request: Request | None) -> None:
+        if not self._in_loop():
+            self._loop.call_soon_threadsafe(self._to_handler, frame, request)
+            return
+        if request is not None and request.method == protocol.PROMPT:
+            self._watch.look()
+        self._inbox.put_nowait((jsonrpc.loads(frame.line), request))
+
+    def _in_loop(self) -> bool:
+        """Is this the event loop's thread, rather than the one that stands in for it?"""
+        return threading.get_ident() == self._thread
+
+    def _cancel(self, requests: list[Request]) -> None:
+        if not self._in_loop():
+            self._loop.call_soon_threadsafe(self._cancel, requests)
+            return
+        for request in requests:
+            wait = 0.0 if request.waiting else self._own_cancel_seconds
+            if request.method != protocol.PROMPT:
+                wait = 0.0
+            # From the event loop, since a handler may have caused it itself by what it sent.
+            self._loop.call_later(wait, request.cancel)
+
+    def _rearm(self) -> None:
+        if not self._in_loop():
+            self._loop.call_soon_threadsafe(self._rearm)
+            return
+        due = self.link.next_timeout()
+        if due is None:
+            return
+        when = self._loop.time() + max(0.0, due - time.monotonic())
+        if self._timer is None or when < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(when, self._ring, due)
+
+    def _ring(self, due: float) -> None:
+        self._timer = None
+        self.link.ring(due)

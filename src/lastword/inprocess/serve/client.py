@@ -1,0 +1,155 @@
+"""The client, as a handler speaks to it.
+
+Owns the requests that handlers make of the client, until each is answered or given up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.errors import ClientError
+from lastword.inprocess.request import CURRENT
+from lastword.inprocess.serve.methods import camel_case
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.inprocess.request import Request
+
+
+class _Asked:
+    """A request that waits for its answer."""
+
+    __slots__ = ("answer", "answered")
+
+    def __init__(self) -> None:
+        self.answered = anyio.Event()
+        self.answer: Frame | None = None
+
+
+class Client:
+    """The client at the other end; every handler gets it as its first argument.
+
+    Attributes:
+        capabilities: What the client said in `initialize` that it can do, as it said it.
+        info: What it said that it is, as it said it.
+    """
+
+    def __init__(
+        self, send: Callable[[bytes, Request | None], None], drain: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Handlers are given one; there is no need to make one.
+
+        Args:
+            send: Takes a frame in, with the request whose handler sends it.
+            drain: Waits until the client has room for more.
+        """
+        self._send = send
+        self._drain = drain
+        self._asked: dict[bytes, _Asked] = {}
+        self._count = 0
+        self.capabilities: dict[str, Any] = {}
+        self.info: dict[str, Any] = {}
+
+    async def update(
+        self, session_id: str, update: Mapping[str, Any] | None = None, /, **members: Any
+    ) -> None:
+        """Send a `session/update`.
+
+        ```python
+        await client.update(session_id, session_update="tool_call", tool_call_id="1", title="Read")
+        await client.update(session_id, {"sessionUpdate": "plan", "entries": []})
+        ```
+
+        Args:
+            session_id: The session that it is for.
+            update: The update as it goes over the wire.
+            members: Its members by name, in snake_case as handlers take their arguments.
+
+        Raises:
+            ValueError: It does not say which kind of update it is.
+            TypeError: It holds what is no JSON.
+        """
+        whole = dict(update or {}) | {camel_case(name): value for name, value in members.items()}
+        if not whole.get("sessionUpdate"):
+            raise ValueError(
+                'an update says what it is: session_update="agent_message_chunk", or one of the '
+                "protocol's other kinds"
+            )
+        await self.notify(acp.UPDATE, {"sessionId": session_id, "update": whole})
+
+    async def say(self, session_id: str, text: str) -> None:
+        """Send a piece of the agent's text, an `agent_message_chunk`."""
+        content = {"type": "text", "text": text}
+        await self.update(session_id, session_update="agent_message_chunk", content=content)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send a notification.
+
+        Raises:
+            TypeError: `params` hold what is no JSON.
+        """
+        self._send(jsonrpc.notification(method, dict(params or {})), CURRENT.get())
+        await self._drain()
+
+    async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Ask the client, such as `session/request_permission`, and wait for what it answers.
+
+        Cancelled, it takes the request back, and an answer that still comes is nobody's.
+
+        Returns:
+            The result.
+
+        Raises:
+            ClientError: The client answered with an error.
+            TypeError: `params` hold what is no JSON.
+        """
+        self._count += 1
+        request_id = str(self._count).encode()
+        line = jsonrpc.request(request_id, method, dict(params or {}))
+        asked = self._asked[request_id] = _Asked()
+        current = CURRENT.get()
+        try:
+            self._send(line, current)
+            await asked.answered.wait()
+        finally:
+            del self._asked[request_id]
+            if asked.answer is None and (current is None or not current.over):
+                taken_back = {"requestId": int(request_id)}
+                self._send(jsonrpc.notification(acp.CANCEL_REQUEST, taken_back), current)
+        return _result_of(asked.answer)
+
+    def answered(self, frame: Frame) -> None:
+        """Take in an answer of the client's; lastword calls this."""
+        asked = self._asked.get(frame.message.request_id or jsonrpc.NULL_ID)
+        if asked is not None and asked.answer is None:
+            asked.answer = frame
+            asked.answered.set()
+
+    def introduced(self, frame: Frame) -> None:
+        """Take in the client's `initialize`; lastword calls this."""
+        params = jsonrpc.params_of(frame)
+        dialect = acp.dialect(params.get("protocolVersion"))
+        capabilities = params.get(dialect.client_capabilities)
+        info = params.get(dialect.client_info)
+        self.capabilities = capabilities if isinstance(capabilities, dict) else {}
+        self.info = info if isinstance(info, dict) else {}
+
+
+def _result_of(answer: Frame | None) -> Any:
+    if answer is None:  # the wait ended without one, which it does not
+        raise AssertionError("no answer")
+    error = jsonrpc.loads(answer.message.error)
+    if error is None:
+        return jsonrpc.loads(answer.message.result)
+    members = error if isinstance(error, dict) else {}
+    code, message = members.get("code"), members.get("message")
+    raise ClientError(
+        code if isinstance(code, int) else acp.INTERNAL_ERROR,
+        message if isinstance(message, str) else "it gave no reason",
+        members.get("data"),
+    )

@@ -1,0 +1,105 @@
+"""An author's handlers: which there must be, and which of a message's params each of them takes.
+
+Owns the check of what `serve` is given, and the sentences that say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from lastword.core.protocol import acp
+
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
+
+REQUIRED = ("session/new", acp.PROMPT)
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SEAM = re.compile(r"(?<=[A-Za-z0-9])_([a-z0-9])")
+_BY_NAME = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY})
+_BY_PLACE = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY})
+
+
+class Method:
+    """One handler, and what it takes.
+
+    Attributes:
+        handler: What the author wrote.
+        needed: The params without which it cannot be called, in snake_case.
+    """
+
+    __slots__ = ("_taken", "_takes", "_takes_all", "handler", "needed")
+
+    def __init__(self, name: str, handler: Handler) -> None:
+        """Raises TypeError, with the method's name, for what cannot be called as a handler is."""
+        if not _is_async(handler):
+            what = "an asynchronous generator" if inspect.isasyncgenfunction(handler) else handler
+            raise TypeError(f'the handler of "{name}" is an `async def` function, not {what!r}')
+        first, *rest = inspect.signature(handler).parameters.values() or (None,)
+        by_place = _BY_PLACE | {inspect.Parameter.VAR_POSITIONAL}
+        unfit = [p.name for p in rest if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]
+        if first is None or first.kind not in by_place or unfit:
+            raise TypeError(
+                f'the handler of "{name}" takes the client as its first argument, and the '
+                "message's params by name: async def handler(client, session_id)"
+            )
+        self.handler = handler
+        self._taken = first.name if first.kind is first.POSITIONAL_OR_KEYWORD else ""
+        self._takes = frozenset(p.name for p in rest if p.kind in _BY_NAME)
+        self._takes_all = any(p.kind is p.VAR_KEYWORD for p in rest)
+        self.needed = tuple(p.name for p in rest if p.kind in _BY_NAME and p.default is p.empty)
+
+    def arguments(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """What of a message's params the handler is called with."""
+        named = {snake_case(key): value for key, value in params.items()}
+        # A param called as the first argument is would be given twice.
+        named.pop(self._taken, None)
+        if self._takes_all:
+            return named
+        return {name: value for name, value in named.items() if name in self._takes}
+
+
+def read(methods: Mapping[str, Handler]) -> dict[str, Method]:
+    """Check what an author handed to `serve`.
+
+    Raises:
+        TypeError: It is no mapping of names to asynchronous functions.
+        ValueError: A method is missing without which no turn can be taken.
+    """
+    if not isinstance(methods, Mapping):
+        raise TypeError(
+            "serve takes a mapping of ACP method names to `async def` functions, not "
+            f"{type(methods).__name__}"
+        )
+    missing = [name for name in REQUIRED if name not in methods]
+    if missing:
+        words = " and ".join(f'"{name}"' for name in missing)
+        raise ValueError(f"serve needs a handler of {words}: without it no turn can be taken")
+    for name in methods:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a method is a str, not {name!r}")
+    known = {name: Method(name, handler) for name, handler in methods.items()}
+    return {acp.INITIALIZE: Method(acp.INITIALIZE, initialize)} | known
+
+
+async def initialize(_: object) -> dict[str, Any]:
+    """What an agent answers that says nothing of itself."""
+    return {"protocolVersion": acp.V1.version, acp.V1.agent_capabilities: {}}
+
+
+def snake_case(key: str) -> str:
+    """`sessionId` as handlers take it: `session_id`."""
+    return _WORD.sub("_", key).lower()
+
+
+def camel_case(name: str) -> str:
+    """`session_id` as it goes over the wire: `sessionId`. A leading `_` stays."""
+    return _SEAM.sub(lambda found: found[1].upper(), name)
+
+
+def _is_async(handler: object) -> bool:
+    if inspect.iscoroutinefunction(handler):
+        return True
+    return callable(handler) and inspect.iscoroutinefunction(type(handler).__call__)

@@ -1,0 +1,175 @@
+"""`lastword.serve`: an agent without an SDK, as functions by the names of ACP's methods.
+
+Owns the door, and the library that dispatches: nothing else knows `jsonrpcserver`, and nothing of
+what it says of an exception gets to the client. Loaded by `lastword.serve` alone, since that
+library takes 51 ms to import.
+
+The library is asked for one thing, by its synchronous dispatch: which handler a message is for,
+and whether the message's params fit it. Handlers run on the author's own event loop.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.protocol import jsonrpc
+from lastword.inprocess import settings
+from lastword.inprocess.serve import methods as handlers
+from lastword.inprocess.serve import stdio
+from lastword.inprocess.serve.connection import ServedConnection
+from lastword.inprocess.serve.transport import DescriptorTransport
+from lastword.inprocess.serve.waker import Waker
+
+with warnings.catch_warnings():
+    # On Python 3.11 and 3.12 the library reads a file of its own in a way that is deprecated there;
+    # whoever makes warnings errors could not import this.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import jsonrpcserver
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from lastword.core.link.connection import Options
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.inprocess.serve.client import Client
+    from lastword.inprocess.serve.methods import Handler, Method
+
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+MAX_QUOTED_CHARS = 200
+
+# Where no logging is set up, Python itself would write the library's words to stderr.
+logging.getLogger("jsonrpcserver").addHandler(logging.NullHandler())
+
+
+async def serve(methods: Mapping[str, Handler], *, options: Options | None = None) -> None:
+    """Be an ACP agent on stdin and stdout until the client closes them.
+
+    ```python
+    async def new_session(client):
+        return {"sessionId": "1"}
+
+
+    async def prompt(client, session_id, prompt):
+        await client.say(session_id, "Hello.")
+        return {"stopReason": "end_turn"}
+
+
+    asyncio.run(lastword.serve({"session/new": new_session, "session/prompt": prompt}))
+    ```
+
+    On trio: `trio.run(lastword.serve, {...})`.
+
+    A handler's first argument is the client, by which it sends updates and asks
+    (`lastword.inprocess.serve.client.Client`). The others are the message's params by name, the top
+    level's in snake_case (`sessionId` is `session_id`); it gets those that it takes, and all of
+    them by `**params`. What it returns is the result as it goes over the wire, `None` an empty one.
+    What it raises ends its turn typed, by what it was: let a provider's exception pass. For a
+    JSON-RPC error of your own raise `jsonrpcserver.JsonRpcError(code, message, data)`.
+
+    A prompt's handler is cancelled by the user's `session/cancel`, after your own handler of it,
+    if there is one, has returned (at most 0.5 s), and when the client leaves.
+
+    While it serves, stdin and stdout are the client's alone: descriptor 0 is empty, and what is
+    printed goes to stderr.
+
+    Args:
+        methods: Handlers by the names of ACP's methods, extensions included. `session/new` and
+            `session/prompt` are needed; `initialize` has an answer of its own.
+        options: Limits and choices; without them those of the environment
+            (`LASTWORD_IDLE_TIMEOUT` and its like), else the defaults.
+
+    Raises:
+        TypeError: A handler is no `async def` function, or does not take the client first.
+        ValueError: `session/new` or `session/prompt` is missing.
+        SystemExit: A handler raised it.
+    """
+    router = Dispatch(handlers.read(methods))
+    with stdio.taken() as (source, sink), Waker() as waker:
+        transport = DescriptorTransport(source, sink, waker)
+        await ServedConnection(transport, waker, router, settings.settle(options)).run()
+
+
+class Bound:
+    """The library's `context`: in goes the client, out comes the handler with its arguments."""
+
+    __slots__ = ("client", "work")
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.work: Callable[[], Awaitable[Any]] | None = None
+
+
+class Dispatch:
+    """From a message to the handler that it is for."""
+
+    def __init__(self, methods: dict[str, Method]) -> None:
+        self._methods = methods
+        self._dispatched = {name: _binding(method) for name, method in methods.items()}
+
+    def route(self, frame: Frame, client: Client) -> Callable[[], Awaitable[Any]] | dict[str, Any]:
+        """What is to be run, or the JSON-RPC error object where nothing is."""
+        name = frame.message.method or ""
+        message = jsonrpc.loads(frame.line)
+        params = message.get("params") if isinstance(message, dict) else None
+        method = self._methods.get(name)
+        if method is not None and not isinstance(params, dict | None):
+            return _refusal(INVALID_PARAMS, f"The params of {name} are an object, by name.")
+        fitting = method.arguments(params or {}) if method else {}
+        bound = Bound(client)
+        # Every message is dispatched as a request: for a notification the library says nothing.
+        response = jsonrpcserver.dispatch_to_serializable(
+            "",
+            self._dispatched,
+            context=bound,
+            deserializer=lambda _: {"method": name, "params": fitting, "id": 0},
+            validator=lambda request: request,
+        )
+        if bound.work is not None:
+            return bound.work
+        error = response.get("error", {}) if isinstance(response, dict) else {}
+        return _explained(error.get("code"), name, method, fitting)
+
+    def sent_error(self, error: BaseException) -> dict[str, Any] | None:
+        """The JSON-RPC error object that an exception stands for by its author's will."""
+        if not isinstance(error, jsonrpcserver.JsonRpcError):
+            return None
+        sent: dict[str, Any] = {"code": error.code, "message": error.message}
+        # The library marks missing data by a value of its own, which is no JSON.
+        if isinstance(error.data, dict | list | str | int | float | None):
+            sent["data"] = error.data
+        return sent
+
+
+def _binding(method: Method) -> Callable[..., Any]:
+    """A method as the library calls it, with the handler's signature to check params against."""
+
+    @functools.wraps(method.handler)
+    def bind(bound: Bound, /, **arguments: Any) -> Any:
+        bound.work = functools.partial(method.handler, bound.client, **arguments)
+        return jsonrpcserver.Success(None)
+
+    return bind
+
+
+def _explained(
+    code: object, name: str, method: Method | None, fitting: dict[str, Any]
+) -> dict[str, Any]:
+    """What the library refused, in words for whoever writes the client."""
+    if code == METHOD_NOT_FOUND:
+        shown = name[:MAX_QUOTED_CHARS]
+        return _refusal(METHOD_NOT_FOUND, f'This agent has no method "{shown}".')
+    if code == INVALID_PARAMS and method is not None:
+        missing = [handlers.camel_case(key) for key in method.needed if key not in fitting]
+        words = ", ".join(f'"{key}"' for key in missing)
+        return _refusal(INVALID_PARAMS, f"Invalid params: {name} needs {words or 'others'}.")
+    return _refusal(INTERNAL_ERROR, f"{name[:MAX_QUOTED_CHARS]} could not be dispatched.")
+
+
+def _refusal(code: int, message: str) -> dict[str, Any]:
+    return {"code": code, "message": message, "data": {"details": message}}

@@ -1,0 +1,121 @@
+"""Transport of `serve`: lines in, frames out, on two descriptors that are waited for.
+
+Owns its reading and writing, and how much may wait for a client that does not read. Looks into
+nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import anyio
+
+from lastword.inprocess.transports import line_blocks
+from lastword.posix.framing import HIGH_WATER_BYTES, READ_BYTES, FrameWriter
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from lastword.inprocess.serve.waker import Waker
+    from lastword.inprocess.transports import Block
+
+ANSWERS_HIGH_WATER_BYTES = 16 * HIGH_WATER_BYTES
+"""With more than this waiting, no further request is read. Handlers that send updates wait far
+earlier; the rest leaves room for a client that writes before it reads."""
+
+LAST_FRAMES_SECONDS = 2.0
+"""How long the client may take, at the end, to read what was sent before."""
+
+
+class DescriptorTransport:
+    """Two descriptors to a client."""
+
+    def __init__(self, source: int, sink: int, waker: Waker) -> None:
+        """Neither descriptor is closed here.
+
+        Args:
+            source: To read from; says when it is ready.
+            sink: To write to.
+            waker: Rung when the writer may have to go on.
+        """
+        self._source = source
+        self._outlet = FrameWriter(sink)
+        self._waker = waker
+        # Frames may come from a handler's own thread, while the event loop's writes on.
+        self._lock = threading.Lock()
+        self._waiting = anyio.Event()
+        self._moved = anyio.Event()
+
+    @property
+    def broken(self) -> bool:
+        """Does nobody read any more?"""
+        return self._outlet.broken
+
+    def blocks(self) -> AsyncIterator[Block]:
+        """What comes, for as long as there is room for what it is answered with."""
+        return line_blocks(self._read)
+
+    async def _read(self) -> bytes:
+        await self._room(ANSWERS_HIGH_WATER_BYTES)
+        while True:
+            await anyio.wait_readable(self._source)
+            try:
+                return os.read(self._source, READ_BYTES)
+            except BlockingIOError:
+                continue
+            except OSError:  # a connection that was reset has no more to say
+                return b""
+
+    def write(self, frame: bytes) -> None:
+        """Send a frame, without its line end, or keep it until the client reads; any thread."""
+        with self._lock:
+            self._outlet.write(frame + b"\n")
+            done = not self._outlet.pending_bytes and not self._outlet.broken
+        if not done:
+            self._waker.ring()
+
+    def go_on(self) -> None:
+        """Let the writer look; from the event loop."""
+        if self._outlet.pending_bytes:
+            self._waiting.set()
+        elif self._outlet.broken:
+            self._moved.set()
+
+    async def drain(self) -> None:
+        """Wait until the client has room for more."""
+        await anyio.lowlevel.checkpoint()
+        await self._room(HIGH_WATER_BYTES)
+
+    async def _room(self, limit_bytes: int) -> None:
+        while self._outlet.pending_bytes > limit_bytes and not self._outlet.broken:
+            moved = self._moved
+            await moved.wait()
+
+    async def write_on(self) -> None:
+        """Write what waits as the client reads; runs until it is cancelled."""
+        while True:
+            await self._waiting.wait()
+            self._waiting = anyio.Event()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write all that waits."""
+        while self._outlet.pending_bytes and not self._outlet.broken:
+            await anyio.wait_writable(self._outlet.fd)
+            with self._lock:
+                self._outlet.flush()
+            self._moved.set()
+            self._moved = anyio.Event()
+        if self._outlet.broken:
+            self._waker.ring()
+
+    async def last_frames(self) -> None:
+        """Write what is left, for as long as a client that reads may take; then no more."""
+        with anyio.move_on_after(LAST_FRAMES_SECONDS, shield=True), contextlib.suppress(OSError):
+            await self.flush()
+        with self._lock:
+            # A thread that still speaks must not write to what has this descriptor next.
+            self._outlet.give_up()

@@ -1,0 +1,79 @@
+"""Waking a task from any thread.
+
+Owns one event that may be set by a handler's own thread, on asyncio and on trio alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+_DRAIN_BYTES = 4096
+
+
+class Waker:
+    """Something happened: rung from anywhere, heard by the one task that waits."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        self._calls: deque[Callable[[], object]] = deque()
+        self._rung = anyio.Event()
+        self._near, self._far = socket.socketpair()
+        for end in (self._near, self._far):
+            end.settimeout(0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._near.close()
+        self._far.close()
+
+    @property
+    def is_here(self) -> bool:
+        """Is this the event loop's own thread?"""
+        return threading.get_ident() == self._thread
+
+    def ring(self) -> None:
+        """Wake the task that waits; never blocks."""
+        if self.is_here:
+            self._rung.set()
+            return
+        # A full socket is a waker that rings already; a closed one is heard by nobody.
+        with contextlib.suppress(OSError):
+            self._far.send(b"!")
+
+    def call_soon(self, call: Callable[[], object]) -> None:
+        """Have the event loop call something; from any thread."""
+        self._calls.append(call)
+        with contextlib.suppress(OSError):
+            self._far.send(b"!")
+
+    async def listen(self) -> None:
+        """Hear what other threads ring; runs until it is cancelled."""
+        while True:
+            await anyio.wait_readable(self._near)
+            with contextlib.suppress(BlockingIOError):
+                self._near.recv(_DRAIN_BYTES)
+            while self._calls:
+                self._calls.popleft()()
+            self._rung.set()
+
+    async def wait(self) -> None:
+        """Wait until it rings."""
+        await self._rung.wait()
+        self._rung = anyio.Event()

@@ -1,0 +1,294 @@
+"""Transports to a client on asyncio: byte streams, or one of the SDK's that moves whole messages.
+
+Owns the ways to read and write, and how bytes that are read become lines, which the descriptors of
+`inprocess.serve.transport` share. Looks into nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import sys
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+
+from lastword.core.protocol import jsonrpc
+from lastword.posix.framing import LINE_LIMIT_BYTES, READ_BYTES, LineReader, whole_lines
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+
+BLOCKED_WRITE_SECONDS = 5.0
+"""How long a client that takes no bytes may hold up the thread that stands in for the loop."""
+
+
+Block: TypeAlias = tuple[bytes | None, list[bytes]]
+"""How an oversized line began, if one was skipped, and whole lines."""
+
+Take: TypeAlias = "Callable[[bytes | None, list[bytes]], None]"
+"""Takes in a block, as its two parts."""
+
+End: TypeAlias = "Callable[[Exception | None], None]"
+"""Takes in that nothing more comes, and why, where it was a failure."""
+
+
+class FrameTransport(Protocol):
+    """A client, as far as it can be read and written."""
+
+    def start(self, take: Take, end: End) -> None:
+        """Begin to read."""
+        ...
+
+    def write(self, frame: bytes) -> None:
+        """Send a frame, without its line end, or keep it until `drain`."""
+        ...
+
+    def write_for_blocked_loop(self, frame: bytes) -> None:
+        """Send a frame from another thread, while the event loop stands still."""
+        ...
+
+    async def drain(self) -> None:
+        """Wait until the client has room; raises where it is gone."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close it."""
+        ...
+
+
+async def line_blocks(read: Callable[[], Awaitable[bytes]]) -> AsyncIterator[Block]:
+    """Read to the end, and cut into lines; the last one may lack its line end."""
+    lines = LineReader(LINE_LIMIT_BYTES)
+    while data := await read():
+        oversized, block = lines.feed(data)
+        if oversized is not None or block:
+            yield oversized, whole_lines(block)
+    rest = lines.rest().strip()
+    if rest:
+        yield None, [rest]
+
+
+async def _pull(blocks: AsyncIterator[Block], take: Take, end: End) -> None:
+    """Read what has to be asked for."""
+    try:
+        async for oversized, lines in blocks:
+            take(oversized, lines)
+    except Exception as error:  # noqa: BLE001  (whoever reads on decides what it means)
+        end(error)
+    else:
+        end(None)
+
+
+class ByteTransport:
+    """Byte streams. It passes for a transport of the SDK's, which only hands it on to the guard."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader | None,
+        writer: asyncio.StreamWriter,
+        *,
+        receive_timeout: float | None = None,
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._receive_timeout = receive_timeout
+        self._reading: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._kept = bytearray()
+        """What another thread could not write, and must come before all else."""
+        self._keeping = threading.Lock()
+
+    def start(self, take: Take, end: End) -> None:
+        """As `FrameTransport.start`."""
+        blocks = line_blocks(self._read)
+        self._reading = asyncio.create_task(_pull(blocks, take, end), name="lastword.read")
+
+    async def _read(self) -> bytes:
+        if self._reader is None:
+            return b""
+        if self._receive_timeout is None:
+            return await self._reader.read(READ_BYTES)
+        return await asyncio.wait_for(self._reader.read(READ_BYTES), self._receive_timeout)
+
+    def write(self, frame: bytes) -> None:
+        """As `FrameTransport.write`."""
+        if self._kept:
+            self._write_kept()
+        self._writer.write(frame + b"\n")
+
+    def write_for_blocked_loop(self, frame: bytes) -> None:
+        """As `FrameTransport.write_for_blocked_loop`, past the loop: straight to the descriptor.
+
+        What the client does not take, or what would stand in the middle of a frame that the loop
+        has begun to write, is kept until the loop runs: the frame may be a turn's only answer.
+        """
+        rest = memoryview(frame + b"\n")
+        with self._keeping:
+            if not self._kept and not self._writer.transport.get_write_buffer_size():
+                with contextlib.suppress(OSError):  # that the client is gone the loop finds out too
+                    rest = self._write_past_the_loop(rest)
+            if rest:
+                self._kept += rest
+                self._loop.call_soon_threadsafe(self._write_kept)
+
+    def _write_past_the_loop(self, rest: memoryview) -> memoryview:
+        transport = self._writer.transport
+        end = transport.get_extra_info("pipe") or transport.get_extra_info("socket")
+        until = time.monotonic() + BLOCKED_WRITE_SECONDS
+        while rest and time.monotonic() < until:
+            if select.select([], [end], [], BLOCKED_WRITE_SECONDS)[1]:
+                rest = rest[os.write(end.fileno(), rest) :]
+        return rest
+
+    def _write_kept(self) -> None:
+        with self._keeping:
+            if self._kept:
+                self._writer.write(bytes(self._kept))
+                self._kept.clear()
+
+    async def drain(self) -> None:
+        """As `FrameTransport.drain`."""
+        await self._writer.drain()
+
+    async def aclose(self) -> None:
+        """As `FrameTransport.aclose`: the streams are whose they were, as under the SDK."""
+        if self._reading is not None:
+            self._reading.cancel()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """As the SDK's transport."""
+        self.write(jsonrpc.dumps(message))
+        await self.drain()
+
+    async def receive(self) -> dict[str, Any] | None:
+        """As the SDK's transport; the guard has `start` in its place."""
+        raise RuntimeError("this stream is read by lastword")
+
+    async def close(self) -> None:
+        """As the SDK's transport."""
+        await self.aclose()
+
+
+class StdioTransport(ByteTransport):
+    """The standard streams, without a task between the pipe and the core.
+
+    A task of its own costs each message 10 µs.
+    """
+
+    def __init__(self, receiver: Receiver, writer: asyncio.StreamWriter) -> None:
+        super().__init__(None, writer)
+        self._receiver = receiver
+
+    @classmethod
+    async def open(cls) -> Self:
+        """Take the process's standard streams; as under the SDK they do not block from then on."""
+        loop = asyncio.get_running_loop()
+        receiver = Receiver()
+        await loop.connect_read_pipe(lambda: receiver, sys.stdin)
+        transport, flow = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, sys.stdout
+        )
+        return cls(receiver, asyncio.StreamWriter(transport, flow, None, loop))
+
+    def start(self, take: Take, end: End) -> None:
+        """As `FrameTransport.start`."""
+        self._receiver.start(take, end)
+
+
+class Receiver(asyncio.Protocol):
+    """What the event loop calls with what comes on a pipe."""
+
+    def __init__(self) -> None:
+        self._lines = LineReader(LINE_LIMIT_BYTES)
+        self._early: list[bytes] = []
+        self._over: tuple[Exception | None] | None = None
+        self._take: Take | None = None
+        self._end: End | None = None
+
+    def start(self, take: Take, end: End) -> None:
+        """Hand on what has come already, and what comes from now on."""
+        self._take, self._end = take, end
+        early, self._early = self._early, []
+        for data in early:
+            self.data_received(data)
+        if self._over is not None:
+            self._finish(self._over[0])
+
+    def data_received(self, data: bytes) -> None:
+        """As the event loop calls it."""
+        if self._take is None:
+            self._early.append(data)
+            return
+        oversized, block = self._lines.feed(data)
+        if oversized is not None or block:
+            self._take(oversized, whole_lines(block))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As the event loop calls it, at the end of input too."""
+        if self._take is None:
+            self._over = (exc,)
+        else:
+            self._finish(exc)
+
+    def _finish(self, error: Exception | None) -> None:
+        rest = self._lines.rest().strip()
+        if rest and self._take is not None:
+            self._take(None, [rest])
+        if self._end is not None:
+            self._end(error)
+
+
+class MessageTransport:
+    """A transport of the SDK's that moves decoded messages, such as its WebSocket's."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self._waiting: deque[bytes] = deque()
+        self._lock = asyncio.Lock()
+        self._sending: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    def start(self, take: Take, end: End) -> None:
+        """As `FrameTransport.start`."""
+        self._reading = asyncio.create_task(_pull(self._blocks(), take, end), name="lastword.read")
+
+    async def _blocks(self) -> AsyncIterator[Block]:
+        while (message := await self._transport.receive()) is not None:
+            yield None, [jsonrpc.dumps(message)]
+
+    def write(self, frame: bytes) -> None:
+        """As `FrameTransport.write`."""
+        self._waiting.append(frame)
+        if self._sending is None or self._sending.done():
+            # For what comes of no handler, such as a watchdog's: nobody would call `drain`.
+            self._sending = asyncio.ensure_future(self._send_quietly())
+
+    def write_for_blocked_loop(self, frame: bytes) -> None:
+        """Write as a transport does whose loop stands still: here it waits, for the loop."""
+        self._waiting.append(frame)
+
+    async def _send_quietly(self) -> None:
+        try:
+            await self.drain()
+        except Exception:  # noqa: BLE001  (each transport has its own word for a client that is gone)
+            self._waiting.clear()
+
+    async def drain(self) -> None:
+        """As `FrameTransport.drain`."""
+        async with self._lock:
+            while self._waiting:
+                await self._transport.send(jsonrpc.loads(self._waiting.popleft()))
+
+    async def aclose(self) -> None:
+        """As `FrameTransport.aclose`."""
+        if self._reading is not None:
+            self._reading.cancel()
+        try:
+            await self._send_quietly()
+        finally:
+            await self._transport.close()

@@ -1,0 +1,97 @@
+"""What an author is told, by a log line, of a handler that breaks the rules, and how to mend it.
+
+Owns the sentences, on the logger `lastword`. The client is told in its own words by the core.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from lastword.core.timeline.entry import Entry, Kind
+
+logger = logging.getLogger("lastword")
+
+_MENDED_BY = {
+    "no_stop_reason": "the handler of session/prompt returned no stop reason: return "
+    'acp.PromptResponse(stop_reason="end_turn"), or {"stopReason": "end_turn"} under serve',
+    "unknown_stop_reason": "the handler of session/prompt returned a stop reason that the "
+    "protocol does not know",
+    "silent_success": "the handler of session/prompt returned without having shown anything: send "
+    "an update, raise what went wrong, or call current_turn().output() if the user did see "
+    "something",
+    "runaway": "the handler repeats the same update without end",
+    "first_update_timeout": "the handler showed nothing in time: send updates, or call "
+    "current_turn().progress() while it works",
+    "idle_timeout": "the handler went silent: send updates, or call current_turn().progress() "
+    "while it works",
+    "agent_cancelled": "the handler cancelled itself: a CancelledError that nobody asked for "
+    "left it",
+    "no_answer": "the handler did not stop when it was cancelled: let the cancellation pass, "
+    "and do not catch BaseException around an await",
+    "busy_with_ended_turn": "a prompt could not be taken: the handler of an earlier turn has "
+    "swallowed its cancellation and is still at work",
+}
+
+_DROPPED = {
+    "answer_to_nobody": "an answer was sent to a request that has been answered already, or that "
+    "nobody made: answer once, by returning from the handler",
+    "late_answer": "a handler returned after its turn had been ended for it: it swallowed its "
+    "cancellation",
+    "quarantine": "an update of a turn that has been ended was dropped: its handler swallowed its "
+    "cancellation and is still at work",
+    "not_json": "a frame that is no JSON was kept from the client",
+}
+
+
+def note(entry: Entry) -> None:
+    """Look at what the core recorded: does it tell of something that the author can mend?"""
+    if entry.kind is Kind.ERROR:
+        told = _MENDED_BY.get(str(entry.facts.get("reason")))
+        if told:
+            what = f"Session {entry.session_id}" if entry.session_id else "A request"
+            logger.warning("%s failed: %s.", what, told)
+    elif entry.kind is Kind.FRAME_DROPPED and entry.facts.get("side") == "agent":
+        told = _DROPPED.get(str(entry.facts.get("reason")))
+        if told:
+            logger.warning("lastword: %s.", told)
+    elif entry.kind is Kind.QUARANTINED:
+        logger.warning("Session %s: %s.", entry.session_id, _MENDED_BY["no_answer"])
+
+
+def after_its_answer(method: str, of: str, *, dropped: bool) -> None:
+    """A frame came out of a turn, or of another request `of` this method, that is over."""
+    logger.warning(
+        "%s was sent after the answer to its own %s, and is %s: await what you send, and every "
+        "task that sends, before the handler returns.",
+        method,
+        of,
+        "dropped" if dropped else "sent, out of turn",
+    )
+
+
+def before_initialize() -> None:
+    """A prompt came first of all."""
+    logger.warning(
+        "The client sent session/prompt before initialize: the handler is called, as for a client "
+        "of protocol version 1 that said nothing of itself."
+    )
+
+
+def raised(method: str, error: BaseException) -> None:
+    """A handler raised something that no handler should."""
+    logger.error(
+        "The handler of %s raised %s, which is no Exception: its turn is ended as failed. Raise "
+        "an Exception, or call current_turn().fail().",
+        method,
+        type(error).__name__,
+    )
+
+
+def unusable(method: str, error: BaseException) -> None:
+    """A handler returned what is no JSON."""
+    logger.error(
+        "The handler of %s returned what cannot be sent as JSON (%s): return plain values or the "
+        "SDK's own models.",
+        method,
+        error,
+    )

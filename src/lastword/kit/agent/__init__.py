@@ -1,0 +1,1 @@
+"""The scripted agent: scenarios of failure, and the program that plays them."""

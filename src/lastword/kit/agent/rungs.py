@@ -1,0 +1,56 @@
+"""One failure on every rung: the frames, made by the core itself.
+
+Owns a line on each rung for whoever writes a client. Which rung a client gets, and its frames, are
+`core.failure.ladder`'s: a rung that is new there is shown here without a word.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lastword.core.failure import ladder
+from lastword.core.failure.ladder import Ending, Rung
+from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.link.handshake import ClientProfile
+from lastword.core.protocol import acp
+
+ABOUT = {
+    "typed": "to a client that negotiated agent_error",
+    "v2": "to a client of protocol version 2; --fallback cannot force it",
+    "stop_reason": "to every other client of version 1: the default",
+    "stop_reason_result": "to a client that accepts the stop reason error",
+    "rpc_error": "to a client that makes noise about any update",
+    "text": "by configuration only: to a client that shows nothing but text",
+    "air": "to a client that advertised JetBrains AIR's sessionFailure",
+}
+
+EXAMPLE = AgentError(
+    type=ErrorType.RATE_LIMIT,
+    message="The model provider is limiting requests. Try again in 20 seconds.",
+    retryable=True,
+    retry_after_seconds=20,
+    origin=Origin.PROVIDER,
+    phase=Phase.BEFORE_OUTPUT,
+    retry_safety=RetrySafety.AUTO,
+    action=Action.WAIT,
+    http_status=429,
+)
+
+
+def frames(rung: Rung) -> list[dict[str, Any]]:
+    """Return the frames of the example on a rung, in order; the prompt's id is 2."""
+    is_v2 = rung is Rung.V2
+    client = ClientProfile(dialect=acp.V2 if is_v2 else acp.V1, typed=rung in {Rung.TYPED, Rung.V2})
+    # In version 2 the prompt was answered when the agent took it in.
+    ending = Ending(error=EXAMPLE, session_id="s1", prompts=() if is_v2 else (b"2",))
+    out = ladder.frames_for(ending, rung=rung, client=client, dialect=client.dialect)
+    return [json.loads(outgoing.frame) for outgoing in out]
+
+
+def listed() -> list[dict[str, Any]]:
+    """Return all rungs for a machine."""
+    return [
+        {"rung": rung.value, "when": ABOUT.get(rung.value, ""), "frames": frames(rung)}
+        for rung in Rung
+    ]

@@ -1,0 +1,157 @@
+"""One scenario: its script, what is told of it, and what a good client does with that.
+
+Owns the value. The advice is not written twice: it is read off what `lastword.client.view` shows
+for the failure. The table of scenarios is `kit.agent.scenarios`'.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from lastword.core.failure.taxonomy import DEFAULTS, AgentError, ErrorType, Phase, RetrySafety
+from lastword.core.protocol import acp
+from lastword.kit.agent.script import Script, Step, Steps
+
+if TYPE_CHECKING:
+    from lastword.client.display import ErrorView
+
+ENDS_WELL = "show the turn as any other"
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What the client is told of a failure once lastword is in front, or within.
+
+    Attributes:
+        type: What failed.
+        retryable: Whether a retry would help; `None` is the type's default.
+        retry_safety: Whether it could do harm; `None` is `auto` where a retry would help, else
+            `never`.
+        phase: How far the turn had come.
+        wait_seconds: The wait that the provider asked for.
+        resets: Is there a moment at which a limit ends?
+        reason: The short word for why.
+    """
+
+    type: ErrorType
+    retryable: bool | None = None
+    retry_safety: RetrySafety | None = None
+    phase: Phase = Phase.BEFORE_OUTPUT
+    wait_seconds: int | None = None
+    resets: bool = False
+    reason: str | None = None
+
+    @property
+    def error(self) -> AgentError:
+        """The failure as far as this tells it."""
+        retryable = DEFAULTS[self.type].retryable if self.retryable is None else self.retryable
+        early = RetrySafety.AUTO if retryable else RetrySafety.NEVER
+        return AgentError(
+            type=self.type,
+            message="",
+            retryable=retryable,
+            retry_safety=self.retry_safety or early,
+            phase=self.phase,
+            retry_after_seconds=self.wait_seconds,
+            reason=self.reason,
+        )
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """One scenario.
+
+    Attributes:
+        name: What it is called by.
+        sees: What a client sees, in one line: of a wire fault, without lastword in front.
+        script: What the agent does.
+        told: The failure that the client gets, `None` where the turn succeeds.
+        then: What a good client does, beside what follows from the failure.
+        bare: Is it about what an agent without lastword does to a client?
+        told_v2: The same as `told` in protocol version 2, where it differs: there no answer of a
+            prompt's ends a turn.
+    """
+
+    name: str
+    sees: str
+    script: Script
+    told: Told | None = None
+    then: str = ""
+    bare: bool = False
+    told_v2: Told | UnsetType | None = UNSET
+
+    def told_in(self, version: int) -> Told | None:
+        """Return the failure that a client of this protocol version gets."""
+        same = version == acp.V1.version
+        return self.told if same or isinstance(self.told_v2, UnsetType) else self.told_v2
+
+    @property
+    def error_type(self) -> ErrorType | None:
+        """The type of the failure."""
+        return self.told.type if self.told else None
+
+    @property
+    def per_turn(self) -> bool:
+        """Can a prompt ask for it, or does it befall the process from its start?"""
+        script = self.script
+        return not (script.starts or script.run or script.login) and script.sessions == "resume"
+
+    @property
+    def advice(self) -> str:
+        """What a good client does with it."""
+        # The reader's models take over 100 ms to load, which an agent's start does not need.
+        from lastword.client.display import view  # noqa: PLC0415
+
+        if self.told is None or self.told.type is ErrorType.CANCELLED:
+            return self.then or ENDS_WELL
+        error = self.told.error
+        shown = advice_for(view(error, now=0), resets=self.told.resets)
+        return f"{shown}; {self.then}" if self.then else shown
+
+    def listed(self) -> dict[str, Any]:
+        """Return the scenario for a machine."""
+        told, second = self.told, self.told_in(acp.V2.version)
+        return {
+            "name": self.name,
+            "error_type": told.type.value if told else None,
+            "error": _plain(told) if told else None,
+            "error_in_version_2": _plain(second) if second else None,
+            "sees": self.sees,
+            "client": self.advice,
+            "bare": self.bare,
+            "per_turn": self.per_turn,
+            "script": msgspec.to_builtins(self.script),
+        }
+
+
+def _plain(told: Told) -> dict[str, Any]:
+    return {key: value for key, value in told.error.payload().items() if key != "message"}
+
+
+def advice_for(shown: ErrorView, *, resets: bool = False) -> str:
+    """Return what to do about a failure, in words for whoever writes the client."""
+    words = "show the sentence"
+    if shown.wait_seconds:
+        words += f" and a countdown ({shown.countdown})"
+    elif resets:
+        words += " and when the limit ends"
+    button = f'"{shown.button}"'
+    if shown.automatic:
+        after = ", then" if shown.wait_seconds else ";"
+        return f"{words}{after} resend unasked, a few times at most, or offer {button}"
+    if not shown.can_retry:
+        return f"{words}; no resend; offer {button}"
+    if shown.needs_confirmation:
+        return f"{words}; offer {button}, and resend only if the user agrees"
+    return f"{words}; offer {button}; no automatic resend"
+
+
+def turn(*steps: Step) -> Script:
+    """Return a script of one turn."""
+    return Script(turns=(steps,))
+
+
+def script(*turns: Steps, **members: Any) -> Script:
+    """Return a script of several turns."""
+    return Script(turns=turns, **members)

@@ -1,0 +1,35 @@
+"""The table of scenarios, in the groups in which they are shown."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from lastword.kit.agent.scenarios import going_well, kinds, lives, progress, wire_faults
+
+if TYPE_CHECKING:
+    from lastword.kit.agent.scenario import Scenario
+
+GROUPS: dict[str, tuple[Scenario, ...]] = {
+    "turns that end well": going_well.SCENARIOS,
+    "every type of failure, before any output": kinds.TYPES,
+    "waits and limits": kinds.WAITS,
+    "how far the turn had come": progress.SCENARIOS,
+    "silence, cancels and floods": lives.STALLS,
+    "the agent's process": lives.SCENARIOS,
+    "what an agent without lastword does to a client": wire_faults.SCENARIOS,
+}
+
+SCENARIOS = {scenario.name: scenario for group in GROUPS.values() for scenario in group}
+
+
+def nearest(name: str) -> list[str]:
+    """Return the scenarios whose names are most like this one, at most three."""
+    return difflib.get_close_matches(name.lower(), SCENARIOS, n=3, cutoff=0.6)
+
+
+def unknown(name: str) -> str:
+    """Return the sentence for a name that is no scenario's, without its full stop."""
+    like = nearest(name)
+    shown = name[:40]
+    return f'there is no scenario "{shown}"' + (f"; like it: {', '.join(like)}" if like else "")

@@ -1,0 +1,193 @@
+"""Scenarios of what fails: every type of failure once, before any output, and kinds of waits.
+
+The answers are likenesses of what model providers send; every id and key in here is made up.
+"""
+
+from __future__ import annotations
+
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.kit.agent.scenario import Scenario, Told, script, turn
+from lastword.kit.agent.script import Fail, RetryStep, Step
+
+T = ErrorType
+
+THROTTLED = Fail(
+    http=429,
+    message="Rate limit reached on tokens per min (TPM): Limit 30000, Used 29200, Requested 3100.",
+    code="rate_limit_exceeded",
+    headers={"retry-after": "20", "x-request-id": "req_7f3a91c2"},
+)
+OVERLOADED = Fail(http=529, message="Overloaded", code="overloaded_error")
+
+
+def _fails(fail: Fail) -> Step:
+    return Step(fail=fail)
+
+
+def _one(name: str, told: Told, sees: str, fail: Fail, then: str = "") -> Scenario:
+    return Scenario(name=name, sees=sees, script=turn(_fails(fail)), told=told, then=then)
+
+
+def _http(kind: ErrorType, sees: str, status: int, code: str, message: str) -> Scenario:
+    return _one(kind.value, Told(type=kind), sees, Fail(http=status, code=code, message=message))
+
+
+TYPES = (
+    _one(
+        "rate_limit",
+        Told(type=T.RATE_LIMIT, wait_seconds=20),
+        "429 before any output: retryable, after 20 s, safe to retry by itself",
+        THROTTLED,
+    ),
+    _http(
+        T.BUDGET,
+        "429 that no wait helps against: the credits are used up",
+        429,
+        "insufficient_quota",
+        "You exceeded your current quota, please check your plan and billing details.",
+    ),
+    _one(
+        "provider_unavailable",
+        Told(type=T.PROVIDER_UNAVAILABLE),
+        "529: the provider is overloaded, retryable",
+        OVERLOADED,
+    ),
+    _http(
+        T.CONTEXT_OVERFLOW,
+        "400: the conversation is too long for the model",
+        400,
+        "context_length_exceeded",
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in "
+        "131072 tokens. Please reduce the length of the messages.",
+    ),
+    _http(
+        T.AUTH,
+        "401: the key is wrong",
+        401,
+        "invalid_api_key",
+        "Incorrect API key provided.",
+    ),
+    _http(
+        T.MODEL_NOT_FOUND,
+        "404: there is no such model for this key",
+        404,
+        "model_not_found",
+        "The model `example-1` does not exist or you do not have access to it.",
+    ),
+    _http(
+        T.INVALID_REQUEST,
+        "400: the request is malformed, and would be again",
+        400,
+        "unsupported_parameter",
+        "Unsupported parameter: 'max_tokens'.",
+    ),
+    _http(
+        T.CONTENT_FILTER,
+        "400: the provider's policy blocked the prompt",
+        400,
+        "content_filter",
+        "The response was filtered due to the prompt triggering content management policy.",
+    ),
+    _one(
+        "timeout",
+        Told(type=T.TIMEOUT),
+        "no answer of the provider's within the limit: retryable",
+        Fail(exception="APITimeoutError: Request timed out."),
+    ),
+    _one(
+        "network",
+        Told(type=T.NETWORK),
+        "the connection is refused: retryable",
+        Fail(exception="connect ECONNREFUSED 127.0.0.1:443"),
+    ),
+    _one(
+        "unknown",
+        Told(type=T.UNKNOWN),
+        "an error that nobody can read: never retried by itself",
+        Fail(exception="E-7731"),
+    ),
+    _one(
+        "internal",
+        Told(type=T.INTERNAL),
+        "a bug in the agent's own code",
+        Fail(exception="TypeError: Cannot read properties of undefined (reading 'complete')"),
+    ),
+    Scenario(
+        name="protocol_error",
+        sees="a prompt's answer without a stop reason, told as a failure",
+        script=turn(Step(raw={"jsonrpc": "2.0", "id": "$id", "result": None})),
+        told=Told(type=T.PROTOCOL_ERROR),
+        told_v2=Told(type=T.AGENT_STALLED),
+    ),
+)
+
+WAITS = (
+    _one(
+        "wait_unknown",
+        Told(type=T.RATE_LIMIT),
+        "429 without a word on how long to wait",
+        Fail(http=429, message="Too Many Requests", code="rate_limit_exceeded"),
+        "wait longer from try to try",
+    ),
+    _one(
+        "wait_too_long",
+        Told(type=T.RATE_LIMIT, retryable=False, wait_seconds=5400),
+        "429 with a wait of an hour and a half: over the cap, so not retried by itself",
+        Fail(http=429, message="Too Many Requests", headers={"retry-after": "5400"}),
+        "once the wait is over, a Retry that the user presses is fine",
+    ),
+    _one(
+        "reset_later",
+        Told(type=T.BUDGET, resets=True),
+        "the plan's usage limit, with the moment at which it ends, hours away",
+        Fail(
+            exception="You've hit your usage limit. Upgrade to Pro or try again in 5 hours "
+            "12 minutes."
+        ),
+        "show the moment in local time",
+    ),
+    Scenario(
+        name="retried_in_vain",
+        sees="two retries (agent_retry), then the failure",
+        script=turn(
+            Step(retry=RetryStep(attempt=2, wait=1)),
+            Step(retry=RetryStep(attempt=3, wait=1)),
+            Step(fail=OVERLOADED),
+        ),
+        told=Told(type=T.PROVIDER_UNAVAILABLE),
+        then="the failure takes the place of the retry's countdown",
+    ),
+    Scenario(
+        name="login_needed",
+        sees="-32000 from an agent that offers a login (authMethods)",
+        script=script(
+            (_fails(Fail(error={"code": -32000, "message": "Authentication required"})),),
+            (Step(say="You are logged in now."), Step(result="end_turn")),
+            login=True,
+        ),
+        told=Told(type=T.AUTH),
+        then="the button calls authenticate; then the user sends the prompt again",
+    ),
+    _one(
+        "prompt_refused",
+        Told(type=T.PROVIDER_UNAVAILABLE),
+        "the prompt is refused; in version 2 by its own answer, before any work begins",
+        Fail(http=503, message="Service Unavailable", refused=True),
+        "in version 2 the prompt is no part of the conversation: keep its text for another try",
+    ),
+    _one(
+        "typed_agent",
+        Told(type=T.BUDGET),
+        "a failure from an agent that speaks agent_error itself: passed on, not doubled",
+        Fail(
+            agent_error={
+                "type": "budget",
+                "message": "Your team's budget is used up. Ask Ada for more.",
+                "retryable": False,
+                "retry_safety": "never",
+                "action": "top_up",
+                "phase": "before_output",
+            }
+        ),
+    ),
+)

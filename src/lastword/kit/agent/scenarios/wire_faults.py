@@ -1,0 +1,249 @@
+"""Scenarios of the wire: what an agent without lastword does to whoever reads it.
+
+`sees` is what comes without lastword in front (`--bare`); `told` what a client gets with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from lastword.core.failure.taxonomy import Phase, RetrySafety
+from lastword.kit.agent.scenario import Scenario, Told, turn
+from lastword.kit.agent.scenarios.kinds import T
+from lastword.kit.agent.script import Fail, Repeat, Step, Steps
+
+ANSWER = Step(say="Here is the answer.")
+HALF = Step(say="Half an answer. ")
+END = Step(result="end_turn")
+WELL = {"jsonrpc": "2.0", "id": "$id", "result": {"stopReason": "end_turn"}}
+OFFERED = RetrySafety.OFFER_CONTINUE
+CHUNK = (
+    '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$session","update":'
+    '{"sessionUpdate":"agent_message_chunk","messageId":"m","content":'
+    '{"type":"text","text":"%s"}}}}'
+)
+BIG_BYTES = 8 * 1024 * 1024
+LOUD_LINES = 300_000
+LOUD_LINE = "a warning that nobody reads, from a debug log"
+
+READ_ON = "skip the line and read on; never close the connection"
+NO_CLIENT_WAITS = "know that the process is gone by its exit status, not by the end of stdout"
+
+
+def _fault(
+    name: str,
+    sees: str,
+    *steps: Step,
+    told: Told | None = None,
+    told_v2: Told | UnsetType | None = UNSET,
+    then: str = "",
+) -> Scenario:
+    own = turn(*steps)
+    return Scenario(
+        name=name, sees=sees, script=own, told=told, told_v2=told_v2, then=then, bare=True
+    )
+
+
+def _error(name: str, sees: str, error: Any, told: Told, then: str = "") -> Scenario:
+    # Version 2 has the error within an update: a text there is none that lastword reads.
+    unread = Told(type=T.UNKNOWN) if isinstance(error, str) else UNSET
+    fails = Step(fail=Fail(error=error))
+    return _fault(name, sees, fails, told=told, told_v2=unread, then=then)
+
+
+def _noisy(name: str, sees: str, noise: Steps, then: str = READ_ON) -> Scenario:
+    return _fault(name, sees, HALF, *noise, ANSWER, END, then=then)
+
+
+INTERNAL = Told(type=T.INTERNAL)
+UNAVAILABLE = Told(type=T.PROVIDER_UNAVAILABLE)
+MID_UNKNOWN = Told(type=T.UNKNOWN, phase=Phase.MID_OUTPUT)
+
+
+def _mid(kind: T, **members: Any) -> Told:
+    return Told(type=kind, phase=Phase.MID_OUTPUT, **members)
+
+
+STALLED = _mid(T.AGENT_STALLED, retry_safety=OFFERED)
+
+
+SCENARIOS = (
+    _error(
+        "error_data_null",
+        "an error whose data is null",
+        {"code": -32603, "message": "503 Service Unavailable", "data": None},
+        UNAVAILABLE,
+        "data may be missing, null, a text or an object",
+    ),
+    _error(
+        "error_empty",
+        "an error with an empty message",
+        {"code": -32603, "message": ""},
+        INTERNAL,
+        "without a message show words of your own",
+    ),
+    _error("error_without_message", "an error without a message", {"code": -32603}, INTERNAL),
+    _error(
+        "error_code_text",
+        "an error whose code is a text",
+        {"code": "ECONNRESET", "message": "read ECONNRESET"},
+        Told(type=T.NETWORK),
+        "do not drop the frame: the turn has ended",
+    ),
+    _error(
+        "error_is_text",
+        "an error that is a text instead of an object",
+        "503 Service Unavailable",
+        UNAVAILABLE,
+        "do not drop the frame: the turn has ended",
+    ),
+    _error(
+        "error_http_code",
+        "an HTTP status in place of the JSON-RPC code",
+        {"code": 429, "message": "Resource has been exhausted (e.g. check quota)."},
+        Told(type=T.RATE_LIMIT),
+    ),
+    _fault(
+        "stop_reason_unknown",
+        "a stop reason that is none of the protocol's",
+        HALF,
+        Step(result="exploded"),
+        told=MID_UNKNOWN,
+        told_v2=None,
+        then="an unknown stop reason is a failure, not the end of the connection",
+    ),
+    _fault(
+        "stop_reason_error",
+        "the stop reason error, without a word why",
+        HALF,
+        Step(result="error"),
+        told=MID_UNKNOWN,
+    ),
+    _fault(
+        "result_null",
+        "text, then a result of null",
+        HALF,
+        Step(raw={"jsonrpc": "2.0", "id": "$id", "result": None}),
+        told=_mid(T.PROTOCOL_ERROR),
+        told_v2=STALLED,
+    ),
+    _fault(
+        "id_as_text",
+        "an answer whose id is the text of the number",
+        ANSWER,
+        Step(raw='{"jsonrpc":"2.0","id":"$id","result":{"stopReason":"end_turn"}}'),
+        told_v2=STALLED,
+    ),
+    _fault(
+        "id_null",
+        "an error whose id is null",
+        Step(
+            raw={
+                "jsonrpc": "2.0",
+                "id": None,
+                "error": {"code": -32603, "message": "503 Service Unavailable"},
+            }
+        ),
+        Step(silence=True),
+        told=UNAVAILABLE,
+        told_v2=Told(type=T.AGENT_STALLED),
+        then="nothing else can be meant while one prompt alone is open",
+    ),
+    _fault(
+        "id_wrong",
+        "an answer to a request that was never made, then silence",
+        HALF,
+        Step(raw={"jsonrpc": "2.0", "id": 987654, "result": {"stopReason": "end_turn"}}),
+        Step(silence=True),
+        told=STALLED,
+    ),
+    _fault(
+        "answered_twice",
+        "a good answer, then an error and one more to the same prompt",
+        ANSWER,
+        Step(raw=WELL),
+        Step(raw={"jsonrpc": "2.0", "id": "$id", "error": {"code": -32603, "message": "again"}}),
+        Step(raw=WELL),
+        told_v2=STALLED,
+        then="the first answer counts",
+    ),
+    _noisy(
+        "stdout_garbage",
+        "lines on stdout that are no JSON, between good ones",
+        (Step(raw="Debugger attached."), Step(raw="\x1b[33mwarn\x1b[0m: [no json]"), Step(raw="")),
+    ),
+    _noisy(
+        "stdout_values",
+        "lines that are JSON, but no object: 42, a text, null, arrays, {}",
+        tuple(Step(raw=line) for line in ("42", '"a text"', "null", "[1, 2]", "[{}]", "{}")),
+    ),
+    _noisy(
+        "stdout_not_utf8",
+        "bytes that are no UTF-8, on a line of their own",
+        (Step(bytes="ff fe 00 20 6e 6f 20 74 65 78 74 0a"),),
+    ),
+    _noisy(
+        "stdout_glued",
+        "two frames on one line",
+        (Step(raw=(CHUNK % "One. ") + (CHUNK % "Two. ")),),
+        "read both, or neither; the turn goes on",
+    ),
+    _noisy(
+        "stdout_huge_line",
+        "one frame of 8 MiB",
+        (Step(fill=BIG_BYTES),),
+        "take it, or say what your limit is; the turn goes on",
+    ),
+    _noisy(
+        "stderr_loud",
+        "16 MB on stderr: an agent whose stderr nobody reads stands still",
+        (
+            Step(
+                repeat=Repeat(
+                    times=LOUD_LINES // 10_000,
+                    steps=(
+                        Step(stderr="\n".join([LOUD_LINE] * 10_000)),
+                        Step(say=". "),
+                    ),
+                )
+            ),
+        ),
+        "read stderr as fast as stdout",
+    ),
+    _fault(
+        "answer_cut",
+        "the process exits in the middle of its answer",
+        HALF,
+        Step(bytes=b'{"jsonrpc":"2.0","id":'.hex()),
+        Step(exit=1),
+        told=_mid(T.AGENT_CRASH, retryable=False),
+        then=NO_CLIENT_WAITS,
+    ),
+    _fault(
+        "stdout_held",
+        "the agent is killed, and a child of its keeps stdout open for 5 s",
+        HALF,
+        Step(child=5),
+        Step(kill="SIGKILL"),
+        told=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
+        then=NO_CLIENT_WAITS,
+    ),
+    _fault(
+        "stdout_closed",
+        "stdout is closed, and the process lives on",
+        HALF,
+        Step(close="stdout"),
+        Step(hang=True),
+        told=_mid(T.AGENT_CRASH, retry_safety=OFFERED),
+        then="the end of stdout ends every open turn",
+    ),
+    _fault(
+        "prose_as_error",
+        "the failure as the agent's text, in a turn that says success",
+        Step(say="Error: 429 Too Many Requests. Please try again later."),
+        END,
+        then="nothing tells it from an answer; for agents known to do so lastword does",
+    ),
+)

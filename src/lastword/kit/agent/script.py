@@ -1,0 +1,194 @@
+"""The language of scenarios: steps, and turns of steps.
+
+Owns the shape of a script, which is also the format of a scenario file. How a file is read and
+checked is `kit.agent.script_files`', what a step does `kit.agent.player`'s.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What every part of a script is: a value, and strict about its members."""
+
+
+class Tool(_Part, frozen=True, kw_only=True):
+    """A tool call, or what became of one.
+
+    Attributes:
+        title: What the user reads; without it, the call is one that was shown before.
+        kind: `read`, `edit`, `execute` and so on. All but `read`, `search`, `think` and `fetch`
+            count as having side effects.
+        status: `pending`, `in_progress`, `completed` or `failed`.
+        id: Which call it is.
+    """
+
+    title: str = ""
+    kind: str = "other"
+    status: Literal["pending", "in_progress", "completed", "failed"] = "in_progress"
+    id: str = "call_1"
+
+
+class Ask(_Part, frozen=True, kw_only=True):
+    """A request to the client.
+
+    Attributes:
+        method: Such as `session/request_permission` or `terminal/create`.
+        params: Without the session, which is put in.
+        wait: Does the turn go on only once the client has answered?
+    """
+
+    method: str
+    params: dict[str, Any] = {}
+    wait: bool = True
+
+
+class Fail(_Part, frozen=True, kw_only=True):
+    """How the turn fails: one of the first four says it.
+
+    Attributes:
+        http: The status that the model provider answered, in the way agents pass it on.
+        exception: The text of an exception, in the same way.
+        error: The JSON-RPC error object itself, whatever it holds.
+        agent_error: A payload of the `agent_error` extension, from an agent that speaks it.
+        message: With `http`: what the provider said.
+        code: With `http`: the provider's own word for it.
+        headers: With `http`: the answer's headers, such as `retry-after`.
+        refused: Protocol version 2: the prompt is refused with it instead of taken in. To be the
+            turn's first step.
+    """
+
+    http: int | None = None
+    exception: str | None = None
+    error: Any = UNSET
+    agent_error: dict[str, Any] | None = None
+    message: str = ""
+    code: str = ""
+    headers: dict[str, str] = {}
+    refused: bool = False
+
+
+class RetryStep(_Part, frozen=True, kw_only=True):
+    """The agent says that it tries its model call again.
+
+    Attributes:
+        attempt: The number of the try that comes next; the first was 1.
+        http: The status that the last one failed with.
+        message: What the provider said.
+        wait: Seconds that the agent then waits.
+    """
+
+    attempt: int
+    http: int = 529
+    message: str = "Overloaded"
+    wait: float = 0
+
+
+class Repeat(_Part, frozen=True, kw_only=True):
+    """Steps again and again; `times` 0 is for ever."""
+
+    steps: tuple[Step, ...]
+    times: int = 0
+
+
+class Step(_Part, frozen=True, kw_only=True):
+    """One step: exactly one of these.
+
+    Attributes:
+        say: A piece of the agent's text.
+        think: A piece of its reasoning.
+        tool: A tool call.
+        update: Any `session/update`, as it goes over the wire.
+        ask: A request to the client.
+        ask_permission: A permission dialog with this title; the turn waits for its answer.
+        wait: Seconds without a word. A cancel ends it.
+        silence: No word until the user cancels.
+        retry: The agent says that it tries its model call again.
+        repeat: Steps again and again.
+        fail: The turn ends with a failure.
+        result: The turn ends: a stop reason, or a whole result.
+        raw: A line on stdout: a text as it is, anything else as JSON. `$id` and `$session` in it
+            are the prompt's id and its session.
+        bytes: Bytes on stdout, in hexadecimal, without a line end.
+        fill: So many bytes of text in one frame.
+        stderr: A text on stderr, with a line end.
+        exit: The process exits with this status.
+        kill: The process gets this signal, such as `SIGKILL`.
+        hang: The process reads and writes nothing more.
+        child: A process that holds stdout and stderr open, for so many seconds.
+        close: `stdout` or `stdin` is closed.
+    """
+
+    say: str | UnsetType = UNSET
+    think: str | UnsetType = UNSET
+    tool: Tool | UnsetType = UNSET
+    update: dict[str, Any] | UnsetType = UNSET
+    ask: Ask | UnsetType = UNSET
+    ask_permission: str | UnsetType = UNSET
+    wait: float | UnsetType = UNSET
+    silence: bool | UnsetType = UNSET
+    retry: RetryStep | UnsetType = UNSET
+    repeat: Repeat | UnsetType = UNSET
+    fail: Fail | UnsetType = UNSET
+    result: str | dict[str, Any] | UnsetType = UNSET
+    raw: Any = UNSET
+    bytes: str | UnsetType = UNSET
+    fill: int | UnsetType = UNSET
+    stderr: str | UnsetType = UNSET
+    exit: int | UnsetType = UNSET
+    kill: str | UnsetType = UNSET
+    hang: bool | UnsetType = UNSET
+    child: float | UnsetType = UNSET
+    close: Literal["stdin", "stdout"] | UnsetType = UNSET
+
+    @property
+    def action(self) -> tuple[str, Any]:
+        """What it does: the one member that is there, and its value."""
+        return next((name, value) for name in STEPS if (value := getattr(self, name)) is not UNSET)
+
+
+STEPS = Step.__struct_fields__
+"""The names of all steps."""
+
+Steps: TypeAlias = tuple[Step, ...]
+
+
+class Script(_Part, frozen=True, kw_only=True):
+    """A whole scenario.
+
+    Attributes:
+        turns: The first prompt plays the first, and so on; the last one repeats.
+        starts: What each start of the process does before it reads anything; the last one repeats.
+        on_cancel: `confirm` ends a cancelled turn as the protocol has it, `ignore` goes on with
+            it, and steps are played in its place.
+        sessions: What becomes of a session when the process was started again: `resume` and `load`
+            bring it back by that method, `lost` does not.
+        login: Does the agent offer a way to log in?
+        run: Options of `lastword run` in front, such as `{"idle-timeout": 5}`.
+        sees: What the client sees, in a sentence.
+    """
+
+    turns: tuple[Steps, ...]
+    starts: tuple[Steps, ...] = ()
+    on_cancel: Literal["confirm", "ignore"] | Steps = "confirm"
+    sessions: Literal["resume", "load", "lost"] = "resume"
+    login: bool = False
+    run: dict[str, float | str] = {}
+    sees: str = ""
+
+    def turn(self, number: int) -> Steps:
+        """Return the steps of a turn, from 0."""
+        return self.turns[min(number, len(self.turns) - 1)]
+
+    def takes_in(self, number: int) -> bool:
+        """Does a turn begin with taking the prompt in, rather than with its refusal?"""
+        fail = self.turn(number)[0].fail if self.turn(number) else UNSET
+        return not (isinstance(fail, Fail) and fail.refused)
+
+    def start(self, life: int) -> Steps:
+        """Return the steps of a start of the process, from 1."""
+        return self.starts[min(life, len(self.starts)) - 1] if self.starts else ()

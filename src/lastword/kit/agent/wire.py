@@ -1,0 +1,169 @@
+"""The scripted agent's words on the wire, in the protocol version that the client speaks.
+
+Owns frames and the writing of them. Nothing of lastword's guards them: what a script says goes out
+as it is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from lastword._version import __version__
+from lastword.core.protocol import acp
+
+if TYPE_CHECKING:
+    from lastword.kit.agent.script import Fail, RetryStep, Script, Tool
+
+INFO = {"name": "lastword-agent", "version": __version__}
+LOGIN = {"id": "login", "name": "Log in", "description": "Any login will do."}
+PERMISSION_OPTIONS = (
+    {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
+)
+FAILED = "Internal error"
+"""As most agents say it: what failed stands in `data`, where no client shows it."""
+
+
+class Wire:
+    """stdout, for several threads; and which dialect is spoken there."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._lock = threading.Lock()
+        self._numbers = itertools.count()
+        self.dialect = acp.V1
+
+    def write(self, data: bytes) -> None:
+        """Write bytes, all of them."""
+        view = memoryview(data)
+        with self._lock:
+            while view:
+                view = view[os.write(self._fd, view) :]
+
+    def freeze(self) -> None:
+        """From now on nothing can be written, and whoever waits for that waits for ever."""
+        self._lock.acquire()
+
+    def when_free(self) -> None:
+        """Wait until what is being written is written."""
+        with self._lock:
+            pass
+
+    def frame(self, **members: Any) -> None:
+        """Write one frame."""
+        self.write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
+
+    def update(self, session_id: str, update: dict[str, Any]) -> None:
+        """Write a `session/update`."""
+        self.frame(method=acp.UPDATE, params={"sessionId": session_id, "update": update})
+
+    def ask(self, session_id: str, method: str, params: dict[str, Any]) -> int:
+        """Write a request; gives its id."""
+        number = next(self._numbers)
+        self.frame(id=number, method=method, params={"sessionId": session_id, **params})
+        return number
+
+    def chunk(self, session_id: str, kind: str, text: str, message_id: str) -> None:
+        """Write a piece of text or of reasoning."""
+        update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
+        # Version 2 needs to know which message it is a piece of.
+        own = {"messageId": message_id} if self.dialect.turn_ends_by_state else {}
+        self.update(session_id, update | own)
+
+    def tool(self, session_id: str, tool: Tool) -> None:
+        """Write a tool call; version 2 has one kind of update for both of its ends."""
+        is_new = bool(tool.title)
+        first = is_new and not self.dialect.turn_ends_by_state
+        update = {
+            "sessionUpdate": "tool_call" if first else "tool_call_update",
+            "toolCallId": tool.id,
+            "status": tool.status,
+        }
+        told = {"title": tool.title, "kind": tool.kind} if is_new else {}
+        self.update(session_id, update | told)
+
+    def permission(self, session_id: str, title: str) -> int:
+        """Ask the user; gives the request's id."""
+        call = {"toolCallId": "asked_1", "title": title, "kind": "execute", "status": "pending"}
+        options = list(PERMISSION_OPTIONS)
+        if self.dialect.turn_ends_by_state:
+            params: dict[str, Any] = {"title": title, "options": options}
+        else:
+            params = {"toolCall": call, "options": options}
+        return self.ask(session_id, acp.PERMISSION, params)
+
+    def retry(self, session_id: str, retry: RetryStep) -> None:
+        """Say that the model call is made again, as opencode does."""
+        told = {"attempt": retry.attempt, "message": retry.message, "statusCode": retry.http}
+        if retry.wait:
+            told |= {"responseHeaders": {"retry-after": str(round(retry.wait))}}
+        meta = {"opencode/retry": told}
+        self.update(session_id, {"sessionUpdate": "session_info_update", "_meta": meta})
+
+    def accept(self, prompt: object, session_id: str, message_id: str) -> None:
+        """Version 2 answers a prompt when it is taken in, and says that work has begun."""
+        if self.dialect.turn_ends_by_state:
+            self.frame(id=prompt, result={"messageId": message_id})
+            self.update(session_id, {"sessionUpdate": acp.STATE_UPDATE, "state": "running"})
+
+    def end(self, prompt: object, session_id: str, result: dict[str, Any]) -> None:
+        """End a turn that went well."""
+        if self.dialect.turn_ends_by_state:
+            idle = {"sessionUpdate": acp.STATE_UPDATE, "state": acp.IDLE}
+            self.update(session_id, idle | result)
+        else:
+            self.frame(id=prompt, result=result)
+
+    def fail(self, prompt: object, session_id: str, fail: Fail) -> None:
+        """End a turn that failed."""
+        error = error_of(fail)
+        if fail.agent_error is not None:
+            kind, told = self.dialect.error_kind, fail.agent_error
+            typed = {"sessionUpdate": kind, "stopReason": acp.STOP_ERROR, "error": told}
+            self.update(session_id, typed)
+        if self.dialect.turn_ends_by_state and not fail.refused:
+            self.end(prompt, session_id, {"stopReason": acp.STOP_ERROR, "error": error})
+        else:
+            self.frame(id=prompt, error=error)
+
+    def greeting(self, script: Script, *, typed: bool) -> dict[str, Any]:
+        """Return the result of `initialize`."""
+        meta = {"_meta": {"agent_error": {"version": 1, "types": []}}} if typed else {}
+        login = {"authMethods": [LOGIN]} if script.login else {}
+        if self.dialect.turn_ends_by_state:
+            own: dict[str, Any] = {"session": {}, **meta}
+        else:
+            resumes: dict[str, Any] = {}
+            if script.sessions == "resume":
+                resumes = {"sessionCapabilities": {"resume": {}}}
+            own = {"loadSession": script.sessions == "load", **resumes, **meta}
+        dialect = self.dialect
+        return {
+            "protocolVersion": dialect.version,
+            dialect.agent_capabilities: own,
+            dialect.agent_info: INFO,
+            **login,
+        }
+
+
+def error_of(fail: Fail) -> Any:
+    """Return the JSON-RPC error object of a failure, as an agent without lastword sends it."""
+    if fail.agent_error is not None:
+        payload = fail.agent_error | {"stopReason": acp.STOP_ERROR}
+        message = fail.agent_error["message"]
+        data = {"details": message, "errorKind": fail.agent_error["type"], "agent_error": payload}
+        return {"code": acp.INTERNAL_ERROR, "message": message, "data": data}
+    if fail.exception is not None:
+        data = {"details": fail.exception}
+        return {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": data}
+    if fail.http is None:
+        return fail.error
+    body = {"message": fail.message, **({"code": fail.code} if fail.code else {})}
+    told: dict[str, Any] = {"statusCode": fail.http, "error": body}
+    if fail.headers:
+        told["responseHeaders"] = dict(fail.headers)
+    return {"code": acp.INTERNAL_ERROR, "message": FAILED, "data": told}

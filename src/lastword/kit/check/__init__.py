@@ -1,0 +1,1 @@
+"""Conformance checks: what is done to an agent, what is expected of it, and the findings."""

@@ -1,0 +1,155 @@
+"""A check, and its finding.
+
+Owns the table of checks, which the modules beside this one fill, and how a check comes to its
+verdict. Does not own any check.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from lastword.core.redact.redactor import Redactor
+from lastword.kit.check.probes import ACTS, NotApplicableError, Played
+from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.provider.target import API_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lastword.kit.check.transcript import Transcript
+    from lastword.kit.peer import PeerEvent
+
+    Judge = Callable[[Sequence[Transcript]], "Finding"]
+
+SHOWN_CHARACTERS = 160
+FULL_CHARACTERS = 4000
+
+_redact = Redactor(values=(API_KEY,))
+
+
+class CheckVerdict(StrEnum):
+    """What came of a check."""
+
+    PASS = "pass"  # noqa: S105  (no password)
+    WARN = "warn"
+    """Something that SHOULD be is not."""
+    FAIL = "fail"
+    NOT_APPLICABLE = "not_applicable"
+    """The agent has not claimed it."""
+    UNREACHED = "unreached"
+    """The situation could not be produced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A verdict and what it rests on.
+
+    Attributes:
+        verdict: What came of it.
+        evidence: One line: what was seen, or why nothing was.
+        frames: The lines that prove it, redacted.
+    """
+
+    verdict: CheckVerdict
+    evidence: str = ""
+    frames: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that is looked at.
+
+    Attributes:
+        name: What it is called by; unique.
+        requirement: The id in `protocol/requirements.json`.
+        title: What should be so.
+        mend: What a client lives through where it is not, and how to mend it.
+        acts: The acts whose transcripts it needs; those that could not be played are left out.
+        judge: Gives the finding on the transcripts.
+        partial: Does it also look at acts that did not come to their point?
+    """
+
+    name: str
+    requirement: str
+    title: str
+    mend: str
+    acts: tuple[str, ...]
+    judge: Judge
+    partial: bool = False
+
+    def find(self, played: Mapping[str, Played]) -> Finding:
+        """Return the finding on acts that are over."""
+        acts = [played[name] for name in self.acts if name in played]
+        missed = [act for act in acts if act.unreached or act.not_applicable]
+        seen = [a.transcript for a in acts if self.partial or a not in missed]
+        if seen and not all(act.not_applicable for act in acts):
+            try:
+                return self.judge(seen)
+            except NotApplicableError as error:
+                return Finding(CheckVerdict.NOT_APPLICABLE, str(error))
+            except UnreachedError as error:
+                return Finding(CheckVerdict.UNREACHED, str(error))
+        for act in missed:
+            if act.not_applicable:
+                return Finding(CheckVerdict.NOT_APPLICABLE, act.not_applicable)
+        return Finding(
+            CheckVerdict.UNREACHED, missed[0].unreached if missed else "it was not played"
+        )
+
+
+TABLE: dict[str, Check] = {}
+"""Every check, in the order in which the modules are loaded."""
+
+EVERY_ACT = tuple(ACTS)
+FAILING = tuple(name for name in ACTS if name.startswith("fail:"))
+
+
+def check(  # noqa: PLR0913  (a row of the table)
+    name: str,
+    requirement: str,
+    title: str,
+    *,
+    acts: tuple[str, ...],
+    mend: str,
+    partial: bool = False,
+) -> Callable[[Judge], Judge]:
+    """Enter a function into the table."""
+
+    def enter(judge: Judge) -> Judge:
+        assert name not in TABLE, name  # noqa: S101  (a mistake in this package)
+        TABLE[name] = Check(name, requirement, title, mend, acts, judge, partial)
+        return judge
+
+    return enter
+
+
+def passed(evidence: str = "") -> Finding:
+    """Find that it is as it should be."""
+    return Finding(CheckVerdict.PASS, evidence)
+
+
+def failed(evidence: str, *events: PeerEvent | None) -> Finding:
+    """Find that it is not, and that this shows it."""
+    return Finding(CheckVerdict.FAIL, evidence, shown(*events))
+
+
+def warned(evidence: str, *events: PeerEvent | None) -> Finding:
+    """Find that it is not quite as it should be."""
+    return Finding(CheckVerdict.WARN, evidence, shown(*events))
+
+
+def shown(*events: PeerEvent | None) -> tuple[str, ...]:
+    """Return lines as they may be shown: redacted, with the way they went."""
+    return tuple(
+        ("→ " if event.sent else "← ") + quoted(event.raw, FULL_CHARACTERS)
+        for event in events
+        if event is not None
+    )
+
+
+def quoted(raw: bytes, characters: int = SHOWN_CHARACTERS) -> str:
+    """Return a line, redacted and cut."""
+    text = _redact(raw.decode("utf-8", "backslashreplace"))
+    return text if len(text) <= characters else text[: characters - 1] + "…"

@@ -1,0 +1,184 @@
+"""Checks of turns in which nothing fails: their ends, sessions side by side, cancels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.protocol import acp
+from lastword.kit.check.checks.connection import IN_FRONT
+from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
+from lastword.kit.check.transcript import UnreachedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.kit.check.transcript import ObservedTurn, Transcript
+    from lastword.kit.peer import PeerEvent
+
+
+def stop_reason(answer: PeerEvent | None) -> str | None:
+    """Return the stop reason in a prompt's answer, `None` where there is none."""
+    result = (answer.frame or {}).get("result") if answer else None
+    reason = result.get("stopReason") if isinstance(result, dict) else None
+    return reason if isinstance(reason, str | None) else repr(reason)
+
+
+def shows(act: Transcript, turn: ObservedTurn) -> list[PeerEvent]:
+    """Return what of a turn a person sees."""
+    return [e for e in act.of(turn) if e.kind in acp.SHOWN_KINDS]
+
+
+@check(
+    "healthy-turn",
+    "AGT-18",
+    "a turn that goes well shows something and ends with a stop reason of ACP's",
+    acts=("healthy",),
+    mend=f"Clients throw on an unknown stop reason, or show an empty reply; {IN_FRONT}.",
+)
+def healthy_turn(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    turn = act.turns[0]
+    if turn.answer is None:
+        return failed(f"no answer within {turn.seconds:.0f} s")
+    reason = stop_reason(turn.answer)
+    if reason not in acp.STOP_REASONS:
+        return failed(f"its stop reason is {reason!r}", turn.answer)
+    if not shows(act, turn):
+        return failed("it says that it is done and has shown nothing", turn.answer)
+    return passed(f"{reason} after {turn.seconds:.1f} s")
+
+
+@check(
+    "sessions",
+    "AGT-19",
+    "two sessions at once: two ids, both answered, every update in a session that exists",
+    acts=("sessions",),
+    mend="Text appears in the wrong chat, or a second window hangs: keep sessions apart.",
+)
+def sessions(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    known = act.notes.get("sessions", ())
+    if len(set(known)) < len(known):
+        return failed(f"two sessions have one id: {known[0]!r}")
+    for turn in act.turns:
+        if turn.answer is None or "error" in (turn.answer.frame or {}):
+            return failed("of two prompts at once, one failed", turn.answer)
+        if not shows(act, turn):
+            return failed("of two prompts at once, one showed nothing in its session", turn.answer)
+    stray = [e for e in act.events if e.update and e.session not in known]
+    if stray:
+        return failed(f"an update is in the session {stray[0].session!r}", stray[0])
+    return passed()
+
+
+@check(
+    "late-content",
+    "AGT-20",
+    "a turn's content comes before its answer",
+    acts=EVERY_ACT,
+    mend="Clients show what follows the answer in the wrong place, or as a bug: answer last.",
+)
+def late_content(acts: Sequence[Transcript]) -> Finding:
+    for act in acts:
+        for turn in act.turns:
+            late = act.after(turn) if turn.answer is not None and not turn.cancelled else []
+            for event in late:
+                if event.kind in acp.TEXT_KINDS | acp.TOOL_KINDS:
+                    return warned(f"content after the answer (act {act.name})", turn.answer, event)
+    return passed()
+
+
+@check(
+    "cancel",
+    "CAN-1",
+    "a cancelled turn ends, with the stop reason cancelled",
+    acts=("cancel",),
+    mend=f"The user presses Stop, and the spinner goes on, or an error appears; {IN_FRONT}.",
+)
+def cancel(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    turn = act.turns[0]
+    if turn.answer is None:
+        return failed(f"no answer within {turn.seconds:.0f} s of session/cancel")
+    reason = stop_reason(turn.answer)
+    if reason != acp.CANCELLED:
+        return failed(f"answered with {reason or 'an error'!r}", turn.answer)
+    return passed(f"after {turn.seconds:.1f} s")
+
+
+@check(
+    "cancel-while-silent",
+    "CAN-1",
+    "a cancel also ends a turn whose provider does not answer at all",
+    acts=("cancel_silent",),
+    mend=f"The user cannot stop a turn that hangs: give the model call up; {IN_FRONT}.",
+)
+def cancel_while_silent(acts: Sequence[Transcript]) -> Finding:
+    return cancel(acts)
+
+
+@check(
+    "prompt-after-cancel",
+    "AGT-21",
+    "after a cancel, the next prompt of the session works",
+    acts=("cancel",),
+    mend="A session is lost by pressing Stop: keep it, and take the next prompt.",
+)
+def prompt_after_cancel(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    if len(act.turns) == 1:
+        return failed("the cancelled turn did not end")
+    return _went_well(act, act.turns[1])
+
+
+@check(
+    "idle-cancel",
+    "AGT-22",
+    "a cancel without a turn changes nothing",
+    acts=("healthy",),
+    mend="A late press on Stop breaks the next turn: forget a cancel where nothing runs.",
+)
+def idle_cancel(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    return _went_well(act, act.turns[1])
+
+
+def _went_well(act: Transcript, turn: ObservedTurn) -> Finding:
+    if turn.answer is None:
+        return failed(f"the next prompt was not answered within {turn.seconds:.0f} s")
+    if stop_reason(turn.answer) in {None, acp.CANCELLED, acp.STOP_ERROR}:
+        return failed("the next prompt did not work", turn.answer)
+    if not shows(act, turn):
+        return failed("the next prompt showed nothing", turn.answer)
+    return passed()
+
+
+@check(
+    "open-tools",
+    "CLOSE-1",
+    "no tool call is left open when its turn ends",
+    acts=EVERY_ACT,
+    partial=True,
+    mend="A tool spins for ever in the client: end each call as completed or failed; "
+    "`lastword run --` in front does it where the turn fails.",
+)
+def open_tools(acts: Sequence[Transcript]) -> Finding:
+    calls = 0
+    for act in acts:
+        for turn in act.turns:
+            tools: dict[object, PeerEvent] = {}
+            for event in act.of(turn):
+                if event.kind in acp.TOOL_KINDS:
+                    key = str(event.update.get("toolCallId"))
+                    if event.update.get("status", "pending" if key not in tools else None):
+                        tools[key] = event
+            calls += len(tools)
+            left = [e for e in tools.values() if e.update.get("status") not in _DONE]
+            if left and turn.answer is not None:
+                return failed(f"a tool call was left open (act {act.name})", left[0], turn.answer)
+    if not calls:
+        raise UnreachedError("no tool call was seen")
+    return passed(f"{calls} tool calls")
+
+
+_DONE = ("completed", "failed")

@@ -1,0 +1,124 @@
+"""The findings for machines: JSON, and the JUnit XML that build servers take.
+
+Owns both shapes, and writing a file whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from lastword._version import __version__
+from lastword.core.redact.printable import printable
+from lastword.kit.check.checks import CheckVerdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.kit.check.checks import Check, Finding
+
+    Row = tuple[Check, Finding]
+    """A check and what came of it."""
+
+_NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no place for, not even escaped."""
+
+
+def described(check: Check) -> dict[str, Any]:
+    """Return a check without a finding."""
+    return {
+        "name": check.name,
+        "requirement": check.requirement,
+        "title": check.title,
+        "mend": check.mend,
+    }
+
+
+def told(command: Sequence[str], rows: Sequence[Row], seconds: float) -> dict[str, Any]:
+    """Return everything, for `--json`."""
+    verdicts = [finding.verdict for _, finding in rows]
+    return {
+        "agent": list(command),
+        "lastword": __version__,
+        "seconds": round(seconds, 1),
+        "summary": {verdict.value: verdicts.count(verdict) for verdict in CheckVerdict},
+        "checks": [
+            {
+                **described(check),
+                "verdict": finding.verdict.value,
+                "evidence": finding.evidence,
+                "frames": list(finding.frames),
+            }
+            for check, finding in rows
+        ],
+    }
+
+
+def junit(rows: Sequence[Row], seconds: float) -> bytes:
+    """Return a test suite with a case for each check; what only warns has passed."""
+    failures = sum(f.verdict is CheckVerdict.FAIL for _, f in rows)
+    skipped = sum(f.verdict in _SKIPPED for _, f in rows)
+    counts = {"tests": str(len(rows)), "failures": str(failures), "skipped": str(skipped)}
+    counts |= {"errors": "0", "time": f"{seconds:.1f}"}
+    root = ET.Element("testsuites", counts)
+    suite = ET.SubElement(root, "testsuite", {"name": "lastword check", **counts})
+    for check, finding in rows:
+        group = check.requirement.rstrip("0123456789").rstrip("-")
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            {
+                "classname": f"lastword.check.{group}",
+                "name": f"{check.requirement} {check.name}",
+                "time": "0",
+            },
+        )
+        text = "\n".join([check.title, finding.evidence, *finding.frames, check.mend])
+        if finding.verdict is CheckVerdict.FAIL:
+            _add(case, "failure", finding.evidence, text)
+        elif finding.verdict in _SKIPPED:
+            _add(case, "skipped", f"{_SKIPPED[finding.verdict]}: {finding.evidence}")
+        elif finding.verdict is CheckVerdict.WARN:
+            ET.SubElement(case, "system-out").text = _clean(f"warning: {text}")
+    ET.indent(root)
+    written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
+
+
+_SKIPPED = {
+    CheckVerdict.NOT_APPLICABLE: "not applicable",
+    CheckVerdict.UNREACHED: "could not be reached",
+}
+
+
+def _add(case: ET.Element, tag: str, message: str, text: str = "") -> None:
+    element = ET.SubElement(case, tag, {"message": _clean(message)})
+    if text:
+        element.text = _clean(text)
+
+
+def _clean(text: str) -> str:
+    return printable(_NO_XML.sub("�", text))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Put data into a file so that nobody ever reads half of it.
+
+    Raises:
+        OSError: It cannot be written; what was there before is untouched.
+    """
+    fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,388 @@
+"""Probes: acts that give the checks something to judge, each played with one fresh process.
+
+Owns the acts, by name. An act plays and writes down; it thinks nothing of what comes. What is
+thought is the checks' (`checks`), several of which may look at one act.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lastword.kit.check.stage import Conversation
+from lastword.kit.check.transcript import Transcript, UnreachedError
+from lastword.kit.provider.server import ProviderScenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from lastword.kit.check.pointing import Hooks
+    from lastword.kit.check.transcript import WaitLimits
+    from lastword.kit.peer import StrictClient
+
+NO_METHOD = "session/no_such_method"
+"""No extension's name: those begin with `_`, and an agent may take them all."""
+STRANGE_IDS: tuple[object, ...] = ("a text", 2**53 - 1, 7)
+FUTURE_VERSION = 99
+LONG_BYTES = 1 << 20
+PAUSE_SECONDS = 0.05
+PROBE_SECONDS = 10.0
+"""How long an agent that has been greeted may take for an answer that needs no thought."""
+
+NEGOTIATED = {"_meta": {"agent_error": {"version": 1}}}
+CONSENTING = {"_meta": {"agent_error": {"version": 1, "stop_reason": True, "retry": True}}}
+MALFORMED = {"_meta": {"agent_error": {"version": "1"}}}
+
+JUNK = {
+    "text": b"Hello, are you there?\n",
+    "scalars": b'42\n"text"\nnull\n[1, 2]\n[]\n',
+    "blank": b"\n   \n\r\n",
+    "utf8": b'{"jsonrpc":"2.0","method":"_lastword/bytes","params":{"text":"\xff\xfe"}}\n',
+}
+"""Lines that are no messages, by kind."""
+
+FAILURES = (
+    ProviderScenario.UNAUTHORIZED,
+    ProviderScenario.RATE_LIMITED,
+    ProviderScenario.BAD_GATEWAY,
+    ProviderScenario.CONTEXT_OVERFLOW,
+    ProviderScenario.CUT,
+    ProviderScenario.CUT_IN_TOOL,
+    ProviderScenario.EMPTY,
+)
+
+
+class NotApplicableError(Exception):
+    """The agent has not claimed what the act is about; says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """An act that is over.
+
+    Attributes:
+        transcript: What was seen, also of an act that did not come to its point.
+        unreached: Why it did not.
+        not_applicable: Why there was none.
+    """
+
+    transcript: Transcript
+    unreached: str = ""
+    not_applicable: str = ""
+
+
+def play(
+    name: str,
+    command: Sequence[str],
+    hooks: Hooks,
+    limits: WaitLimits,
+    *,
+    started: Callable[[StrictClient], None] = lambda _peer: None,
+) -> Played:
+    """Play an act.
+
+    Args:
+        name: The act's.
+        command: The agent's.
+        hooks: How the agent is driven.
+        limits: How long is waited.
+        started: Called with the agent's peer, so that a run which is given up can end it.
+    """
+    talk = Conversation(name, command, hooks, limits, deaf=name == "deaf")
+    try:
+        with talk:
+            started(talk.peer)
+            ACTS[name](talk)
+    except UnreachedError as error:
+        talk.transcript.notes["unreached"] = str(error)
+        return Played(talk.transcript, unreached=str(error))
+    except NotApplicableError as error:
+        return Played(talk.transcript, not_applicable=str(error))
+    return Played(talk.transcript)
+
+
+def _healthy(talk: Conversation) -> None:
+    talk.initialize()
+    session = talk.new_session()
+    talk.healthy_turn(session)
+    talk.peer.cancel(session)
+    talk.healthy_turn(session)
+    talk.leave()
+
+
+def _tool(talk: Conversation) -> None:
+    _need(talk, ProviderScenario.HEALTHY_TOOL)
+    talk.initialize()
+    talk.finish(talk.prompt(talk.new_session(), ProviderScenario.HEALTHY_TOOL))
+
+
+def _strangers(talk: Conversation) -> None:
+    talk.initialize()
+    asked = [talk.peer.request(NO_METHOD, {}, strange) for strange in STRANGE_IDS]
+    for request_id in asked:
+        talk.answer_to(request_id, PROBE_SECONDS)
+    begin = len(talk.peer.events)
+    talk.peer.send(method="_lastword/no_such_notification", params={})
+    talk.peer.send(method="$/lastword_no_such_notification", params={})
+    _note_life(talk)
+    talk.transcript.notes["after_notifications"] = talk.peer.events[begin:]
+
+
+def _params(talk: Conversation) -> None:
+    talk.initialize()
+    session = talk.new_session()
+    block = [{"type": "text", "text": talk.hooks.prompt}]
+    bad: dict[str, tuple[str, object]] = {
+        "session/new without a cwd": ("session/new", {}),
+        "session/new whose params are text": ("session/new", "text"),
+        "a prompt that is no list": ("session/prompt", {"sessionId": session, "prompt": 7}),
+        "a prompt to no session": ("session/prompt", {"sessionId": "no-such", "prompt": block}),
+    }
+    asked = {}
+    for what, (method, params) in bad.items():
+        request_id = talk.peer.request(method, params)
+        asked[what] = talk.answer_to(request_id, PROBE_SECONDS)
+    talk.transcript.notes["asked"] = asked
+    _note_life(talk)
+
+
+def _early(talk: Conversation) -> None:
+    talk.transcript.notes["early"] = talk.answer_to(talk.ask_for_session())
+    talk.initialize()
+    talk.transcript.notes["alive"] = True
+
+
+def _future(talk: Conversation) -> None:
+    talk.initialize(version=FUTURE_VERSION)
+
+
+def _framing(talk: Conversation) -> None:
+    talk.initialize()
+    answered = {}
+    for number, (what, write) in enumerate(_WRITES.items()):
+        request_ids = [f"{number}-{part}" for part in "ab"]
+        write(talk, [_line(talk, request_id) for request_id in request_ids])
+        answers = [talk.answer_to(request_id) for request_id in request_ids]
+        answered[what] = all(answers)
+        if not answered[what]:
+            break  # what follows would only tell the same
+    talk.transcript.notes["answered"] = answered
+
+
+def _line(talk: Conversation, request_id: str, filling: str = "") -> bytes:
+    params = {"cwd": str(talk.cwd), "mcpServers": [], "_meta": {"filling": filling}}
+    message = {"jsonrpc": "2.0", "id": request_id, "method": "session/new", "params": params}
+    return json.dumps(message).encode() + b"\n"
+
+
+def _in_pieces(talk: Conversation, lines: list[bytes]) -> None:
+    for line in lines:
+        for piece in (line[:7], line[7:30], line[30:]):
+            talk.peer.queue(piece)
+            talk.wait(PAUSE_SECONDS)
+
+
+def _at_once(talk: Conversation, lines: list[bytes]) -> None:
+    talk.peer.send_bytes(b"".join(lines))
+
+
+def _with_carriage_return(talk: Conversation, lines: list[bytes]) -> None:
+    for line in lines:
+        talk.peer.send_bytes(line.replace(b"\n", b"\r\n"))
+
+
+def _long(talk: Conversation, lines: list[bytes]) -> None:
+    for line in lines:
+        talk.peer.queue(_line(talk, json.loads(line)["id"], "x" * LONG_BYTES))
+
+
+_WRITES = {
+    "a line that comes in pieces": _in_pieces,
+    "two lines that come at once": _at_once,
+    "a line that ends in CR LF": _with_carriage_return,
+    "a line of 1 MiB": _long,
+}
+
+
+def _junk(kind: str) -> Callable[[Conversation], None]:
+    def act(talk: Conversation) -> None:
+        talk.initialize()
+        talk.peer.queue(JUNK[kind])
+        _note_life(talk)
+
+    return act
+
+
+def _sessions(talk: Conversation) -> None:
+    talk.initialize()
+    one, other = talk.new_session(), talk.new_session()
+    talk.transcript.notes["sessions"] = (one, other)
+    if one == other:
+        return
+    turns = [talk.prompt(session, ProviderScenario.HEALTHY) for session in (one, other)]
+    for turn in turns:
+        talk.finish(turn)
+    if not talk.hooks.can_play(ProviderScenario.HEALTHY) and all(map(_failed, turns)):
+        raise UnreachedError("the agent's turns failed, as those without a model do")
+
+
+def _failed(turn: object) -> bool:
+    answer = getattr(turn, "answer", None)
+    return answer is not None and "error" in (answer.frame or {})
+
+
+def _open_turn(
+    talk: Conversation, scenario: ProviderScenario = ProviderScenario.HANG_AFTER_TEXT
+) -> None:
+    """Come to a turn that is open and has been heard of."""
+    turn = talk.prompt(talk.new_session(), scenario)
+    if scenario is ProviderScenario.HANG and talk.hooks.calls_provider:
+        if not talk.was_asked(talk.limits.answer_seconds):
+            raise UnreachedError("the agent did not call the provider that it was pointed to")
+        return
+    if not talk.wait_for_update(turn, talk.limits.answer_seconds):
+        asked = talk.hooks.calls_provider and talk.was_asked(0)
+        if not asked or talk.transcript.answers(turn.request_id) or _answered(talk):
+            raise UnreachedError(
+                "no turn stayed open: the agent ended it before it could be disturbed; "
+                "point it to the kit's provider (--preset, --provider-env)"
+            )
+
+
+def _answered(talk: Conversation) -> bool:
+    turn = talk.transcript.turns[-1]
+    return any(event.answers(turn.request_id) for event in talk.peer.events)
+
+
+def _cancel(scenario: ProviderScenario) -> Callable[[Conversation], None]:
+    def act(talk: Conversation) -> None:
+        _need(talk, scenario)
+        talk.initialize()
+        _open_turn(talk, scenario)
+        turn = talk.transcript.turns[-1]
+        turn.cancelled = True
+        talk.peer.cancel(turn.session)
+        if talk.finish(turn) is not None:
+            talk.finish(talk.prompt(turn.session, ProviderScenario.HEALTHY))
+
+    return act
+
+
+def _eof_in_turn(talk: Conversation) -> None:
+    _need(talk, ProviderScenario.HANG_AFTER_TEXT)
+    talk.initialize()
+    _open_turn(talk)
+    talk.leave()
+
+
+def _deaf(talk: Conversation) -> None:
+    talk.initialize()
+    session = talk.new_session()
+    talk.healthy_turn(session)
+    if talk.hooks.can_play(ProviderScenario.UNAUTHORIZED):
+        talk.finish(talk.prompt(session, ProviderScenario.UNAUTHORIZED), talk.limits.turn_seconds)
+    _note_life(talk)
+
+
+def _failing(scenario: ProviderScenario) -> Callable[[Conversation], None]:
+    def act(talk: Conversation) -> None:
+        _need(talk, scenario)
+        talk.initialize(NEGOTIATED)
+        session = talk.new_session()
+        turn = talk.prompt(session, scenario)
+        answer = talk.finish(turn, talk.limits.turn_seconds)
+        if not turn.called:
+            raise UnreachedError("the agent did not call the provider that it was pointed to")
+        if answer is not None:
+            talk.finish(talk.prompt(session, ProviderScenario.HEALTHY))
+
+    return act
+
+
+def _as_speaker(
+    capabilities: Mapping[str, object], scenario: ProviderScenario
+) -> Callable[..., None]:
+    def act(talk: Conversation) -> None:
+        _need(talk, scenario)
+        talk.initialize(dict(capabilities))
+        if not talk.transcript.speaks:
+            raise NotApplicableError("it does not say that it speaks agent_error")
+        talk.finish(talk.prompt(talk.new_session(), scenario), talk.limits.turn_seconds)
+
+    return act
+
+
+def _crash(talk: Conversation) -> None:
+    _need(talk, ProviderScenario.HANG_AFTER_TEXT)
+    talk.initialize(NEGOTIATED)
+    if not talk.transcript.speaks:
+        raise NotApplicableError("it does not say that it speaks agent_error")
+    victims = list(_children(talk.peer.pid))
+    if not victims:
+        raise NotApplicableError("nothing stands in front of the agent's process")
+    _open_turn(talk)
+    for pid in victims:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    turn = talk.transcript.turns[-1]
+    if talk.finish(turn) is not None:
+        talk.transcript.notes["again"] = talk.answer_to(talk.ask_for_session())
+
+
+def _children(pid: int) -> Iterator[int]:
+    """Yield the processes that an intermediary has started, but for copies of itself (Linux)."""
+    own = _command_line(pid)
+    task = Path(f"/proc/{pid}/task/{pid}/children")
+    for child in task.read_text().split() if task.exists() else ():
+        if _command_line(int(child)) != own:
+            yield int(child)
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _need(talk: Conversation, scenario: ProviderScenario) -> None:
+    if not talk.hooks.can_play(scenario):
+        raise UnreachedError(
+            "a failing provider could not be played; point the agent to the kit's (--preset, "
+            "--provider-env), or say how it is told to fail (--scenario-prompts)"
+        )
+
+
+def _note_life(talk: Conversation) -> None:
+    """Does the agent still answer what every agent can?"""
+    request_id = talk.ask_for_session()
+    talk.transcript.notes["life"] = request_id
+    talk.transcript.notes["alive"] = talk.answer_to(request_id) is not None
+
+
+ACTS: dict[str, Callable[[Conversation], None]] = {
+    # The longest first: most of their time is agents waiting between retries.
+    **{f"fail:{scenario}": _failing(scenario) for scenario in reversed(FAILURES)},
+    "healthy": _healthy,
+    "strangers": _strangers,
+    "params": _params,
+    "early": _early,
+    "future": _future,
+    "framing": _framing,
+    **{f"junk:{kind}": _junk(kind) for kind in JUNK},
+    "sessions": _sessions,
+    "tool": _tool,
+    "cancel": _cancel(ProviderScenario.HANG_AFTER_TEXT),
+    "cancel_silent": _cancel(ProviderScenario.HANG),
+    "eof_in_turn": _eof_in_turn,
+    "deaf": _deaf,
+    "plain": _as_speaker({}, ProviderScenario.UNAUTHORIZED),
+    "odd": _as_speaker(MALFORMED, ProviderScenario.UNAUTHORIZED),
+    "consenting": _as_speaker(CONSENTING, ProviderScenario.RATE_LIMITED),
+    "crash": _crash,
+}

@@ -1,0 +1,126 @@
+"""A run of checks: the acts that they need, side by side, and the findings in the table's order.
+
+Owns the order and the pool. Does not own what is done (`acts`), judged (`checks`) or shown
+(`documents`, `lastword.cli`).
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from lastword.kit.check.checks import CHECKS, Check, Finding
+from lastword.kit.check.checks.model import shown
+from lastword.kit.check.probes import ACTS, Played, play
+from lastword.kit.check.transcript import WaitLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from lastword.kit.check.pointing import Hooks
+    from lastword.kit.peer import StrictClient
+
+WORKERS = 2
+"""Agents at once: more would slow each other down on a small machine, and be judged for it."""
+
+
+class UnknownCheckError(Exception):
+    """A name that is no check's; says which there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """What is checked, and how.
+
+    Attributes:
+        command: The agent's.
+        hooks: How it is driven.
+        limits: How long is waited.
+        keep: The folder that transcripts are written to, if any.
+    """
+
+    command: tuple[str, ...]
+    hooks: Hooks
+    limits: WaitLimits = field(default_factory=WaitLimits)
+    keep: Path | None = None
+
+
+def chosen(words: Iterable[str]) -> list[Check]:
+    """Return the checks by their names or requirements, in the table's order; all, for no words.
+
+    Raises:
+        UnknownCheckError: One of them is neither.
+    """
+    wanted = [word.strip() for word in words if word.strip()]
+    for word in wanted:
+        if not any(word in {row.name, row.requirement} for row in CHECKS.values()):
+            raise UnknownCheckError(
+                f"there is no check {word!r}; `lastword check --list` shows what there is"
+            )
+    rows = CHECKS.values()
+    return [row for row in rows if not wanted or {row.name, row.requirement} & set(wanted)]
+
+
+class CheckRun:
+    """The acts of some checks, being played; a context manager that leaves none behind."""
+
+    def __init__(self, settings: CheckSettings, checks: Sequence[Check]) -> None:
+        self._settings = settings
+        self._pool = ThreadPoolExecutor(WORKERS)
+        self._peers: list[StrictClient] = []
+        self._given_up = False
+        needed = {act for row in checks for act in row.acts}
+        self._acts: dict[str, Future[Played]] = {
+            name: self._pool.submit(self._play, name) for name in ACTS if name in needed
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._give_up()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _give_up(self) -> None:
+        """End the agents that run, so that nobody has to wait for their acts."""
+        self._given_up = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for peer in list(self._peers):
+            peer.kill()
+
+    def _started(self, peer: StrictClient) -> None:
+        self._peers.append(peer)
+        if self._given_up:
+            peer.kill()
+
+    def finding(self, check: Check) -> Finding:
+        """Return what came of a check; waits for its acts."""
+        return check.find({name: self._acts[name].result() for name in check.acts})
+
+    def _play(self, name: str) -> Played:
+        chosen = self._settings
+        played = play(name, chosen.command, chosen.hooks, chosen.limits, started=self._started)
+        if chosen.keep is not None:
+            _keep(played, chosen.keep)
+        return played
+
+
+def findings(settings: CheckSettings, checks: Sequence[Check]) -> Iterator[tuple[Check, Finding]]:
+    """Yield each check's finding, in order, as soon as there is one."""
+    with CheckRun(settings, checks) as run:
+        for row in checks:
+            yield row, run.finding(row)
+
+
+def _keep(played: Played, folder: Path) -> None:
+    """Write an act's transcript: one line for each line that passed, redacted."""
+    lines = [
+        json.dumps({"at": round(event.at, 3), "line": shown(event)[0]}, ensure_ascii=False)
+        for event in played.transcript.events
+    ]
+    name = played.transcript.name.replace(":", "-")
+    (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")

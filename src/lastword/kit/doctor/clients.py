@@ -1,0 +1,102 @@
+"""The table of kinds of clients, and the rung that each would get in front of this agent.
+
+Owns what typical clients say in `initialize`. The choice itself is
+`core.failure.ladder.rung_for`'s, of what `core.link.handshake` reads in that: nothing is copied.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from lastword.core.failure.ladder import Rung, rung_for
+from lastword.core.link.handshake import read_client
+from lastword.core.protocol import acp
+from lastword.kit.agent import rungs
+from lastword.quirks import clients
+
+TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+
+
+class KnownClient(msgspec.Struct, frozen=True):
+    """A kind of client.
+
+    Attributes:
+        name: What it is asked for by.
+        about: What makes it what it is.
+        says: The params of its `initialize`.
+    """
+
+    name: str
+    about: str
+    says: dict[str, Any]
+
+
+class ClientRow(msgspec.Struct, frozen=True):
+    """What one kind of client gets."""
+
+    client: str
+    about: str
+    rung: Rung
+    forced: bool
+
+    def told(self) -> dict[str, Any]:
+        """Return the row for a machine."""
+        own: dict[str, Any] = msgspec.to_builtins(self)
+        return own | {"means": rungs.ABOUT.get(self.rung.value, "")}
+
+
+def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:
+    info = {"name": name, "version": "1"}
+    return {"protocolVersion": 1, "clientInfo": info, "clientCapabilities": capabilities}
+
+
+def _known() -> dict[str, KnownClient]:
+    ruled = [
+        KnownClient(name, "as it is today, by lastword's table of clients", _v1(name, {}))
+        for name in clients.RULES
+    ]
+    v2 = {"protocolVersion": 2, "info": {"name": "v2", "version": "1"}, "capabilities": {}}
+    air = _v1("jetbrains", clients.JETBRAINS.capabilities)
+    own = [
+        KnownClient("jetbrains", "advertises AIR's sessionFailure", air),
+        KnownClient("typed", "negotiates agent_error", _v1("typed", TYPED)),
+        KnownClient("older", "protocol version 1, negotiates nothing", _v1("older", {})),
+        KnownClient("v2", "protocol version 2", v2),
+    ]
+    return {client.name: client for client in (*ruled, *own)}
+
+
+KNOWN = _known()
+
+
+def table(name: str | None, *, option: str, speaks_v2: bool) -> list[ClientRow]:
+    """Return the rows for one kind of client, or for all that are known.
+
+    Args:
+        name: A known kind, or any client's `clientInfo.name`.
+        option: The user's choice of a rung (`LASTWORD_FALLBACK`), else `auto`.
+        speaks_v2: Does the agent answer version 2 to a client that asks for it?
+    """
+    if name is None:
+        chosen = list(KNOWN.values())
+    else:
+        unknown = KnownClient(name, "by that name, negotiates nothing", _v1(name, {}))
+        chosen = [KNOWN.get(name.lower(), unknown)]
+    return [_row(client, option, speaks_v2=speaks_v2) for client in chosen]
+
+
+def _row(client: KnownClient, option: str, *, speaks_v2: bool) -> ClientRow:
+    message = {"jsonrpc": "2.0", "id": 0, "method": acp.INITIALIZE, "params": client.says}
+    profile = read_client(json.dumps(message).encode())
+    # What the agent answers counts: a client that asks for more gets what the agent speaks.
+    dialect = profile.dialect if speaks_v2 else acp.V1
+    rung = rung_for(option, profile, dialect)
+    about = client.about
+    if profile.dialect is not dialect:
+        about += "; this agent speaks version 1 alone"
+    return ClientRow(
+        client.name, about, rung, forced=rung_for("auto", profile, dialect) is not rung
+    )

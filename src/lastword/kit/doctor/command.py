@@ -1,0 +1,119 @@
+"""The examination of the agent's command, before it is tried: can it be started at all?
+
+Owns the search on the PATH as the system does it, and the ways in which a file is no program:
+directory, no permission, an interpreter that is missing, another machine's code.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from lastword.kit.doctor.findings import Observation, note, ok, problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+STEP = "command"
+HEAD_BYTES = 512
+MACHINES = {0x03: "x86", 0x28: "arm", 0x3E: "x86_64", 0xB7: "aarch64", 0xF3: "riscv64"}
+"""Of an ELF file's `e_machine`; as `uname -m` names them."""
+
+ALIASES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86", "armv7l": "arm"}
+RUNS_TOO = {"x86_64": {"x86"}, "aarch64": {"arm"}}
+ELF, WINDOWS, MACH_O = b"\x7fELF", b"MZ", (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+
+INSTALL = (
+    "Install the agent, or give the whole path of its program; an editor's PATH may be shorter"
+)
+
+
+def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
+    """Look at the program of a command; the last finding is the problem, if there is one."""
+    path = program if os.sep in program else _on_path(program, environment)
+    if path is None:
+        return [_not_found(program, environment)]
+    if not os.path.exists(path):
+        hint = "It is a link to nothing." if os.path.islink(path) else "There is no such file."
+        return [problem(STEP, f"{path} is not there. {hint}", "Correct the path, or install it")]
+    if os.path.isdir(path):
+        return [problem(STEP, f"{path} is a directory.", "Name the program in it")]
+    if not os.access(path, os.X_OK):
+        return [problem(STEP, f"{path} is not executable.", f"chmod +x {path}")]
+    return [
+        ok(STEP, f"found: {os.path.abspath(path)}", path=os.path.abspath(path)),
+        *_format(path, environment),
+    ]
+
+
+def _on_path(program: str, environment: Mapping[str, str]) -> str | None:
+    return shutil.which(program, path=environment.get("PATH", os.defpath))
+
+
+def _not_found(program: str, environment: Mapping[str, str]) -> Observation:
+    entries = [entry for entry in environment.get("PATH", os.defpath).split(os.pathsep) if entry]
+    idle = [found for e in entries if os.path.isfile(found := os.path.join(e, program))]
+    if idle:
+        return problem(STEP, f"{idle[0]} is not executable.", f"chmod +x {idle[0]}")
+    if os.path.isfile(program):
+        says = f"{program} is in this directory, but not on the PATH."
+        return problem(STEP, says, f"Write ./{program}")
+    says = f"{program} is on none of the {len(entries)} directories of the PATH."
+    return problem(STEP, says, INSTALL, searched=entries)
+
+
+def _format(path: str, environment: Mapping[str, str]) -> list[Observation]:
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return []  # a program may be executable and not readable
+    if head.startswith(b"#!"):
+        return _interpreter(path, head, environment)
+    if head.startswith(ELF):
+        return _architecture(path, head)
+    if head.startswith(WINDOWS) or (head.startswith(MACH_O) and sys.platform != "darwin"):
+        system = "Windows" if head.startswith(WINDOWS) else "macOS"
+        return [
+            problem(STEP, f"{path} is a program for {system}.", "Install the one for this system")
+        ]
+    if not head:
+        return [problem(STEP, f"{path} is empty.", "Install it again")]
+    if b"\0" not in head:
+        says = f"{path} has no #! line: a shell runs it, whatever it is written in."
+        return [note(STEP, says, "Begin it with #!/bin/sh, or what it is for")]
+    return []
+
+
+def _interpreter(path: str, head: bytes, environment: Mapping[str, str]) -> list[Observation]:
+    line = head[2:].split(b"\n", 1)[0]
+    if line.endswith(b"\r"):
+        says = f"The #! line of {path} ends in a carriage return."
+        return [problem(STEP, says, f"Give it Unix line ends: sed -i 's/\\r$//' {path}")]
+    words = line.decode("utf-8", "replace").split()
+    if not words:
+        return [problem(STEP, f"The #! line of {path} names nothing.", "Write #!/bin/sh")]
+    found = os.access(words[0], os.X_OK) and not os.path.isdir(words[0])
+    needed = words[0]
+    if found and os.path.basename(needed) == "env":
+        asked = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
+        needed = asked[0] if asked else needed
+        found = not asked or _on_path(needed, environment) is not None
+    if found:
+        return []
+    says = f"The #! line of {path} needs {needed}, which is not here."
+    return [problem(STEP, says, f"Install {os.path.basename(needed)}, or correct the line")]
+
+
+def _architecture(path: str, head: bytes) -> list[Observation]:
+    order = "little" if head[5:6] == b"\x01" else "big"
+    number = int.from_bytes(head[18:20], "little" if order == "little" else "big")
+    own = ALIASES.get(platform.machine().lower(), platform.machine().lower())
+    built_for = MACHINES.get(number, f"machine {number}")
+    if built_for == own or built_for in RUNS_TOO.get(own, ()) or own not in MACHINES.values():
+        return []
+    says = f"{path} is built for {built_for}, and this machine is {own}."
+    return [problem(STEP, says, f"Install the one for {own}", built_for=built_for)]

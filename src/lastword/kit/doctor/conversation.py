@@ -1,0 +1,162 @@
+"""A short conversation with an agent: hello, a session, goodbye. Nothing of it stays behind.
+
+Owns what is asked, and what was seen. What it means is `doctor.diagnosis`', the process and its
+pipes are the peer's.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword._version import __version__
+from lastword.core.protocol import acp, jsonrpc
+from lastword.kit.peer import Frame, StrictClient, refused
+from lastword.posix.process import Exit, guardian_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_NOISE = 5
+NOISE_CHARS = 120
+LEAVE_SECONDS = 5.0
+"""How long an agent may take to exit once its input has ended."""
+LAST_WORDS_SECONDS = 0.25
+CAPABILITIES = {"_meta": {"agent_error": {"version": 1}}}
+INFO = {"name": "lastword-doctor", "version": __version__}
+
+
+class Seen(msgspec.Struct, kw_only=True):
+    """What came of a conversation.
+
+    Attributes:
+        hello: The answer to `initialize`, as it came.
+        hello_seconds: How long that took, from the start of the process.
+        session: The answer to `session/new`.
+        echoes: It wrote our own request back.
+        noise: The first lines on stdout that are no JSON-RPC object; `noise_lines` counts them all.
+        stderr: The end of stderr.
+        exit: How the process ended, if it did so by itself.
+        exited_early: It ended before its input did.
+        leave_seconds: How long it took to exit once its input had ended; `None` if it did not.
+    """
+
+    hello: dict[str, Any] | None = None
+    hello_seconds: float = 0.0
+    session: dict[str, Any] | None = None
+    echoes: bool = False
+    noise: list[str] = []
+    noise_lines: int = 0
+    stderr: bytes = b""
+    exit: Exit | None = None
+    exited_early: bool = False
+    leave_seconds: float | None = None
+
+
+def converse(command: Sequence[str], *, timeout_seconds: float, version: int = 1) -> Seen:
+    """Start the agent, talk to it, and end it.
+
+    Args:
+        command: Its command; environment and working directory are ours.
+        timeout_seconds: How long each answer may take.
+        version: The protocol version to ask for; in any but the first no session
+            is opened, and the agent's leave is not waited for.
+
+    Raises:
+        OSError: It could not be started.
+    """
+    with _Visitor(command) as visitor:
+        guardian = guardian_of(visitor.agent)
+        try:
+            visitor.hold(timeout_seconds, version)
+            if version == 1:
+                visitor.leave()
+        finally:
+            visitor.seen.stderr = bytes(visitor.stderr.data)
+            visitor.close()
+            if guardian is not None:
+                guardian.disarm()
+    return visitor.seen
+
+
+class _Visitor(StrictClient):
+    """The doctor's own client, which notes what is odd and allows nothing."""
+
+    first_id = 1
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.seen = Seen()
+        super().__init__(command, apart=False)
+
+    def hold(self, timeout_seconds: float, version: int) -> None:
+        """Say hello, and open a session."""
+        hello = self.initialize(CAPABILITIES, version=version, info=INFO)
+        self.seen.hello = self._answer(hello, timeout_seconds)
+        self.seen.hello_seconds = self.now
+        if self.seen.hello is not None and "result" in self.seen.hello and version == 1:
+            self.seen.session = self._answer(self.new_session(os.getcwd()), timeout_seconds)
+
+    def leave(self) -> None:
+        """Close the agent's input, and see how long it stays."""
+        seen, agent = self.seen, self.agent
+        seen.exited_early = agent.poll() is not None
+        if seen.exited_early:
+            self.listen(LAST_WORDS_SECONDS)
+            seen.exit = agent.poll()
+            return
+        closed = time.monotonic()
+        self.close_stdin()
+        if self.wait_for_exit(LEAVE_SECONDS):
+            seen.leave_seconds = time.monotonic() - closed
+            seen.exit = agent.poll()
+
+    def _answer(self, request_id: object, timeout_seconds: float) -> Frame | None:
+        """Return the answer; `None` where none came, or the agent is gone."""
+        deadline = time.monotonic() + timeout_seconds
+
+        def answered() -> Frame | None:
+            found = (event.frame for event in self.events if event.answers(request_id))
+            return next(found, None)
+
+        self.wait(lambda: bool(answered() or self.seen.echoes), timeout_seconds)
+        if not answered() and not self.seen.echoes:
+            # Its end may take longer than the end of its output, and its last words are on the way.
+            self.wait_for_exit(deadline - time.monotonic())
+            self.listen(LAST_WORDS_SECONDS)
+        return answered()
+
+    def _take_line(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        # As the relay reads it, which is not so strict as this client.
+        decoded = jsonrpc.decode(line)
+        if isinstance(decoded, jsonrpc.Malformed):
+            self._noise(line)
+        else:
+            super()._take_line(decoded.line)
+
+    def _note(self, raw: bytes, frame: Frame | None, problem: str, *, sent: bool) -> None:
+        method = "" if sent or frame is None else frame.get("method", "")
+        if not isinstance(method, str):
+            self._noise(raw)
+        elif method in acp.TO_AGENT_ONLY:
+            self.seen.echoes = True
+        else:
+            super()._note(raw, frame, problem, sent=sent)
+
+    def _hear(self, message: Frame) -> None:
+        method = message.get("method")
+        if isinstance(method, str) and method not in acp.TO_AGENT_ONLY:
+            super()._hear(message)
+
+    def _reply(self, request: Frame) -> Frame:
+        return refused(request, "The doctor offers nothing.")
+
+    def _noise(self, line: bytes) -> None:
+        self.seen.noise_lines += 1
+        if len(self.seen.noise) < MAX_NOISE:
+            text = line.decode("utf-8", "replace")[:NOISE_CHARS]
+            self.seen.noise.append("".join(c if c.isprintable() else " " for c in text))

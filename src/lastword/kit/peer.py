@@ -1,0 +1,537 @@
+"""An agent's process as a strict client has it: bytes, then frames, then ACP's own words.
+
+Owns the process, its three pipes, and the record of what passed. One thread: what is not asked for
+is not read, every wait is bounded, and nothing of the agent is left when it is closed. Does not own
+what is said or thought of it, which is the doctor's, the checks', the demo's and the tests'.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+from lastword.core.protocol import acp
+from lastword.posix import process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+Frame = dict[str, Any]
+
+MARK = "LASTWORD_KIT_RUN"
+"""The environment variable by which the processes of a run are found."""
+
+STDERR_TAIL_BYTES = 65536
+EVIDENCE_BYTES = 65536
+TERM_SECONDS = 1.0
+"""How long what is told to end may take: as the sidecar's guardian has it."""
+
+KILL_SECONDS = 5.0
+LEFTOVER_GRACE_SECONDS = 2.0
+METHOD_NOT_FOUND = -32601
+
+_READ_BYTES = 1 << 20
+_LOOK_SECONDS = 0.02
+"""A process's end wakes nobody who waits for its pipes, which a child of it may hold."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """One of the process's outputs.
+
+    Attributes:
+        fd: Our end of it.
+        open: Has it not ended yet?
+        reading: Do we read it?
+        data: What is kept of what came.
+        count: How many bytes came.
+    """
+
+    fd: int
+    open: bool = True
+    reading: bool = True
+    data: bytearray = field(default_factory=bytearray)
+    count: int = 0
+
+
+class Piped:
+    """A process on three pipes: bytes in, bytes out.
+
+    Attributes:
+        agent: The process.
+        mark: By what the processes that it starts are found.
+        stdout: Its output. What is kept of it is up to whoever makes something of it.
+        stderr: Its other output, of which the end is kept.
+        stdin_open: Does it take what is written?
+        unsent: What has been written and not yet been taken.
+    """
+
+    variable: ClassVar[str] = MARK
+    stderr_kept: ClassVar[int] = STDERR_TAIL_BYTES
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        *,
+        apart: bool = True,
+    ) -> None:
+        """Start the process, in our own working directory, which its command may be relative to.
+
+        Args:
+            command: The command.
+            environment: Its whole environment, where it is not ours. With a mark in it (`variable`)
+                what the process starts is found, and ended with it, wherever it has gone.
+            apart: It has no terminal, and nothing that is open here; else as under `lastword run`.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        self.mark = (environment or {}).get(self.variable, "")
+        self.started_at = time.monotonic()
+        self.agent = process.spawn(command, environment=environment, apart=apart)
+        self.stdout, self.stderr = Stream(self.agent.stdout), Stream(self.agent.stderr)
+        self.stdin_open = True
+        self.unsent = bytearray()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which stays its own until it is closed."""
+        return self.agent.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """Its exit status, negative for a signal; `None` while it runs."""
+        ended = self.agent.poll()
+        if ended is None:
+            return None
+        return -ended.signal if ended.signal is not None else ended.code or 0
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started_at
+
+    # --- writing
+
+    def queue(self, data: bytes) -> None:
+        """Have bytes written: now as many as are taken, the rest while we wait for something."""
+        self.unsent += data
+        self._flush()
+
+    def write(self, data: bytes, seconds: float) -> int:
+        """Write bytes, reading meanwhile; what is not taken in time is forgotten.
+
+        Returns:
+            How many were taken.
+
+        Raises:
+            BrokenPipeError: Nobody reads there any more.
+        """
+        self.queue(data)
+        deadline = time.monotonic() + seconds
+        while self.unsent and time.monotonic() < deadline:
+            self.pump(deadline - time.monotonic())
+        if not self.stdin_open:
+            raise BrokenPipeError
+        left = len(self.unsent)
+        self.unsent.clear()
+        return len(data) - left
+
+    def close_stdin(self) -> None:
+        """Say that nothing more will come."""
+        self.unsent.clear()
+        self.stdin_open = False
+        if self.agent.stdin >= 0:
+            process.close(self.agent.stdin)
+            self.agent.stdin = -1
+
+    def _flush(self) -> None:
+        if not self.stdin_open:
+            self.unsent.clear()
+            return
+        try:
+            while self.unsent:
+                del self.unsent[: os.write(self.agent.stdin, self.unsent[:_READ_BYTES])]
+        except BlockingIOError:
+            return
+        except OSError:
+            self.stdin_open = False
+            self.unsent.clear()
+
+    # --- reading and waiting
+
+    def wait(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Wait until something holds, the output has ended, or the time has passed."""
+        deadline = time.monotonic() + seconds
+        while not done():
+            left = deadline - time.monotonic()
+            if left <= 0 or not self.stdout.open:
+                return done()
+            self.pump(min(left, _LOOK_SECONDS))
+        return True
+
+    def wait_for_exit(self, seconds: float) -> bool:
+        """Whether the process ends within a time."""
+        deadline = time.monotonic() + seconds
+        while self.agent.poll() is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            self.pump(min(left, _LOOK_SECONDS))
+        return True
+
+    def listen(self, seconds: float) -> None:
+        """Read whatever comes for so long."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0 and (self.stdout.open or self.stderr.open):
+            self.pump(left)
+
+    def pump(self, seconds: float) -> None:
+        """Wait for something to be read or written, and do that."""
+        poll = select.poll()
+        streams = {s.fd: s for s in (self.stdout, self.stderr) if s.open and s.reading}
+        for fd in streams:
+            poll.register(fd, select.POLLIN)
+        writing = bool(self.unsent) and self.stdin_open
+        if writing:
+            poll.register(self.agent.stdin, select.POLLOUT)
+        for fd, _events in poll.poll(max(0.0, seconds) * 1000 + 1):
+            if fd in streams:
+                self._read(streams[fd])
+            elif writing:
+                self._flush()
+
+    def _read(self, stream: Stream) -> None:
+        try:
+            data = os.read(stream.fd, _READ_BYTES)
+        except BlockingIOError:
+            return
+        stream.open = bool(data)
+        stream.count += len(data)
+        if stream is self.stdout:
+            self._take(data)
+        else:
+            stream.data += data
+            del stream.data[: -self.stderr_kept]
+
+    def _take(self, data: bytes) -> None:
+        """Make something of bytes of stdout; there are none at its end."""
+        self.stdout.data += data
+
+    # --- ending
+
+    def kill(self) -> None:
+        """End it and what it has started at once, from any thread; our pipes stay."""
+        self.agent.signal_group(signal.SIGKILL)
+        for pid in dict(processes(self.mark, variable=self.variable)):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End whatever is left of it, and let its pipes go."""
+        self.close_stdin()
+        if self.agent.poll() is None:
+            self.agent.signal_group(signal.SIGTERM)
+            self.wait_for_exit(TERM_SECONDS)
+        self.kill()
+        self.wait_for_exit(KILL_SECONDS)
+        self.release()
+
+    def release(self) -> None:
+        """Let its pipes go, once it has ended; what it left behind lives on."""
+        self.close_stdin()
+        self.agent.reap()
+        for stream in (self.stdout, self.stderr):
+            self.let_go(stream)
+
+    def let_go(self, stream: Stream) -> None:
+        """Read no more of a stream, ever."""
+        if stream.fd >= 0:
+            process.close(stream.fd)
+        stream.fd, stream.open = -1, False
+
+
+@dataclass(frozen=True, slots=True)
+class PeerEvent:
+    """One line, as it passed.
+
+    Attributes:
+        at: When, in seconds since the process was started.
+        sent: Is it ours?
+        raw: The line without its end; cut if nobody could read it anyway.
+        frame: The message, where it is one.
+        problem: Why it is none.
+    """
+
+    at: float
+    sent: bool
+    raw: bytes
+    frame: Frame | None = None
+    problem: str = ""
+
+    @property
+    def is_answer(self) -> bool:
+        """Is it the agent's answer to something?"""
+        return not self.sent and self.frame is not None and "method" not in self.frame
+
+    def answers(self, request_id: object) -> bool:
+        """Is it the agent's answer to the request of this very id, of this type?"""
+        given = (self.frame or {}).get("id")
+        return self.is_answer and type(given) is type(request_id) and given == request_id
+
+    @property
+    def update(self) -> Frame:
+        """The update in it, empty where there is none."""
+        params = (self.frame or {}).get("params")
+        update = params.get("update") if isinstance(params, dict) else None
+        return update if isinstance(update, dict) and not self.sent else {}
+
+    @property
+    def kind(self) -> str:
+        """The kind of the update in it, empty where there is none."""
+        kind = self.update.get("sessionUpdate")
+        return kind if isinstance(kind, str) else ""
+
+    @property
+    def session(self) -> object:
+        """The session that it is about."""
+        params = (self.frame or {}).get("params")
+        return params.get("sessionId") if isinstance(params, dict) else None
+
+
+def read(line: bytes) -> tuple[Frame | None, str]:
+    """Return the JSON-RPC message that a line is, else why it is none."""
+    try:
+        message = json.loads(line.decode(), parse_constant=_no_constant)
+    except UnicodeDecodeError:
+        return None, "it is no UTF-8"
+    except (ValueError, RecursionError):
+        return None, "it is no JSON"
+    if not isinstance(message, dict):
+        return None, "it is no object"
+    if message.get("jsonrpc") != "2.0":
+        return message, 'it has no "jsonrpc": "2.0"'
+    if "method" not in message and ("result" in message) is ("error" in message):
+        return message, "it is neither request nor answer"
+    return message, ""
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+class Peer(Piped):
+    """A process that is spoken to in JSON-RPC, a message a line. Nothing is done unasked.
+
+    Attributes:
+        events: Every line on stdin and stdout, in order.
+    """
+
+    first_id: ClassVar[int] = 0
+    max_events: ClassVar[int] = 20_000
+    """An agent that repeats itself for ever is heard so long; after that only its answers count."""
+
+    max_event_bytes: ClassVar[int] = 256 * 1024 * 1024
+    """The same for what they hold in all."""
+
+    max_line_bytes: ClassVar[int] = 64 * 1024 * 1024
+    """What goes beyond it is no message to anybody; its beginning is kept as evidence."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        *,
+        apart: bool = True,
+    ) -> None:
+        """Start the process; the arguments are `Piped`'s."""
+        self.events: list[PeerEvent] = []
+        self._event_bytes = 0
+        self._pieces: list[bytes] = []
+        self._length = 0
+        self._next_id = self.first_id
+        super().__init__(command, environment, apart=apart)
+
+    # --- writing
+
+    def send_bytes(self, data: bytes) -> None:
+        """Have bytes written as they are; each line of them that is a message is noted as such."""
+        for line in data.split(b"\n"):
+            if line.strip():
+                self._note(line, *read(line), sent=True)
+        self.queue(data)
+
+    def send(self, **members: object) -> None:
+        """Send a message."""
+        self.send_bytes(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
+
+    def request(self, method: str, params: object, request_id: object = None) -> object:
+        """Send a request and return its id."""
+        if request_id is None:
+            request_id, self._next_id = self._next_id, self._next_id + 1
+        self.send(id=request_id, method=method, params=params)
+        return request_id
+
+    # --- reading and waiting
+
+    def find(
+        self, fits: Callable[[PeerEvent], bool], seconds: float, *, since: int = 0
+    ) -> PeerEvent | None:
+        """Return the first event from number `since` on that fits, `None` if none comes in time."""
+        found: list[PeerEvent] = []
+        seen = since
+
+        def look() -> bool:
+            nonlocal seen
+            while seen < len(self.events) and not found:
+                if fits(self.events[seen]):
+                    found.append(self.events[seen])
+                seen += 1
+            return bool(found)
+
+        self.wait(look, seconds)
+        return found[0] if found else None
+
+    def answer_to(self, request_id: object, seconds: float) -> PeerEvent | None:
+        """Return the answer with this very id, `None` when none comes in time."""
+        return self.find(lambda event: event.answers(request_id), seconds)
+
+    def _take(self, data: bytes) -> None:
+        head, *rest = data.split(b"\n")
+        if self._length < self.max_line_bytes:
+            self._pieces.append(head)
+            self._length += len(head)
+        for part in rest:
+            self._take_line(b"".join(self._pieces))
+            self._pieces, self._length = [part], len(part)
+        if not data and self._length:
+            self._take_line(b"".join(self._pieces))
+
+    def _take_line(self, line: bytes) -> None:
+        """Make something of a line of stdout."""
+        if not line.strip():
+            return  # every client skips these
+        frame, problem = read(line)
+        # A line that is none is kept for its evidence only.
+        raw = line if frame is not None else line[:EVIDENCE_BYTES]
+        self._note(raw, frame, problem, sent=False)
+        if frame is not None:
+            self._hear(frame)
+
+    def _hear(self, message: Frame) -> None:
+        """Do something about a message that came."""
+
+    def _note(self, raw: bytes, frame: Frame | None, problem: str, *, sent: bool) -> None:
+        event = PeerEvent(self.now, sent, raw, frame, problem)
+        room = len(self.events) < self.max_events and self._event_bytes < self.max_event_bytes
+        if room or event.is_answer:
+            self.events.append(event)
+            self._event_bytes += len(raw)
+
+
+class StrictClient(Peer):
+    """A client in ACP's own words.
+
+    It answers what an agent asks (a dialog is allowed, nothing else is to be had) unless
+    `replies` is off, and knows nothing else.
+    """
+
+    replies: bool = True
+
+    def initialize(
+        self, capabilities: Frame | None = None, *, version: int = 1, info: Frame | None = None
+    ) -> object:
+        """Greet the agent, in the words of version 1 unless it is 2; return the request's id."""
+        dialect = acp.V2 if version == acp.V2.version else acp.V1
+        params: Frame = {
+            "protocolVersion": version,
+            dialect.client_capabilities: capabilities or {},
+        }
+        if info is not None:
+            params[dialect.client_info] = info
+        return self.request(acp.INITIALIZE, params)
+
+    def new_session(self, cwd: str) -> object:
+        """Ask for a session; return the request's id."""
+        return self.request("session/new", {"cwd": cwd, "mcpServers": []})
+
+    def prompt(self, session: str, text: str) -> object:
+        """Begin a turn; return the request's id."""
+        blocks = [{"type": "text", "text": text}]
+        return self.request(acp.PROMPT, {"sessionId": session, "prompt": blocks})
+
+    def cancel(self, session: str) -> None:
+        """Cancel a session's turn."""
+        self.send(method=acp.CANCEL, params={"sessionId": session})
+
+    def _hear(self, message: Frame) -> None:
+        if self.replies and "method" in message and "id" in message:
+            self.send(**self._reply(message))
+
+    def _reply(self, request: Frame) -> Frame:
+        """Allow what the agent may ask for, and have nothing else."""
+        params = request.get("params")
+        if request["method"] == acp.PERMISSION and isinstance(params, dict):
+            outcome = _allowing(params.get("options"))
+            return {"id": request["id"], "result": {"outcome": outcome}}
+        return refused(request, "This client does not do that.")
+
+
+def refused(request: Frame, message: str) -> Frame:
+    """Return the answer to what is not to be had."""
+    return {"id": request["id"], "error": {"code": METHOD_NOT_FOUND, "message": message}}
+
+
+def _allowing(options: object) -> Frame:
+    """Return the outcome of the first option that allows it, else of the first that there is."""
+    listed = options if isinstance(options, list) else []
+    usable = [each for each in listed if isinstance(each, dict) and "optionId" in each]
+    allowing = [each for each in usable if str(each.get("kind")).startswith("allow")]
+    for option in (*allowing, *usable):
+        return {"outcome": "selected", "optionId": option["optionId"]}
+    return {"outcome": "cancelled"}
+
+
+# --- what a process leaves behind
+
+
+def processes(mark: str, *, variable: str = MARK) -> Iterator[tuple[int, str]]:
+    """Give pid and command line of every live process with the mark in this variable (Linux)."""
+    folder = Path("/proc")
+    wanted = f"{variable}={mark}".encode()
+    for entry in folder.iterdir() if mark and sys.platform == "linux" else ():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # Zombies have no environment; what ends while we look is no concern.
+            environ = (entry / "environ").read_bytes().split(b"\0")
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
+        except OSError:
+            continue
+        if wanted in environ:
+            yield int(entry.name), command.decode("utf-8", "replace").strip()
+
+
+def leftovers(
+    mark: str, seconds: float = LEFTOVER_GRACE_SECONDS, *, variable: str = MARK
+) -> dict[int, str]:
+    """Return what outlives its agent, after a moment's grace: command lines by pid."""
+    deadline = time.monotonic() + seconds
+    while (alive := dict(processes(mark, variable=variable))) and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
+    return alive

@@ -1,0 +1,262 @@
+"""A healthy model provider's words, in three dialects.
+
+Owns: streams and whole answers of OpenAI's chat completions and responses and of Anthropic's
+messages, and the few questions about a request that decide which one it gets. Does not own: HTTP,
+or failing.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MODEL = "fake-model"
+TEXT = ("The answer ", "from the fake ", "model is 42.")
+TOOL_COMMAND = "echo lastword-interop"
+
+Json = dict[str, Any]
+
+
+class ProviderDialect(StrEnum):
+    """Which provider's wire format a request is in."""
+
+    OPENAI = "openai"
+    RESPONSES = "responses"
+    ANTHROPIC = "anthropic"
+
+
+class _OpenAI:
+    """Chat completion chunks."""
+
+    def text(self, model: str) -> Iterator[bytes]:
+        """Yield the text, in pieces, without an end."""
+        yield self._chunk(model, {"role": "assistant", "content": ""})
+        for piece in TEXT:
+            yield self._chunk(model, {"content": piece})
+
+    def end(self, model: str, reason: str = "stop") -> Iterator[bytes]:
+        """Yield what closes a stream."""
+        yield self._chunk(model, {}, reason)
+        yield b"data: [DONE]\n\n"
+
+    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """Yield a whole answer that asks for one shell command."""
+        function = {"name": tool, "arguments": json.dumps(_tool_input())}
+        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
+        yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
+        yield from self.end(model, "tool_calls")
+
+    def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """Yield the beginning of such an answer: the command is not whole."""
+        function = {"name": tool, "arguments": json.dumps(_tool_input())[:8]}
+        call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
+        yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
+
+    def whole(self, model: str) -> Json:
+        """Return the text as one answer without a stream."""
+        message = {"role": "assistant", "content": "".join(TEXT)}
+        return {
+            "id": "chatcmpl-fake",
+            "object": "chat.completion",
+            "created": 1790000000,
+            "model": model,
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": _OPENAI_USAGE,
+        }
+
+    def _chunk(self, model: str, delta: Json, reason: str | None = None) -> bytes:
+        chunk: Json = {
+            "id": "chatcmpl-fake",
+            "object": "chat.completion.chunk",
+            "created": 1790000000,
+            "model": model,
+            "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+        }
+        if reason is not None:
+            chunk["usage"] = _OPENAI_USAGE
+        return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+
+
+class _Anthropic:
+    """Message stream events."""
+
+    def text(self, model: str) -> Iterator[bytes]:
+        """Yield the text, in pieces, without an end."""
+        yield self._start(model)
+        yield self._block({"type": "text", "text": ""})
+        for piece in TEXT:
+            yield self._delta({"type": "text_delta", "text": piece})
+
+    def end(self, _model: str, reason: str = "end_turn") -> Iterator[bytes]:
+        """Yield what closes a stream."""
+        yield self._event("content_block_stop", {"index": 0})
+        delta = {"stop_reason": reason, "stop_sequence": None}
+        yield self._event("message_delta", {"delta": delta, "usage": {"output_tokens": 9}})
+        yield self._event("message_stop", {})
+
+    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """Yield a whole answer that asks for one shell command."""
+        yield self._start(model)
+        yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
+        yield self._delta({"type": "input_json_delta", "partial_json": json.dumps(_tool_input())})
+        yield from self.end(model, "tool_use")
+
+    def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """Yield the beginning of such an answer: the command is not whole."""
+        yield self._start(model)
+        yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
+        begun = json.dumps(_tool_input())[:8]
+        yield self._delta({"type": "input_json_delta", "partial_json": begun})
+
+    def whole(self, model: str) -> Json:
+        """Return the text as one answer without a stream."""
+        block = {"type": "text", "text": "".join(TEXT)}
+        return {**self._message(model), "content": [block], "stop_reason": "end_turn"}
+
+    def _message(self, model: str) -> Json:
+        return {
+            "id": "msg_fake_1",
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 42, "output_tokens": 1},
+        }
+
+    def _start(self, model: str) -> bytes:
+        return self._event("message_start", {"message": self._message(model)})
+
+    def _block(self, block: Json) -> bytes:
+        return self._event("content_block_start", {"index": 0, "content_block": block})
+
+    def _delta(self, delta: Json) -> bytes:
+        return self._event("content_block_delta", {"index": 0, "delta": delta})
+
+    def _event(self, kind: str, value: Json) -> bytes:
+        body = json.dumps({"type": kind, **value})
+        return f"event: {kind}\ndata: {body}\n\n".encode()
+
+
+class _Responses:
+    """Events of OpenAI's responses, of which one output item is open at a time."""
+
+    def text(self, model: str) -> Iterator[bytes]:
+        """Yield the text, in pieces, without an end."""
+        yield self._event("response.created", {"response": self._response(model, [])})
+        added = {**self._message(""), "content": [], "status": "in_progress"}
+        yield self._event("response.output_item.added", {"output_index": 0, "item": added})
+        part = {"type": "output_text", "text": "", "annotations": []}
+        yield self._event("response.content_part.added", {**self._place(), "part": part})
+        for piece in TEXT:
+            yield self._event("response.output_text.delta", {**self._place(), "delta": piece})
+
+    def end(self, model: str, _reason: str = "stop") -> Iterator[bytes]:
+        """Yield what closes a stream."""
+        message = self._message("".join(TEXT))
+        yield from self._done(model, message)
+
+    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """Yield a whole answer that asks for one shell command."""
+        yield from self.half_tool_call(model, tool)
+        command = {"cmd": TOOL_COMMAND, "command": ["bash", "-lc", TOOL_COMMAND]}
+        yield from self._done(model, self._call(tool, json.dumps(command)))
+
+    def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """Yield the beginning of such an answer: the command is not whole."""
+        yield self._event("response.created", {"response": self._response(model, [])})
+        added = {"output_index": 0, "item": self._call(tool, "")}
+        yield self._event("response.output_item.added", added)
+
+    def whole(self, model: str) -> Json:
+        """Return the text as one answer without a stream."""
+        return self._response(model, [self._message("".join(TEXT))])
+
+    def _done(self, model: str, item: Json) -> Iterator[bytes]:
+        yield self._event("response.output_item.done", {"output_index": 0, "item": item})
+        yield self._event("response.completed", {"response": self._response(model, [item])})
+
+    def _place(self) -> Json:
+        return {"item_id": "msg_fake_1", "output_index": 0, "content_index": 0}
+
+    def _message(self, text: str) -> Json:
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        item = {"id": "msg_fake_1", "type": "message", "role": "assistant"}
+        return {**item, "status": "completed", "content": content}
+
+    def _call(self, tool: str, arguments: str) -> Json:
+        item = {"id": "fc_fake_1", "type": "function_call", "call_id": "call_fake_1"}
+        return {**item, "name": tool, "arguments": arguments}
+
+    def _response(self, model: str, output: list[Json]) -> Json:
+        status = "completed" if output else "in_progress"
+        usage = {"input_tokens": 42, "output_tokens": 9, "total_tokens": 51}
+        response = {"id": "resp_fake_1", "object": "response", "created_at": 1790000000}
+        return {**response, "model": model, "status": status, "output": output, "usage": usage}
+
+    def _event(self, kind: str, value: Json) -> bytes:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **value})}\n\n".encode()
+
+
+_OPENAI_USAGE = {"prompt_tokens": 42, "completion_tokens": 9, "total_tokens": 51}
+ENCODERS: dict[ProviderDialect, _OpenAI | _Responses | _Anthropic] = {
+    ProviderDialect.OPENAI: _OpenAI(),
+    ProviderDialect.RESPONSES: _Responses(),
+    ProviderDialect.ANTHROPIC: _Anthropic(),
+}
+
+
+def _tool_input() -> Json:
+    return {"command": TOOL_COMMAND, "description": "Print a line"}
+
+
+_SHELLS = ("bash", "shell", "exec_command", "shell_command")
+
+
+def shell_tool(body: Json) -> str | None:
+    """Return the caller's own name for its shell, or None when it offers no shell."""
+    for tool in body.get("tools") or []:
+        name = str(tool.get("name") or tool.get("function", {}).get("name"))
+        if name.lower() in _SHELLS:
+            return name
+    return None
+
+
+def has_tool_result(body: Json) -> bool:
+    """Return whether a request brings a tool's result back."""
+    if any(
+        isinstance(item, dict) and item.get("type") == "function_call_output"
+        for item in body.get("input") or []
+    ):
+        return True
+    for message in body.get("messages") or []:
+        if message.get("role") == "tool":
+            return True
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else []
+        if any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks):
+            return True
+    return False
+
+
+def model_card() -> Json:
+    """Return the one model, in a shape that serves both dialects."""
+    return {
+        "id": MODEL,
+        "object": "model",
+        "type": "model",
+        "created": 1790000000,
+        "created_at": "2026-09-21T00:00:00Z",
+        "display_name": MODEL,
+        "owned_by": "fake",
+    }
+
+
+def model_list() -> Json:
+    """Return the answer to a request for the models."""
+    return {"object": "list", "data": [model_card()], "has_more": False}

@@ -1,0 +1,361 @@
+"""A model provider on loopback that fails on purpose.
+
+Owns: one HTTP server that speaks OpenAI's chat completions and responses and Anthropic's messages
+well enough for unmodified agents, and a closed list of ways in which it can fail. Does not own:
+what is said in each dialect (`dialects`, `failures`), or anything about agents and ACP.
+
+Run as a program it serves until its stdin closes, and takes a new scenario name a line there.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import sys
+import threading
+from dataclasses import dataclass
+from enum import StrEnum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Self
+
+from lastword.kit.provider.dialects import (
+    ENCODERS,
+    Json,
+    ProviderDialect,
+    has_tool_result,
+    model_card,
+    model_list,
+    shell_tool,
+)
+from lastword.kit.provider.failures import FAILURES, Circumstances, ProviderFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HANG_FUSE_SECONDS = 900.0
+
+
+class ProviderScenario(StrEnum):
+    """What the provider does with every model call."""
+
+    HEALTHY = "healthy"
+    HEALTHY_TOOL = "healthy_tool"
+    """Asks for one shell command first, and answers with text once it has the tool's result."""
+    UNAUTHORIZED = "unauthorized"
+    RATE_LIMITED = "rate_limited"
+    BAD_GATEWAY = "bad_gateway"
+    CONTEXT_OVERFLOW = "context_overflow"
+    CUT = "cut"
+    """Some text (or half a whole answer), then the TCP connection is reset."""
+    CUT_IN_TOOL = "cut_in_tool"
+    """As above, in the middle of a shell command; in a text where the caller offers no shell."""
+    EMPTY = "empty"
+    """A stream that ends before it says anything, or a whole answer that is no more than blank."""
+    HANG = "hang"
+    """The request is read, and nothing ever comes back."""
+    HANG_AFTER_TEXT = "hang_after_text"
+
+
+_CUT = frozenset({ProviderScenario.CUT, ProviderScenario.CUT_IN_TOOL})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call as it arrived: enough to count and to tell apart, never its content."""
+
+    dialect: ProviderDialect
+    path: str
+    model: str
+    stream: bool
+    has_tool_result: bool
+    messages: int
+    """How long a conversation came along: a call without history has fewer."""
+    scenario: ProviderScenario
+
+
+class Provider:
+    """The server and its switches; a context manager that is gone promptly on exit.
+
+    Attributes:
+        scenario: What every further model call gets; may be set at any time, from any thread.
+        retry_after_seconds: The `Retry-After` of a 429 and of a 502.
+        echo_key: Whether a 401 repeats the caller's whole key, as some providers do.
+        failure: What every model call gets, in place of the scenario's.
+    """
+
+    def __init__(
+        self,
+        scenario: ProviderScenario | str = ProviderScenario.HEALTHY,
+        *,
+        retry_after_seconds: int = 1,
+        echo_key: bool = False,
+        failure: ProviderFailure | None = None,
+    ) -> None:
+        self.scenario = ProviderScenario(scenario)
+        self.failure = failure
+        self.retry_after_seconds = retry_after_seconds
+        self.echo_key = echo_key
+        self.closing = threading.Event()
+        self._calls: list[Call] = []
+        self._asked = threading.Condition()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.provider = self
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
+
+    @property
+    def url(self) -> str:
+        """The root; the OpenAI dialect lives under `/v1`, the Anthropic one at the root."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def openai_url(self) -> str:
+        """What an OpenAI-compatible client takes as its base URL."""
+        return f"{self.url}/v1"
+
+    @property
+    def calls(self) -> list[Call]:
+        """A copy of every model call so far."""
+        with self._asked:
+            return list(self._calls)
+
+    def record(self, call: Call) -> None:
+        """Count one model call."""
+        with self._asked:
+            self._calls.append(call)
+            self._asked.notify_all()
+
+    def wait_until_asked(self, count: int, timeout_seconds: float) -> bool:
+        """Return whether so many model calls have come, at the latest after this time."""
+        with self._asked:
+            return self._asked.wait_for(lambda: len(self._calls) >= count, timeout_seconds)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(timeout=5)
+
+
+class QuietServer(ThreadingHTTPServer):
+    """A server of many short connections, of which any may be left in mid-answer."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that goes away in mid-answer is nothing to report."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+class _Server(QuietServer):
+    provider: Provider
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    @property
+    def _provider(self) -> Provider:
+        assert isinstance(self.server, _Server)  # noqa: S101  (it is what serves us)
+        return self.server.provider
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Stay silent: pytest's output is not for access logs."""
+
+    def do_HEAD(self) -> None:
+        self._send(200, b"")
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        if path.endswith("/models"):
+            self._send_json(200, model_list())
+        elif "/models/" in path:
+            self._send_json(200, model_card())
+        else:
+            self._send_json(404, {"error": {"message": "not found", "type": "not_found_error"}})
+
+    def do_POST(self) -> None:
+        body = self._read_json()
+        path = self.path.partition("?")[0]
+        if path.endswith("/count_tokens"):
+            self._send_json(200, {"input_tokens": 42})
+        elif path.endswith("/chat/completions"):
+            self._model_call(ProviderDialect.OPENAI, path, body)
+        elif path.endswith("/responses"):
+            self._model_call(ProviderDialect.RESPONSES, path, body)
+        elif path.endswith("/messages"):
+            self._model_call(ProviderDialect.ANTHROPIC, path, body)
+        else:
+            self._send_json(404, {"error": {"message": "not found", "type": "not_found_error"}})
+
+    def _model_call(self, dialect: ProviderDialect, path: str, body: Json) -> None:
+        provider = self._provider
+        scenario = provider.scenario
+        call = Call(
+            dialect=dialect,
+            path=path,
+            model=str(body.get("model")),
+            stream=bool(body.get("stream")),
+            has_tool_result=has_tool_result(body),
+            messages=_length(body.get("messages") or body.get("input")),
+            scenario=scenario,
+        )
+        provider.record(call)
+        if provider.failure is not None:
+            self._fail(provider.failure)
+        elif scenario is ProviderScenario.HANG:
+            self._hang()
+        elif scenario is ProviderScenario.EMPTY:
+            self._answer_nothing(stream=call.stream)
+        elif scenario in FAILURES:
+            self._fail(FAILURES[scenario](dialect, self._circumstances()))
+        elif not call.stream:
+            self._answer_whole(call)
+        else:
+            self._stream(call, body)
+
+    def _stream(self, call: Call, body: Json) -> None:
+        encoder = ENCODERS[call.dialect]
+        self._start_stream()
+        tool = shell_tool(body)
+        if tool and call.scenario is ProviderScenario.HEALTHY_TOOL and not call.has_tool_result:
+            self._write_events(encoder.tool_call(call.model, tool))
+            self._end_stream()
+            return
+        if tool and call.scenario is ProviderScenario.CUT_IN_TOOL:
+            self._write_events(encoder.half_tool_call(call.model, tool))
+            self._reset()
+            return
+        self._write_events(encoder.text(call.model))
+        if call.scenario in _CUT:
+            self._reset()
+        elif call.scenario is ProviderScenario.HANG_AFTER_TEXT:
+            self._hang()
+        else:
+            self._write_events(encoder.end(call.model))
+            self._end_stream()
+
+    def _answer_whole(self, call: Call) -> None:
+        """Answer without a stream; some agents fall back to this when a stream was cut."""
+        if call.scenario is ProviderScenario.HANG_AFTER_TEXT:
+            self._hang()
+            return
+        body = json.dumps(ENCODERS[call.dialect].whole(call.model)).encode()
+        if call.scenario not in _CUT:
+            self._send(200, body)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) // 2])
+        self._reset()
+
+    def _answer_nothing(self, *, stream: bool) -> None:
+        if stream:
+            self._start_stream()
+            self._end_stream()
+        else:
+            self._send(200, b"")
+
+    def _fail(self, failure: ProviderFailure) -> None:
+        self._send(failure.status, failure.body, failure.content_type, failure.headers)
+
+    def _hang(self) -> None:
+        self._provider.closing.wait(HANG_FUSE_SECONDS)
+        self.close_connection = True
+
+    def _reset(self) -> None:
+        """End with RST instead of FIN, as a dying load balancer does."""
+        self.wfile.flush()
+        # Let the bytes leave first: a reset discards what the peer has not read yet.
+        self._provider.closing.wait(0.3)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()
+
+    def _start_stream(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Cache-Control", "no-cache")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.send_header("x-request-id", "req_fake_1")
+        self.end_headers()
+
+    def _write_events(self, events: Iterator[bytes]) -> None:
+        for event in events:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
+            self.wfile.flush()
+
+    def _end_stream(self) -> None:
+        self.wfile.write(b"0\r\n\r\n")
+        self.wfile.flush()
+
+    def _read_json(self) -> Json:
+        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
+            raw = self._read_chunked()
+        else:
+            raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        try:
+            body = json.loads(raw or b"{}")
+        except ValueError:
+            return {}
+        return body if isinstance(body, dict) else {}
+
+    def _read_chunked(self) -> bytes:
+        pieces = []
+        while size := int(self.rfile.readline().partition(b";")[0].strip() or b"0", 16):
+            pieces.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(pieces)
+
+    def _send_json(self, status: int, value: Json) -> None:
+        self._send(status, json.dumps(value).encode())
+
+    def _send(
+        self,
+        status: int,
+        body: bytes,
+        content_type: str = "application/json",
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _circumstances(self) -> Circumstances:
+        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        key = self.headers.get("x-api-key") or bearer
+        provider = self._provider
+        return Circumstances(key, provider.echo_key, provider.retry_after_seconds)
+
+
+def _length(messages: object) -> int:
+    return len(messages) if isinstance(messages, list) else 0
+
+
+def main() -> None:
+    """Serve until stdin closes; a line on stdin is the next scenario."""
+    with Provider(sys.argv[1] if len(sys.argv) > 1 else ProviderScenario.HEALTHY) as provider:
+        sys.stdout.write(f"{provider.url}\n")
+        sys.stdout.flush()
+        for line in sys.stdin:
+            provider.scenario = ProviderScenario(line.strip())
+
+
+if __name__ == "__main__":
+    main()

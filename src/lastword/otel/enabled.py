@@ -1,0 +1,63 @@
+"""Whether anybody wants telemetry, and from where it comes; asking costs next to nothing.
+
+Owns the standard `OTEL_*` variables that decide it. OpenTelemetry is loaded for those alone who
+asked, and a session goes on where it cannot be.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lastword.record.run import Run
+    from lastword.record.sink import Sink
+
+_ENDPOINTS = tuple(f"OTEL_EXPORTER_OTLP_{signal}ENDPOINT" for signal in ("", "TRACES_", "METRICS_"))
+_EXPORTERS = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
+
+
+def asked_for(environment: Mapping[str, str]) -> bool:
+    """Does the environment name an exporter, or a place to send to?"""
+    if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return False
+    named = any(environment.get(name, "none") not in ("", "none") for name in _EXPORTERS)
+    return named or any(environment.get(name) for name in _ENDPOINTS)
+
+
+def is_set_up() -> bool:
+    """Has this program loaded an SDK, or given the API another provider?
+
+    That the API alone is loaded says nothing: the official ACP SDK does it wherever it can.
+    """
+    if "opentelemetry.sdk" in sys.modules:
+        return True
+    api = sys.modules.get("opentelemetry.trace")
+    return api is not None and not isinstance(api.get_tracer_provider(), api.ProxyTracerProvider)
+
+
+def within_program(run: Run) -> Sink | None:
+    """For a program with an SDK, and settings, of its own."""
+    try:
+        if not is_set_up():
+            return None
+        from lastword.otel.telemetry import Telemetry  # noqa: PLC0415 - an extra, see above
+
+        return Telemetry(run)
+    except Exception:  # noqa: BLE001 - not all of it is installed, or a provider is out of order
+        return None
+
+
+def of_own(run: Run) -> Sink | None:
+    """For a process of ours: an SDK set up by the standard variables, if one is installed."""
+    if not asked_for(os.environ):
+        return None
+    try:
+        from lastword.otel.setup import telemetry  # noqa: PLC0415 - an extra, see above
+
+        return telemetry(run, os.environ)
+    except Exception:  # noqa: BLE001 - not installed, or a variable that the SDK cannot read
+        return None

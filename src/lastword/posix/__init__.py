@@ -1,0 +1,1 @@
+"""The operating system: processes, descriptors, and what names this run."""

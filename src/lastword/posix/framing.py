@@ -1,0 +1,229 @@
+"""Framing on file descriptors: whole lines in, bounded pending bytes out.
+
+Owns buffers and their bounds. Does not look into a line, and never waits: it works on descriptors
+that say they are ready. A slow reader slows its writer; nothing is buffered without a bound.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections import deque
+
+from lastword.posix.process import close
+
+READ_BYTES = 64 * 1024
+HEAD_BYTES = 4096
+TAIL_BYTES = 4096
+HIGH_WATER_BYTES = 256 * 1024
+"""A source is not read while its sink has more than this waiting."""
+
+LINE_LIMIT_BYTES = 64 * 1024 * 1024
+"""The default of `lastword run --line-limit`: no real message is so long."""
+
+STDERR_PENDING_BYTES = 256 * 1024
+PIPE_BUF_BYTES = 4096
+"""What a pipe that is ready takes without blocking (POSIX's PIPE_BUF on Linux)."""
+
+
+def whole_lines(block: bytes) -> list[bytes]:
+    """The lines of a block, without those that are blank."""
+    return [line for line in block.split(b"\n") if line and not line.isspace()]
+
+
+class LineReader:
+    """Bytes in, blocks of whole lines out. One line never takes more memory than its limit.
+
+    A limit of 0 is none.
+    """
+
+    __slots__ = ("_head", "_limit", "_pieces", "_size", "_skipping", "_tail")
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit = limit_bytes or sys.maxsize
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._head = self._tail = b""
+        self._skipping = False
+
+    def feed(self, data: bytes) -> tuple[bytes | None, bytes]:
+        """Take bytes in.
+
+        Returns:
+            The beginning and, behind a line end, the last of a line that was over the limit and
+            has just been skipped whole, if there was one, and the lines that are complete now,
+            with their line ends.
+        """
+        oversized = None
+        if self._skipping:
+            end = data.find(b"\n")
+            self._tail = (self._tail + data[: end if end >= 0 else None])[-TAIL_BYTES:]
+            if end < 0:
+                return None, b""
+            oversized = self._head + b"\n" + self._tail
+            self._head, self._tail, self._skipping = b"", b"", False
+            data = data[end + 1 :]
+        end = data.rfind(b"\n") + 1
+        if end == 0:
+            self._keep(data)
+            return oversized, b""
+        block = data if end == len(data) else data[:end]
+        if self._pieces:
+            # Joined once per line, so that a long line costs its length and not its square.
+            block = b"".join([*self._pieces, block])
+            self._pieces.clear()
+            self._size = 0
+        if end < len(data):
+            self._keep(data[end:])
+        return oversized, block
+
+    @property
+    def holds_part(self) -> bool:
+        """Is there a line that has begun and not ended?"""
+        return bool(self._pieces) or self._skipping
+
+    def rest(self) -> bytes:
+        """What came after the last line end; afterwards there is nothing."""
+        rest = b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        return rest
+
+    def _keep(self, data: bytes) -> None:
+        if not data:
+            return
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size > self._limit:
+            line = b"".join(self._pieces)
+            self._head, self._tail = line[:HEAD_BYTES], line[-TAIL_BYTES:]
+            self._pieces.clear()
+            self._size = 0
+            self._skipping = True
+
+
+class FrameWriter:
+    """Whole frames out, on a descriptor that does not block."""
+
+    __slots__ = ("_pending", "_pending_bytes", "broken", "closed", "failure", "fd")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.failure: OSError | None = None
+        """Why it could not be written to, where that is not that its reader has gone."""
+        self._pending: deque[bytes | memoryview] = deque()
+        self._pending_bytes = 0
+        self.broken = False
+        """The reader is gone; what is written disappears."""
+        self.closed = False
+
+    @property
+    def pending_bytes(self) -> int:
+        """How much waits for the reader."""
+        return self._pending_bytes
+
+    @property
+    def full(self) -> bool:
+        """Does so much wait that its source should not be read?"""
+        return self._pending_bytes > HIGH_WATER_BYTES
+
+    def write(self, data: bytes) -> None:
+        """Write what the reader takes now, and keep the rest."""
+        if self.broken or self.closed or not data:
+            return
+        rest: bytes | memoryview = data
+        if not self._pending:
+            rest = self._write_now(data)
+            if not rest:
+                return
+        self._pending.append(rest)
+        self._pending_bytes += len(rest)
+
+    def flush(self) -> None:
+        """Write what waits, as far as the reader takes it."""
+        while self._pending and not self.broken:
+            data = self._pending.popleft()
+            self._pending_bytes -= len(data)
+            rest = self._write_now(data)
+            if rest:
+                self._pending.appendleft(rest)
+                self._pending_bytes += len(rest)
+                return
+
+    def close(self) -> None:
+        """Close the descriptor; what still waits is lost."""
+        if not self.closed:
+            self.closed = True
+            self._drop()
+            close(self.fd)
+
+    def give_up(self) -> None:
+        """The reader is gone."""
+        self.broken = True
+        self._drop()
+
+    def _drop(self) -> None:
+        self._pending.clear()
+        self._pending_bytes = 0
+
+    def _write_now(self, data: bytes | memoryview) -> bytes | memoryview:
+        """Write, and give back what was not taken."""
+        try:
+            written = os.write(self.fd, data)
+            while written < len(data):
+                # A view: a frame of many megabytes is not copied again for each piece of it.
+                data = memoryview(data)[written:]
+                written = os.write(self.fd, data)
+        except BlockingIOError:
+            return data
+        except OSError as error:
+            if error.errno != errno.EPIPE:
+                self.failure = error
+            self.give_up()
+        return b""
+
+
+class StderrWriter:
+    """Passes the agent's stderr on without ever blocking, and says what it had to leave out.
+
+    Our stderr may be somebody's terminal, whose flags are not ours to change: so it stays a
+    blocking descriptor, and gets no more at a time than a pipe that is ready must take.
+    """
+
+    __slots__ = ("_cut_bytes", "_pending", "broken", "fd")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._pending = bytearray()
+        self._cut_bytes = 0
+        self.broken = False
+
+    @property
+    def pending(self) -> bool:
+        """Is there something to write?"""
+        return bool(self._pending or self._cut_bytes) and not self.broken
+
+    def write(self, data: bytes) -> None:
+        """Keep bytes for the reader, as far as there is room."""
+        room = STDERR_PENDING_BYTES - len(self._pending)
+        if self._cut_bytes or len(data) > room:
+            self._cut_bytes += len(data)
+        else:
+            self._pending += data
+
+    def flush(self) -> None:
+        """Write one piece; to be called when the descriptor is ready."""
+        if not self._pending and self._cut_bytes:
+            note = f"\nlastword: {self._cut_bytes} bytes of the agent's stderr left out here\n"
+            self._pending += note.encode()
+            self._cut_bytes = 0
+        piece = bytes(self._pending[:PIPE_BUF_BYTES])
+        try:
+            written = os.write(self.fd, piece)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.broken = True
+            return
+        del self._pending[:written]

@@ -1,0 +1,343 @@
+"""The agent's process: spawned into a group of its own, watched, stopped, and never left behind.
+
+Owns pids, groups, signals and the guardian. Knows nothing of frames. Loaded before anything else
+of lastword's and before the agent starts, so it imports as little as it can.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+GUARDIAN_GRACE_SECONDS = 1.0
+"""How long an orphaned group may take to end by itself before the guardian kills it."""
+
+_POLL_SECONDS = 0.02
+_PIPE_BYTES = 1024 * 1024
+
+
+class Exit:
+    """How a process ended: one of the two is set, or neither if nobody can tell any more."""
+
+    __slots__ = ("code", "signal")
+
+    def __init__(self, code: int | None, signal_number: int | None) -> None:
+        self.code = code
+        self.signal = signal_number
+
+    @property
+    def status(self) -> int:
+        """As a shell reports it: 128 + N for signal N."""
+        if self.signal is not None:
+            return 128 + self.signal
+        return self.code if self.code is not None else 1
+
+    @property
+    def clean(self) -> bool:
+        """Did it end by itself, saying that all is well?"""
+        return self.code == 0
+
+
+class Agent:
+    """A running agent and our ends of its pipes."""
+
+    __slots__ = ("_reaped", "exit", "pid", "stderr", "stdin", "stdout")
+
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+        self.pid = pid
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+        self.exit: Exit | None = None
+        self._reaped = False
+
+    def poll(self) -> Exit | None:
+        """Has it ended? The process is left a zombie, so that its group's id stays its own."""
+        if self.exit is None:
+            try:
+                info = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                # SIGCHLD was ignored when we started: the kernel threw the status away.
+                self.exit, self._reaped = Exit(None, None), True
+                return self.exit
+            if info is not None:
+                exited = info.si_code == os.CLD_EXITED
+                code = info.si_status if exited else None
+                self.exit = Exit(code, None if exited else info.si_status)
+        return self.exit
+
+    def signal_group(self, number: int) -> None:
+        """Send a signal to every process of the agent's group, and to an agent that has left it."""
+        if not self._reaped:
+            _signal_group(self.pid, number)
+            if _has_left_its_group(self.pid):
+                _signal_process(self.pid, number)
+
+    def reap(self) -> None:
+        """Let the ended process go."""
+        if not self._reaped:
+            self._reaped = True
+            try:
+                os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                return
+
+    def group_alive(self) -> bool:
+        """Is any process of its group left? Only to be asked once it is reaped."""
+        try:
+            os.killpg(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def end_group(self, number: int) -> None:
+        """Signal what the reaped agent left behind in its group."""
+        _signal_group(self.pid, number)
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    apart: bool = False,
+) -> Agent:
+    """Start the agent: own process group, our working directory.
+
+    Args:
+        command: The agent's; found on our own PATH.
+        environment: The agent's whole environment, where it is not to be ours.
+        apart: It has nothing of ours: a session of its own and so no terminal, no descriptor that
+            is open here, and pipes that hold what they usually do.
+
+    Raises:
+        OSError: it could not be started; `errno` says why (not found, not executable).
+    """
+    ensure_standard_streams()
+    (stdin_read, stdin_write), (stdout_read, stdout_write), (stderr_read, stderr_write) = _pipes(3)
+    ours, theirs = (stdin_write, stdout_read, stderr_read), (stdin_read, stdout_write, stderr_write)
+    place: dict[str, Any] = {"setsid": True} if apart else {"setpgroup": 0}
+    try:
+        for fd in ours:
+            if not apart:
+                widen(fd)
+            os.set_blocking(fd, False)
+        pid = os.posix_spawnp(
+            command[0],
+            list(command),
+            os.environ if environment is None else environment,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, stdin_read, 0),
+                (os.POSIX_SPAWN_DUP2, stdout_write, 1),
+                (os.POSIX_SPAWN_DUP2, stderr_write, 2),
+                *((os.POSIX_SPAWN_CLOSE, fd) for fd in (_inherited() if apart else ())),
+            ],
+            **place,
+            # Python ignores these two; the agent must find them as any process does.
+            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+        )
+    except OSError:
+        for fd in ours:
+            close(fd)
+        raise
+    finally:
+        for fd in theirs:
+            close(fd)
+    return Agent(pid, *ours)
+
+
+def _inherited() -> list[int]:
+    """The descriptors beside the standard streams that a child would find open."""
+    found = []
+    for name in os.listdir("/dev/fd"):
+        try:
+            if int(name) > 2 and os.get_inheritable(int(name)):  # noqa: PLR2004  (stderr's number)
+                found.append(int(name))
+        except OSError:
+            continue  # the one that listed them
+    return found
+
+
+def _pipes(count: int) -> list[tuple[int, int]]:
+    """So many pipes, or none."""
+    pipes: list[tuple[int, int]] = []
+    try:
+        for _ in range(count):
+            pipes.append(os.pipe())  # noqa: PERF401  (what is there must be known when one fails)
+    except OSError:
+        for pipe in pipes:
+            for fd in pipe:
+                close(fd)
+        raise
+    return pipes
+
+
+def close(fd: int) -> None:
+    """Close a descriptor; it is gone even where the system reports an error of what it was for."""
+    try:
+        os.close(fd)
+    except OSError:
+        return
+
+
+def ensure_standard_streams() -> None:
+    """No pipe of ours may be given the number of a standard stream that we were started without."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def widen(fd: int) -> None:
+    """Let a pipe hold 1 MiB: fewer wake-ups, and a crash's last words fit."""
+    if sys.platform == "linux":
+        import fcntl  # noqa: PLC0415  (does not exist everywhere)
+
+        try:
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        except OSError:
+            return  # an unprivileged user's pipe quota: the default size works too
+
+
+def unread_bytes(fd: int) -> int:
+    """How much waits in a pipe."""
+    # Only asked for when an agent has died; not everywhere there.
+    import fcntl  # noqa: PLC0415
+    import termios  # noqa: PLC0415
+
+    count = bytearray(4)
+    try:
+        fcntl.ioctl(fd, termios.FIONREAD, count)
+    except OSError:
+        return 0
+    return int.from_bytes(count, sys.byteorder)
+
+
+def _signal_group(pgid: int, number: int) -> None:
+    try:
+        os.killpg(pgid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _signal_process(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _has_left_its_group(pid: int) -> bool:
+    """Is the process that led the group of this id in another one now?"""
+    try:
+        return os.getpgid(pid) != pid
+    except (ProcessLookupError, PermissionError):
+        return False
+
+
+class Guardian:
+    """A process that waits for us to vanish, and then ends the agent's group.
+
+    A parent-death signal would reach only the agent's first process, and not exist outside Linux.
+    """
+
+    __slots__ = ("_fd", "_pid")
+
+    def __init__(self, pgid: int) -> None:
+        """Fork it. To be called before any thread exists."""
+        read_end, write_end = os.pipe()
+        self._fd = write_end
+        leader = _open_process(pgid)
+        try:
+            self._pid = os.fork()
+        except OSError:
+            close(write_end)
+            raise
+        else:
+            if self._pid == 0:
+                _guard(read_end, pgid, leader)
+        finally:
+            close(read_end)
+            if leader is not None:
+                close(leader)
+
+    def disarm(self) -> None:
+        """There is nothing left to guard: let it end."""
+        self._tell(b"0")
+        close(self._fd)
+        try:
+            os.waitpid(self._pid, 0)
+        except ChildProcessError:
+            return
+
+    def _tell(self, word: bytes) -> None:
+        try:
+            os.write(self._fd, word)
+        except OSError:
+            return  # somebody killed it: there is nobody to tell
+
+
+def guardian_of(agent: Agent) -> Guardian | None:
+    """A guardian for an agent that runs."""
+    try:
+        return Guardian(agent.pid)
+    except OSError:
+        return None  # no process is to be had: an agent without a guardian is still an agent
+
+
+def _open_process(pid: int) -> int | None:
+    """A descriptor that stands for a process, whoever gets its number later; Linux has it."""
+    try:
+        return os.pidfd_open(pid) if sys.platform == "linux" else None
+    except OSError:
+        return None
+
+
+def _guard(read_end: int, pgid: int, leader: int | None) -> None:
+    """The guardian's whole life; never returns."""
+    try:
+        signal.set_wakeup_fd(-1)
+        # Out of our group and session: what is sent to us must not reach it.
+        os.setsid()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+        os.dup2(read_end, 0)
+        if leader is not None:
+            os.dup2(leader, 1)
+        os.closerange(1 if leader is None else 2, 4096)
+        if os.read(0, 1) == b"":
+            _end(pgid, None if leader is None else 1, signal.SIGTERM)
+            deadline = time.monotonic() + GUARDIAN_GRACE_SECONDS
+            while time.monotonic() < deadline and _end(pgid, None if leader is None else 1, 0):
+                time.sleep(_POLL_SECONDS)
+            _end(pgid, None if leader is None else 1, signal.SIGKILL)
+    finally:
+        os._exit(0)
+
+
+def _end(pgid: int, leader: int | None, number: int) -> bool:
+    """Signal a group, and its first process where that has left it; is anything of them there?"""
+    found = False
+    try:
+        os.killpg(pgid, number)
+        found = True
+    except (ProcessLookupError, PermissionError):
+        pass
+    if leader is not None:
+        try:
+            signal.pidfd_send_signal(leader, 0)
+            if _has_left_its_group(pgid):
+                signal.pidfd_send_signal(leader, number)
+                found = True
+        except OSError:
+            return found
+    return found

@@ -1,0 +1,120 @@
+"""Agents: what each calls itself, and the JSON-RPC codes that it alone gives a meaning.
+
+An agent names itself by `agentInfo.name`, spelled as it likes. The tables that are about one agent
+go by the keys that are given here. Types, reasons and origins are given by their words
+(`core.failure.taxonomy`).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from lastword.quirks import Quirk
+
+MAX_NAME_CHARS = 96
+
+
+class KnownAgent(Quirk, frozen=True, kw_only=True):
+    """How an agent is known, and what its error codes mean; `name` is its key.
+
+    Attributes:
+        part: what its own name has in it: lower-case letters and digits, without what stands
+            between them.
+        codes: type, reason, and origin where it is not the type's own, by JSON-RPC code.
+    """
+
+    part: str
+    codes: dict[int, tuple[str, str | None, str | None]] = msgspec.field(default_factory=dict)
+
+
+ROWS = (
+    KnownAgent(
+        name="claude",
+        part="claude",
+        evidence="`@agentclientprotocol/claude-agent-acp`, once `@zed-industries/claude-code-acp`",
+        version="claude-agent-acp 0.100.0",
+    ),
+    KnownAgent(
+        name="codex",
+        part="codex",
+        evidence="`@agentclientprotocol/codex-acp`, and Zed's `@zed-industries/codex-acp`",
+        version="codex-acp 2.6.0, Zed's codex-acp 0.16.0",
+    ),
+    KnownAgent(
+        name="opencode",
+        part="opencode",
+        evidence="`OpenCode` in its answer to `initialize`",
+        version="opencode-ai 1.18.33",
+    ),
+    KnownAgent(
+        name="gemini",
+        part="gemini",
+        evidence="`gemini-cli`, as its package @google/gemini-cli",
+        version="gemini-cli 0.61.0",
+    ),
+    KnownAgent(
+        name="qwen",
+        part="qwen",
+        evidence="`qwen-code`, as its package @qwen-code/qwen-code",
+        version="qwen-code 0.24.4",
+    ),
+    KnownAgent(
+        name="kimi-code",
+        part="kimicode",
+        evidence="`@moonshot-ai/kimi-code`; kimi-cli says `Kimi Code CLI` and comes here, too",
+        version="kimi-code 2.1.0, kimi-cli 1.15.0",
+    ),
+    KnownAgent(
+        name="kimi",
+        part="kimi",
+        evidence="kimi-cli, by the name of its package; looked for after kimi-code",
+        version="kimi-cli 1.15.0",
+    ),
+    KnownAgent(
+        name="vibe",
+        part="vibe",
+        codes={
+            -31001: ("rate_limit", None, None),
+            -31002: ("invalid_request", "agent_configuration", "agent"),
+            -31003: ("context_overflow", "conversation_limit", "agent"),
+            -31004: ("context_overflow", None, None),
+            -31005: ("content_filter", "refusal", None),
+            -31006: ("context_overflow", "compaction_failed", "agent"),
+            -31007: ("invalid_request", "image_invalid", "client"),
+            -31008: ("invalid_request", "image_unsupported", None),
+        },
+        evidence=(
+            "`@mistralai/mistral-vibe` in its answer to `initialize`; -31001 and -31002 in runs, "
+            "the rest in vibe/acp/exceptions.py (mistralai/mistral-vibe at 343cbd49165a)"
+        ),
+        version="mistral-vibe 3.0.2",
+    ),
+    KnownAgent(
+        name="cline",
+        part="cline",
+        evidence="by the name of its package",
+        version="cline 3.0.65",
+    ),
+    KnownAgent(
+        name="goose",
+        part="goose",
+        evidence="by the name of its command; its source was read, it was not run",
+        version="goose at 0086ae654b10",
+    ),
+    KnownAgent(
+        name="pi",
+        part="piacp",
+        evidence="`pi-acp`, as its package; `pi` alone is part of too many names",
+        version="pi-acp 0.0.34",
+    ),
+)
+"""In this order: the first whose part is in the name."""
+
+
+def agent_key(name: str | None) -> str | None:
+    """Return the short name of a known agent, by the name that it gave itself."""
+    if not name:
+        return None
+    lower = name[:MAX_NAME_CHARS].lower()
+    bare = "".join(char for char in lower if char.isascii() and char.isalnum())
+    return next((row.name for row in ROWS if row.part in bare), None)

@@ -1,0 +1,69 @@
+"""Clients: what those do with a failure that were measured, or whose source was read.
+
+Rungs (`core.failure.ladder`) and treatments of `data.details` (`core.failure.error_object`) are
+given by their words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lastword.quirks import Quirk
+
+
+class ClientRule(Quirk, frozen=True, kw_only=True):
+    """What a client needs that says nothing of it; `name` is its `clientInfo.name`, lower case.
+
+    Attributes:
+        rung: the rung by which failures reach it.
+        details: what it does with `data.details`.
+    """
+
+    rung: str
+    details: str
+
+
+class ClientOffer(Quirk, frozen=True, kw_only=True):
+    """What a client says in `initialize` that decides how failures reach it.
+
+    Attributes:
+        capabilities: its `clientCapabilities`, as far as they matter here.
+    """
+
+    capabilities: dict[str, Any]
+
+
+RULES = {
+    row.name: row
+    for row in (
+        ClientRule(
+            name="zed",
+            rung="stop_reason",
+            details="alone",
+            evidence=(
+                "its source: shows data.details alone when it is the only key, else appends data "
+                "as raw JSON (protocol/CLIENTS.md has what a client by the name `zed` is sent)"
+            ),
+            version="Zed at 0038d2e2cc9b: crates/agent_servers/src/acp.rs, `ErrorDetails`",
+        ),
+        ClientRule(
+            name="acpx",
+            rung="stop_reason",
+            details="told",
+            evidence="prints data.details in the place of the message (protocol/CLIENTS.md)",
+            version="acpx 0.19.1",
+        ),
+    )
+}
+"""By name. Each is in protocol/CLIENTS.md, with its evidence."""
+
+JETBRAINS = ClientOffer(
+    name="jetbrains",
+    capabilities={
+        "_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
+    },
+    evidence="the capability that the agents look for which speak AIR (src/air-extension.ts)",
+    version="version 1 of the convention: claude-agent-acp 0.100.0, codex-acp 2.6.0",
+)
+
+ROWS = (*RULES.values(), JETBRAINS)

@@ -1,0 +1,189 @@
+"""Wire dialects: how agents tell of a failed model call where no error answers the prompt.
+
+A failure, or a retry, may be in `_meta`, in a notification of the agent's own, or in a line of
+text. Types are given by their words (`core.failure.taxonomy`). Reading frames by these rows is
+`core.classify.agents`'s part.
+"""
+
+from __future__ import annotations
+
+from lastword.quirks import Quirk
+
+
+class MetaError(Quirk, frozen=True, kw_only=True):
+    """An error object in `_meta`.
+
+    Attributes:
+        mark: what stands in every frame that announces a retry by it.
+        path: the members that lead to it, from `_meta` on.
+        will_retry: the member that says whether the agent goes on by itself; empty where it
+            always does.
+        attempt: the member that counts the tries; empty where none does.
+        in_results: it may be in a prompt's result, too, not in updates alone.
+    """
+
+    mark: bytes
+    path: tuple[str, ...]
+    will_retry: str = ""
+    attempt: str = ""
+    in_results: bool = False
+
+
+class MetaState(Quirk, frozen=True, kw_only=True):
+    """A state in `_meta`, of updates and of results, that is a failure without a word on it.
+
+    Attributes:
+        mark: what stands in every frame that has it.
+        path: the members that lead to it, from `_meta` on.
+        value: what it is then.
+        reason: the failure's reason.
+    """
+
+    mark: bytes
+    path: tuple[str, ...]
+    value: str
+    reason: str
+
+
+class RetryMethod(Quirk, frozen=True, kw_only=True):
+    """A notification of an agent's own that announces a retry; `name` is its method.
+
+    Attributes:
+        code: the member of its params that has a word for machines.
+        message: the member that has one for people.
+    """
+
+    code: str
+    message: str
+
+
+class RetryText(Quirk, frozen=True, kw_only=True):
+    """Text of the agent's that announces a retry.
+
+    Attributes:
+        agent: the key of the agent that writes it (`quirks.agents`).
+        pattern: a regular expression for it, with groups for the attempt, for how many there are
+            at most, and for the wait in seconds where it says one.
+    """
+
+    agent: str
+    pattern: str
+
+
+class FailureConvention(Quirk, frozen=True, kw_only=True):
+    """A way of telling failures that several agents share.
+
+    Attributes:
+        mark: what stands in every frame that uses it.
+        categories: its words for what failed: our type, and whether a retry helps where that is
+            not the type's own.
+    """
+
+    mark: bytes
+    categories: dict[str, tuple[str, bool | None]]
+
+
+AIR = FailureConvention(
+    name="air",
+    mark=b'"sessionFailure"',
+    # Coarse and at times wrong, so that they count only after the text.
+    categories={
+        "connection": ("network", None),
+        "access": ("auth", None),
+        "limit": ("rate_limit", False),
+        "service": ("provider_unavailable", None),
+        "request": ("invalid_request", None),
+    },
+    evidence=(
+        "JetBrains AIR's sessionFailure, as claude-agent-acp writes it "
+        "(src/session-failure-extension.ts); codex-acp calls a 402 a `connection`"
+    ),
+    version="version 1 of the convention: claude-agent-acp 0.100.0, codex-acp 2.6.0",
+)
+
+AIR_RETRY = RetryText(
+    name="air:retrying",
+    agent="claude",
+    pattern=r"attempt (\d{1,4}) of (\d{1,4})\b",
+    evidence="the title of its AIR warnings: `Retrying Claude, attempt 2 of 10.`",
+    version="claude-agent-acp 0.100.0",
+)
+
+META_ERRORS = (
+    MetaError(
+        name="codex",
+        mark=b'"willRetry"',
+        path=("codex", "error"),
+        will_retry="willRetry",
+        in_results=True,
+        evidence=(
+            "one at each try: message `Reconnecting... 1/5`, codexErrorInfo "
+            "`{responseStreamDisconnected: {httpStatusCode: 429}}`, willRetry true; 0.1 s after a "
+            "429, 3.3 s after a 502"
+        ),
+        version="codex-acp 2.6.0",
+    ),
+    MetaError(
+        name="opencode",
+        mark=b'"opencode/retry"',
+        path=("opencode/retry",),
+        attempt="attempt",
+        evidence=(
+            "`RetryMeta` of its ACP translation, a session_info_update once a retry is scheduled, "
+            "null once it begins; the version that was run sends none"
+        ),
+        version="opencode's source after 1.18.33",
+    ),
+)
+
+META_STATES = (
+    MetaState(
+        name="codex:systemError",
+        mark=b'"systemError"',
+        path=("codex", "threadStatus", "type"),
+        value="systemError",
+        reason="system_error",
+        evidence="in an update before `end_turn`, where the error itself is a chunk of text",
+        version="codex-acp 2.6.0",
+    ),
+)
+
+RETRY_METHODS = (
+    RetryMethod(
+        name="_session/retrying",
+        code="category",
+        message="detail",
+        evidence=(
+            "category `rate_limited`, `server_error` or `connection`, detail `HTTP 429` or "
+            "`RemoteProtocolError`, 0.2 to 1.1 s after the failure; RETRYING_EXT_METHOD in its "
+            "source"
+        ),
+        version="mistral-vibe 3.0.2",
+    ),
+)
+
+RETRY_TEXTS = (
+    RetryText(
+        name="pi:retrying",
+        agent="pi",
+        pattern=r"Retrying \(attempt (\d{1,4})/(\d{1,4}), waiting (\d{1,6})(?:\.\d+)?s\)",
+        evidence=(
+            "a chunk of text, `Retrying (attempt 1/3, waiting 2s)...`; never with the cause, and "
+            "in the end a success"
+        ),
+        version="pi-acp 0.0.34",
+    ),
+)
+
+ROWS = (
+    *(AIR, AIR_RETRY),
+    *(*META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS),
+)
+
+RETRY_MARKS = (AIR.mark, *(row.mark for row in META_ERRORS))
+"""One of them stands in every update that announces a retry, but for texts."""
+
+FAILURE_MARKS = (AIR.mark, *(row.mark for row in META_STATES))
+"""One of them stands in every frame that tells of a failure beside a stop reason that does not."""
+
+METHODS = {row.name: row for row in RETRY_METHODS}

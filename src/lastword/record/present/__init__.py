@@ -1,0 +1,1 @@
+"""The record for people and tools: words, JSON, and a bundle for a bug report."""

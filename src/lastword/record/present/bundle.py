@@ -1,0 +1,151 @@
+"""One session as three documents: a summary to read, a timeline, and a manifest.
+
+Owns what is in them and in which order, so that the same record gives the same bytes. Everything
+passes the scrubber; where the bytes go is `cli.export`'s.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from datetime import UTC, datetime
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword._version import __version__
+from lastword.core.redact.printable import printable_json
+from lastword.core.timeline.entry import Kind
+from lastword.record import reader
+from lastword.record.present.markdown import Document, summary
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+    from lastword.record.present.scrub import Scrubber
+    from lastword.record.reader import Part, RecordedEntry, RecordedRun
+
+FORMAT = 1
+_STAMP = (1980, 1, 1, 0, 0, 0)
+"""The earliest that a zip file can say: when it was made is nobody's business."""
+
+_ABOUT_RUN = (
+    *("run_id", "door", "program", "lastword_version", "python_version", "platform"),
+    *("client", "client_version", "agent", "agent_version", "ended", "lost_entries"),
+)
+_CAPABILITIES = {Kind.CLIENT_ATTACHED: "client", Kind.AGENT_READY: "agent"}
+
+
+class Bundle:
+    """A session, ready to be written."""
+
+    def __init__(self, record: sqlite3.Connection, part: Part, scrubber: Scrubber) -> None:
+        self._record = record
+        self._parts = reader.with_earlier_parts(record, part)
+        self._scrub = scrubber
+        self._kinds: Counter[str] = Counter()
+        self._outcomes: Counter[str] = Counter()
+        self._taken_before: Counter[str] = Counter()
+        self._sides: dict[int, dict[str, Any]] = {}
+        self.session_id = scrubber.text(part.session_id)
+        self.started_epoch_ms = self._runs()[0].started_epoch_ms
+
+    def summary(self) -> str:
+        """The document for a person."""
+        document = Document(self.session_id, self._scrub)
+        for part, run in zip(self._parts, self._runs(), strict=True):
+            turns = reader.turns_of(self._record, part)
+            self._outcomes.update(turn.outcome for turn in turns)
+            document.add(run, turns, partial(reader.entries_of, self._record, part))
+        return summary(document)
+
+    def write(self, file: IO[bytes]) -> dict[str, Any]:
+        """Write it all as a zip file; gives the manifest."""
+        with zipfile.ZipFile(file, "w") as bundle:
+            with bundle.open(_member("summary.md"), "w") as document:
+                document.write(self.summary().encode(errors="replace"))
+            with bundle.open(_member("timeline.jsonl"), "w", force_zip64=True) as document:
+                for line in self._timeline():
+                    document.write(_encoded(line) + b"\n")
+            manifest = self._manifest()
+            with bundle.open(_member("manifest.json"), "w") as document:
+                document.write(msgspec.json.format(_encoded(manifest)) + b"\n")
+        return manifest
+
+    def _timeline(self) -> Iterator[dict[str, Any]]:
+        for number, part in enumerate(self._parts, 1):
+            for recorded in reader.entries_of(self._record, part):
+                self._note(part, recorded)
+                yield self._line(number, recorded)
+
+    def _note(self, part: Part, recorded: RecordedEntry) -> None:
+        entry = recorded.entry
+        self._kinds[entry.kind.value] += 1
+        taken = entry.facts.get("redactions")
+        if isinstance(taken, dict):
+            self._taken_before.update({k: v for k, v in taken.items() if isinstance(v, int)})
+        if entry.kind in _CAPABILITIES:
+            side = _CAPABILITIES[entry.kind]
+            self._sides.setdefault(part.run, {})[side] = self._scrub.facts(entry.facts)
+
+    def _line(self, number: int, recorded: RecordedEntry) -> dict[str, Any]:
+        entry = recorded.entry
+        return {
+            "run": number,
+            "at": moment(recorded.at_epoch_ms),
+            "seconds": round(entry.at_seconds, 6),
+            "kind": entry.kind.value,
+            "level": recorded.level,
+            "session": None if entry.session_id is None else self.session_id,
+            "turn": entry.turn,
+            "request_id": entry.request_id and self._scrub.text(entry.request_id),
+            "facts": self._scrub.facts(entry.facts),
+        }
+
+    def _manifest(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "made_by": f"lastword {__version__}",
+            "session": self.session_id,
+            "runs": [self._about(run) for run in self._runs()],
+            "counts": {
+                "turns": dict(sorted(self._outcomes.items())),
+                "entries": dict(sorted(self._kinds.items())),
+            },
+            "redactions": {
+                "when_recorded": dict(sorted(self._taken_before.items())),
+                "when_exported": dict(sorted(self._scrub.counts.items())),
+            },
+        }
+
+    def _about(self, run: RecordedRun) -> dict[str, Any]:
+        told = {name: self._scrub.facts(getattr(run, name)) for name in _ABOUT_RUN}
+        told["started"], told["last"] = moment(run.started_epoch_ms), moment(run.last_epoch_ms)
+        return told | {"capabilities": self._sides.get(run.id, {})}
+
+    def _runs(self) -> list[RecordedRun]:
+        return [reader.run_of(self._record, part.run) for part in self._parts]
+
+
+def moment(epoch_ms: int) -> str:
+    """A moment in UTC, to the millisecond."""
+    try:
+        known = datetime.fromtimestamp(epoch_ms / 1000, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(epoch_ms)
+    return f"{known:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03}Z"
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    member = zipfile.ZipInfo(name, date_time=_STAMP)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.external_attr = 0o644 << 16
+    member.create_system = 3  # as on any Unix, wherever it is made
+    return member
+
+
+def _encoded(value: object) -> bytes:
+    """Return JSON that can be looked at in a terminal."""
+    return printable_json(msgspec.json.encode(value).decode()).encode()

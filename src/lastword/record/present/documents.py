@@ -1,0 +1,99 @@
+"""The record for machines: what `lastword log --json` writes.
+
+Owns the names in that JSON. Moments are milliseconds since 1970 UTC, durations seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.redact.printable import printable_json
+from lastword.record import reader
+from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from lastword.record.present.sections import Section, ShownPart
+
+
+def write(value: object, *, indent: int = 2) -> None:
+    """Write one JSON document, or, without an indent, one line."""
+    data = msgspec.json.encode(value)
+    text = msgspec.json.format(data, indent=indent) if indent else data
+    sys.stdout.write(printable_json(text.decode()) + "\n")
+
+
+def part(shown: ShownPart) -> dict[str, Any]:
+    """A session in the list."""
+    return {
+        "session_id": shown.part.session_id,
+        "run": run(shown.run),
+        "turn_count": shown.count,
+        "turns": [
+            turn(each.turn) | {"retry_wait_seconds": each.waits_seconds} for each in shown.turns
+        ],
+    }
+
+
+def run(recorded: RecordedRun) -> dict[str, Any]:
+    """A run."""
+    values = msgspec.structs.asdict(recorded)
+    del values["id"]
+    return values | {"alive": is_alive(recorded)}
+
+
+def turn(recorded: RecordedTurn) -> dict[str, Any]:
+    """A turn."""
+    values = msgspec.structs.asdict(recorded)
+    for name in ("run", "started_seconds", "ended_seconds", "first_output_seconds"):
+        del values[name]
+    values["duration_seconds"] = recorded.duration_seconds
+    values["first_output_after_seconds"] = recorded.output_after_seconds
+    return values
+
+
+def entry(recorded: RecordedEntry) -> dict[str, Any]:
+    """An entry."""
+    return {
+        "kind": recorded.entry.kind,
+        "level": recorded.level,
+        "at_epoch_ms": recorded.at_epoch_ms,
+        "at_seconds": recorded.entry.at_seconds,
+        "session_id": recorded.entry.session_id,
+        "turn": recorded.entry.turn,
+        "request_id": recorded.entry.request_id,
+        "facts": recorded.entry.facts,
+    }
+
+
+def failure(recorded: RecordedTurn | RecordedEntry, of_run: RecordedRun) -> dict[str, Any]:
+    """A failure: a turn's, or of a request outside of turns."""
+    told = turn(recorded) if isinstance(recorded, RecordedTurn) else entry(recorded)
+    shape = "turn" if isinstance(recorded, RecordedTurn) else "request"
+    return {"of": shape, "run": run(of_run)} | told
+
+
+def timeline(record: sqlite3.Connection, sections: Sequence[Section]) -> dict[str, Any]:
+    """A session: its runs, each with turns and entries."""
+    told = []
+    for section in sections:
+        shown = {recorded.turn for recorded in section.turns}
+        entries = [
+            entry(recorded)
+            for recorded in reader.entries_of(record, section.part, section.from_seconds)
+            if recorded.entry.turn is None or recorded.entry.turn in shown
+        ]
+        told.append(
+            {
+                "run": run(section.run),
+                "turns_left_out": section.left_out,
+                "turns": [turn(recorded) for recorded in section.turns],
+                "entries": entries,
+            }
+        )
+    return {"session_id": sections[-1].part.session_id, "runs": told}

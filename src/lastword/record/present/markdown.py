@@ -1,0 +1,155 @@
+"""The summary of an exported session, in Markdown for an issue.
+
+Owns its layout. The sentences about a turn are `core.timeline.summary`'s; every word of somebody
+else's passes the scrubber, and none of it can become Markdown.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from lastword.core.failure.durations import counted, duration
+from lastword.core.redact.printable import one_line
+from lastword.core.timeline.summary import summarise
+from lastword.record.turns import CANCELLED, FAILED, OPEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lastword.record.present.scrub import Scrubber
+    from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn
+
+MAX_TOLD_TURNS = 10
+"""Turns that did not end well and are told in sentences: the latest."""
+
+MAX_LISTED_TURNS = 100
+_MAX_NAME_CHARS = 120
+_NOT_WELL = (FAILED, OPEN, CANCELLED)
+
+
+class Document:
+    """The lines of a summary, as its runs are added."""
+
+    def __init__(self, session_id: str, scrubber: Scrubber) -> None:
+        self._scrub = scrubber
+        self.lines = [f"# Session {self._code(session_id)}", ""]
+
+    def add(
+        self,
+        run: RecordedRun,
+        turns: list[RecordedTurn],
+        entries: Callable[[], Iterable[RecordedEntry]],
+    ) -> None:
+        """Add a run's part of the session."""
+        self._about(run, turns)
+        self._table(turns)
+        bad = [turn for turn in turns if turn.outcome in _NOT_WELL]
+        # A user who cancels often must not hide what failed.
+        told = sorted(bad, key=lambda turn: (turn.outcome != CANCELLED, turn.turn))
+        told = sorted(told[-MAX_TOLD_TURNS:], key=lambda turn: turn.turn)
+        if len(bad) > len(told):
+            chosen = "the latest, failures before cancelled ones"
+            said = f"{len(told)} of {len(bad)} turns that did not end well ({chosen}):"
+            self.lines += [said, ""]
+        if told:
+            recorded = list(entries())
+            for turn in told:
+                self._tell(turn, recorded)
+
+    def _about(self, run: RecordedRun, turns: list[RecordedTurn]) -> None:
+        agent = self._side(run.agent or run.program, run.agent_version)
+        client = self._side(run.client, run.client_version) if run.client else "not known"
+        ended = "" if run.ended else ", without a word at its end"
+        when = f"{_minute(run.started_epoch_ms)} to {_minute(run.last_epoch_ms)}"
+        lastword = f"lastword {run.lastword_version} ({run.door})"
+        self.lines += [
+            f"- agent: {agent}",
+            f"- client: {client}",
+            f"- {lastword}, Python {run.python_version}, {run.platform}",
+            f"- run {self._code(run.run_id)}, {when}{ended}",
+            f"- {counted(len(turns), 'turn')}",
+        ]
+        if run.lost_entries:
+            self.lines.append(f"- {counted(run.lost_entries, 'entry')} could not be written")
+        self.lines.append("")
+
+    def _table(self, turns: list[RecordedTurn]) -> None:
+        if len(turns) > MAX_LISTED_TURNS:
+            self.lines += [f"The latest {MAX_LISTED_TURNS} turns:", ""]
+        self.lines += [
+            "| turn | began | ended | after | first output after | tools | retries |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        for turn in turns[-MAX_LISTED_TURNS:]:
+            waits = f" ({duration(turn.wait_seconds)})" if turn.wait_seconds else ""
+            cells = (
+                str(turn.turn),
+                f"{_moment(turn.started_epoch_ms):%H:%M:%S} UTC",
+                self._code(self._ended(turn)),
+                duration(turn.duration_seconds),
+                duration(turn.output_after_seconds),
+                str(turn.tools or ""),
+                f"{turn.retries}{waits}" if turn.retries else "",
+            )
+            self.lines.append(f"| {' | '.join(cells)} |")
+        self.lines.append("")
+
+    def _ended(self, turn: RecordedTurn) -> str:
+        if turn.outcome == FAILED:
+            return ": ".join(word for word in (turn.type, turn.reason) if word) or FAILED
+        if turn.outcome == CANCELLED and turn.by:
+            return f"{CANCELLED}: {turn.by}"
+        return "no end recorded" if turn.outcome == OPEN else turn.stop_reason or turn.outcome
+
+    def _tell(self, turn: RecordedTurn, recorded: list[RecordedEntry]) -> None:
+        summary = summarise([each.entry for each in recorded if _concerns(each, turn)])
+        self.lines += [f"## Turn {turn.turn}", "", self._plain(summary.text), ""]
+        self.lines += [f"- {label}: {self._code(value)}" for label, value in summary.facts]
+        self.lines.append(f"- confidence: {summary.confidence}")
+        self.lines += [f"- not recorded: {self._plain(word)}" for word in summary.missing]
+        self.lines.append("")
+
+    def _side(self, name: str | None, version: str | None) -> str:
+        return self._code(" ".join(word for word in (name, version) if word))
+
+    def _code(self, text: str) -> str:
+        """Somebody else's word: as code, in which nothing is Markdown."""
+        plain = one_line(self._scrub.text(text)).replace("`", "'").replace("|", "/")
+        return f"`{plain.strip()[:_MAX_NAME_CHARS] or '-'}`"
+
+    def _plain(self, text: str) -> str:
+        # A sentence of ours may quote a name: no link, no picture, no mention may come of it.
+        plain = one_line(self._scrub.text(text)).replace("@", "(at)")
+        return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", plain)
+
+
+def summary(document: Document) -> str:
+    """The whole text."""
+    last = (
+        "No prompt, no answer and no tool's content is recorded. Secrets, and the names of the "
+        "user and the machine, were taken out; `manifest.json` counts what, `timeline.jsonl` has "
+        "the rest."
+    )
+    return "\n".join([*document.lines, last, ""])
+
+
+def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
+    """Does this belong to a turn, or to what went on around it?"""
+    entry = recorded.entry
+    if entry.turn is not None:
+        return entry.turn == turn.turn
+    ended = float("inf") if turn.ended_seconds is None else turn.ended_seconds
+    return entry.at_seconds <= ended
+
+
+def _moment(epoch_ms: int) -> datetime:
+    try:
+        return datetime.fromtimestamp(epoch_ms / 1000, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, tz=UTC)
+
+
+def _minute(epoch_ms: int) -> str:
+    return f"{_moment(epoch_ms):%Y-%m-%d %H:%M} UTC"

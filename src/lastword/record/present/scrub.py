@@ -1,0 +1,123 @@
+"""What leaves a record for a public place: once more without secrets, and without this machine.
+
+Owns the names of this user and this machine, and that they go. Secrets are
+`core.redact.redactor`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.failure import taxonomy
+from lastword.core.redact.known_secrets import secrets_of
+from lastword.core.redact.redactor import CUT, REDACTED, Redactor, is_denied_name
+from lastword.core.timeline import entry as timeline_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_DEPTH = 16
+MIN_NAME_CHARS = 3
+_MAX_CLEAN = 4096
+_LEFT_OUT = frozenset({"pid", "cwd"})
+
+_COMMON = frozenset(
+    {"root", "user", "users", "admin", "ubuntu", "debian", "localhost", "home", "nobody", "runner"}
+)
+"""Names of accounts and machines that tell nothing, and that ordinary sentences are full of."""
+
+
+class Scrubber:
+    """Takes out secrets, and the names of a user and a machine; counts what it took."""
+
+    def __init__(self, secrets: tuple[str, ...], names: Mapping[str, str]) -> None:
+        """`names` are words to take out, each with the rule that it is counted by."""
+        self.counts: dict[str, int] = {}
+        self._redactor = Redactor(secrets, counts=self.counts)
+        kept = {name: rule for name, rule in names.items() if _tells(name)}
+        self._names = [
+            (re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", re.IGNORECASE), rule)
+            for name, rule in sorted(kept.items(), key=lambda each: (-len(each[0]), each[0]))
+        ]
+        self._clean: set[str] = set()
+
+    def text(self, text: str) -> str:
+        """The text, scrubbed."""
+        if text in self._clean:
+            return text
+        scrubbed = self._redactor(text)
+        for pattern, rule in self._names:
+            scrubbed, found = pattern.subn(REDACTED, scrubbed)
+            if found:
+                self._redactor.count(rule, found)
+        # Words of the record's own come again and again.
+        if scrubbed == text and len(self._clean) < _MAX_CLEAN:
+            self._clean.add(text)
+        return scrubbed
+
+    def facts(self, value: Any, depth: int = 0) -> Any:
+        """A JSON value, scrubbed."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict | list) and depth >= MAX_DEPTH:
+            return CUT
+        if isinstance(value, list):
+            return [self.facts(each, depth + 1) for each in value]
+        if isinstance(value, dict):
+            return {
+                self.text(key): self._member(key, each, depth)
+                for key, each in value.items()
+                if key not in _LEFT_OUT
+            }
+        return value
+
+    def _member(self, key: str, value: Any, depth: int) -> Any:
+        if is_denied_name(key) and value is not None and not isinstance(value, bool):
+            self._redactor.count("secret_name")
+            return REDACTED
+        return self.facts(value, depth + 1)
+
+
+def scrubber_here() -> Scrubber:
+    """For this user, on this machine."""
+    return Scrubber(secrets_of(os.environ), _names_here())
+
+
+def _names_here() -> dict[str, str]:
+    home = os.path.expanduser("~").rstrip("/")
+    users = {os.environ.get("USER", ""), os.environ.get("LOGNAME", ""), os.path.basename(home)}
+    try:
+        account = pwd.getpwuid(os.getuid())
+    except KeyError:
+        pass  # a container may run under a number that has no name
+    else:
+        users |= {account.pw_name, account.pw_gecos.partition(",")[0]}
+    host = os.uname().nodename
+    names = dict.fromkeys(users, "user_name")
+    names |= dict.fromkeys((host, host.partition(".")[0]), "host_name")
+    if home.count("/") > 1:
+        names[home] = "home_directory"
+    return names
+
+
+def _tells(name: str) -> bool:
+    plain = name.strip().lower()
+    return len(plain) >= MIN_NAME_CHARS and plain not in _COMMON | _OWN_WORDS
+
+
+def _own_words() -> frozenset[str]:
+    """What the record itself consists of: somebody may be called Agent, and every entry says it."""
+    found: set[str] = set()
+    for module in (timeline_entry, taxonomy):
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, StrEnum):
+                for word in kind:
+                    found |= {word.value, *word.value.split("_")}
+    return frozenset(found)
+
+
+_OWN_WORDS = _own_words() | {"lastword"}

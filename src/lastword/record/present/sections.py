@@ -1,0 +1,55 @@
+"""Sessions as they are shown: a session of a list, and a session's part in one run.
+
+Owns what a list and a timeline are made of. Reads nothing itself.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from lastword.record.reader import (  # noqa: TC001 - a struct's types, at runtime
+    Part,
+    RecordedRun,
+    RecordedTurn,
+)
+
+
+class ShownTurn(msgspec.Struct, frozen=True):
+    """A turn, and how long each of its retries was to wait."""
+
+    turn: RecordedTurn
+    waits_seconds: tuple[float, ...] = ()
+
+
+class ShownPart(msgspec.Struct, frozen=True):
+    """A session in a run, as a list shows it.
+
+    Attributes:
+        part: which it is.
+        run: the run it is in.
+        turns: its latest turns.
+        marks: one mark for each of its latest turns, more of them.
+        count: how many turns it has had.
+    """
+
+    part: Part
+    run: RecordedRun
+    turns: tuple[ShownTurn, ...]
+    marks: tuple[str, ...]
+    count: int
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A session's part in a run, with the turns of it that a timeline shows."""
+
+    part: Part
+    run: RecordedRun
+    turns: tuple[RecordedTurn, ...]
+    left_out: int
+
+    @property
+    def from_seconds(self) -> float | None:
+        """From when on it is shown, in the run's monotonic seconds."""
+        if not self.left_out:
+            return None
+        return self.turns[0].started_seconds if self.turns else float("inf")

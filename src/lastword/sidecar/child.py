@@ -1,0 +1,66 @@
+"""One agent process in the sidecar: from its start until nothing of it is left.
+
+Owns what there is once for each process that is started: the process, its guardian, its stop
+sequence, and when it was seen to end. The sidecar has one at a time, and tidies up after others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.posix.process import close, unread_bytes
+from lastword.sidecar.stop import StopSequence
+
+if TYPE_CHECKING:
+    from lastword.posix.process import Agent, Exit, Guardian
+
+
+class Child:
+    """An agent's process and its end."""
+
+    __slots__ = ("_guardian", "agent", "exit_seen_at", "last_bytes", "over_at", "stop")
+
+    def __init__(self, agent: Agent | None, guardian: Guardian | None) -> None:
+        self.agent = agent
+        self._guardian = guardian
+        self.stop = StopSequence(agent)
+        self.exit_seen_at: float | None = None
+        self.last_bytes = 0
+        """What was in its pipe when it was seen to have ended, and has not been read."""
+        self.over_at: float | None = None
+        """When everything that it had said was taken in."""
+
+    @property
+    def descriptors(self) -> tuple[int, int, int] | None:
+        """Our ends of its stdin, stdout and stderr."""
+        agent = self.agent
+        return (agent.stdin, agent.stdout, agent.stderr) if agent else None
+
+    def look_for_exit(self, now: float) -> Exit | None:
+        """Has it ended?"""
+        exit_ = self.agent.poll() if self.agent else None
+        if exit_ is not None and self.agent is not None and self.exit_seen_at is None:
+            self.exit_seen_at = now
+            self.last_bytes = unread_bytes(self.agent.stdout)
+        return exit_
+
+    def tidy(self, now: float) -> bool:
+        """Go on with its stop sequence; `True` once nothing of it is left."""
+        self.stop.run(now)
+        over = self.over_at is not None and not self.stop.group_left
+        if over:
+            # The id of a group that is gone may become a stranger's.
+            self.dismiss_guardian()
+        return over
+
+    def dismiss_guardian(self) -> None:
+        """There is nothing left to guard."""
+        guardian, self._guardian = self._guardian, None
+        if guardian is not None:
+            guardian.disarm()
+
+    def close(self) -> None:
+        """Close our ends of its output; its stdin is its outlet's to close."""
+        if self.agent is not None:
+            close(self.agent.stdout)
+            close(self.agent.stderr)

@@ -1,0 +1,258 @@
+"""The sidecar's loop: descriptors that are ready, and clocks.
+
+Owns poll, which descriptor is read when, and the order in which things are looked at: input that
+is ready comes before a clock that is due. What is read goes through `relay`; when the session
+between the two processes is over is `sidecar`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.link.effects import Side
+from lastword.core.protocol import jsonrpc
+from lastword.posix.framing import READ_BYTES, FrameWriter, LineReader
+from lastword.sidecar.relay import Relay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.link.failopen import FailOpen
+    from lastword.core.timeline.entry import Entry
+    from lastword.sidecar.console import Console
+
+BLOCKED_SECONDS = 1.0
+"""A client that takes no bytes for so long stops the clocks."""
+
+LATE_SECONDS = 1.0
+"""How much later than due a clock may be looked at while there is always something to read."""
+
+BREATH_SECONDS = 0.05
+
+MAX_ANSWERS_BYTES = 8 * 1024 * 1024
+
+_GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
+
+
+class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
+    """What the loop works on. All but the client's reading end are expected not to block.
+
+    Attributes:
+        client: the client's, to read and to write.
+        agent: the agent's stdin, stdout and stderr, `None` where it could not be started.
+        wake: wakes the loop when it is readable; its owner reads it.
+    """
+
+    client: tuple[int, int]
+    agent: tuple[int, int, int] | None
+    wake: int
+
+
+class PollLoop:
+    """Moves bytes between the client's descriptors and the agent's."""
+
+    def __init__(
+        self,
+        connection: FailOpen,
+        descriptors: Descriptors,
+        console: Console,
+        note: Callable[[Entry], None],
+        *,
+        line_limit_bytes: int,
+    ) -> None:
+        client, agent = descriptors.client, descriptors.agent
+        self._connection = connection
+        self._poll = select.poll()
+        self._poll.register(descriptors.wake, select.POLLIN)
+        self._interest: dict[int, int] = {}
+        self._client_fd = client[0]
+        self._agent_fd = agent[1] if agent else -1
+        self._stderr_fd = agent[2] if agent else -1
+        self._client_lines = LineReader(line_limit_bytes)
+        self._line_limit_bytes = line_limit_bytes
+        self._agent_lines = LineReader(line_limit_bytes)
+        self.to_client = FrameWriter(client[1])
+        self.to_agent = FrameWriter(agent[0]) if agent else None
+        self._console = console
+        self.stderr = console.stderr
+        self.relay = Relay(connection, self.to_client, self.to_agent, note)
+        self.client_open = True
+        self.agent_open = self.stderr_open = agent is not None
+        self._blocked_since: float | None = None
+        self._busy = False
+
+    def detach_agent(self) -> None:
+        """The agent has ended; its descriptors are about to be closed."""
+        if self.to_agent is not None:
+            self.to_agent.close()
+        self.to_agent = None
+        self.relay.attach_agent(None)
+        self.agent_open = self.stderr_open = False
+        self._agent_fd = self._stderr_fd = -1
+
+    def attach_agent(self, agent: tuple[int, int, int]) -> None:
+        """There is a new agent, with these descriptors."""
+        self.to_agent = FrameWriter(agent[0])
+        self.relay.attach_agent(self.to_agent)
+        self._agent_fd, self._stderr_fd = agent[1], agent[2]
+        self._agent_lines = LineReader(self._line_limit_bytes)
+        self.agent_open = self.stderr_open = True
+
+    @property
+    def talking(self) -> bool:
+        """Are both pipes of the agent's open?"""
+        return self.agent_open and self.to_agent is not None and not self.to_agent.broken
+
+    def wait(self, wake_at: float | None) -> None:
+        """Wait until something happens, `wake_at` at the latest, and move what is there."""
+        self._update_interest()
+        before = time.monotonic()
+        due = None if self.to_client.pending_bytes else self._connection.next_timeout()
+        wakes = [at for at in (wake_at, due) if at is not None]
+        timeout = max(0.0, min(wakes) - before) if wakes else None
+        try:
+            ready = self._poll.poll(None if timeout is None else timeout * 1000 + 0.5)
+        except OSError:
+            # The kernel is out of memory: for a moment, or for all of us.
+            time.sleep(BREATH_SECONDS)
+            ready = []
+        now = time.monotonic()
+        self._busy = bool(ready)
+        for fd, events in ready:
+            self._dispatch(fd, events, now)
+        self._note_blocking(now)
+
+    def look_at_clocks(self, now: float) -> None:
+        """Do what is due.
+
+        What is ready has been read before: an agent that spoke in time must not look stalled
+        because we were late. While the client takes nothing, no clock runs.
+        """
+        due = self._connection.next_timeout()
+        late = LATE_SECONDS if self._busy else 0.0
+        if due is not None and due + late <= now and not self.to_client.pending_bytes:
+            self.relay.apply(self._connection.handle_timeout(now))
+
+    def _update_interest(self) -> None:
+        wanted = {self.to_client.fd: select.POLLOUT if self.to_client.pending_bytes else 0}
+        if self.client_open:
+            # A client that writes without reading is still read, up to a bound: it may be waiting
+            # for us to take its bytes before it takes ours.
+            flooded = self.to_client.pending_bytes > MAX_ANSWERS_BYTES
+            full = self.to_agent is not None and self.to_agent.full
+            wanted[self._client_fd] = 0 if full or flooded else select.POLLIN
+        if self.agent_open:
+            wanted[self._agent_fd] = 0 if self.to_client.full else select.POLLIN
+        if self.stderr_open:
+            wanted[self._stderr_fd] = select.POLLIN
+        if self.to_agent is not None and not self.to_agent.closed and self.to_agent.pending_bytes:
+            wanted[self.to_agent.fd] = select.POLLOUT
+        if self.stderr.pending:
+            wanted[self.stderr.fd] = select.POLLOUT
+        if self.to_client.broken or self.to_client.closed:
+            del wanted[self.to_client.fd]
+        if wanted == self._interest:
+            return
+        for fd in self._interest.keys() - wanted.keys():
+            self._poll.unregister(fd)
+        for fd, events in wanted.items():
+            if self._interest.get(fd) != events:
+                self._poll.register(fd, events)
+        self._interest = wanted
+
+    def _dispatch(self, fd: int, events: int, now: float) -> None:
+        if fd == self._agent_fd and self.agent_open:
+            self.read_agent(now)
+        elif fd == self._client_fd and self.client_open:
+            self._read_client(now)
+        elif fd == self._stderr_fd and self.stderr_open:
+            self.read_stderr(now)
+        elif fd == self.to_client.fd:
+            if events & _GONE:
+                self.to_client.give_up()
+            else:
+                self.to_client.flush()
+        elif self.to_agent is not None and fd == self.to_agent.fd:
+            self.to_agent.flush()
+        elif fd == self.stderr.fd:
+            self.stderr.flush()
+
+    def _note_blocking(self, now: float) -> None:
+        """While the client takes nothing, the agent cannot show progress: its clocks stand."""
+        if not self.to_client.pending_bytes:
+            if self._blocked_since is not None and now - self._blocked_since > BLOCKED_SECONDS:
+                self._connection.stand_still(now - self._blocked_since)
+            self._blocked_since = None
+        elif self._blocked_since is None:
+            self._blocked_since = now
+
+    def read_agent(self, now: float) -> int:
+        """Read once from the agent; gives how many bytes there were."""
+        data = _read(self._agent_fd)
+        if not data:
+            self.agent_open = data is None
+            return 0
+        oversized, block = self._agent_lines.feed(data)
+        if oversized is not None:
+            self.relay.apply(self._connection.receive_oversized(Side.AGENT, oversized, now))
+        if block:
+            self.relay.from_agent(block, now)
+        return len(data)
+
+    @property
+    def holds_part(self) -> bool:
+        """Has the agent begun a line that it has not ended?"""
+        return self._agent_lines.holds_part
+
+    def last_line(self, now: float) -> None:
+        """The agent is gone: its last line counts even without a line end, if it is whole."""
+        rest = self._agent_lines.rest()
+        if not rest or rest.isspace():
+            return
+        # A frame that its writer's death cut short is no broken answer: how it died is the cause.
+        cut = rest.lstrip().startswith(b"{") and isinstance(jsonrpc.decode(rest), jsonrpc.Malformed)
+        if not cut:
+            self.relay.from_agent(rest + b"\n", now)
+
+    def _read_client(self, now: float) -> None:
+        data = _read(self._client_fd, self._console)
+        if data is None:
+            return
+        if not data:
+            self.client_open = False
+            rest = self._client_lines.rest()
+            data = rest + b"\n" if rest else b""
+        oversized, block = self._client_lines.feed(data)
+        if oversized is not None:
+            self.relay.apply(self._connection.receive_oversized(Side.CLIENT, oversized, now))
+        self.relay.from_client(block, now)
+
+    def read_stderr(self, now: float) -> bool:
+        """Read once from the agent's stderr; gives whether there was anything."""
+        data = _read(self._stderr_fd)
+        if not data:
+            self.stderr_open = data is None
+            return False
+        self.stderr.write(data)
+        self.relay.apply(self._connection.receive_stderr(data, now))
+        return True
+
+
+def _read(fd: int, console: Console | None = None) -> bytes | None:
+    """Read once: what is there, `b""` at the end, `None` where there is nothing now.
+
+    A failure is an end; what the session ends of is said.
+    """
+    try:
+        return os.read(fd, READ_BYTES)
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        if console is not None:
+            console.say(f"the client cannot be read from: {error.strerror}")
+        return b""

@@ -1,0 +1,141 @@
+"""Frames through the core: lines that came from one side, and what goes to either for them.
+
+Owns the way of a line from its bytes to the effects that the core gives, and runs of lines that
+pass untouched with one write. Reads no descriptor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.link.effects import AGENT, CLIENT
+from lastword.core.link.ends import Ends, FrameSink
+from lastword.core.protocol import jsonrpc
+from lastword.posix.framing import whole_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.core.link.effects import Effect
+    from lastword.core.link.ends import Order
+    from lastword.core.link.failopen import FailOpen
+    from lastword.core.timeline.entry import Entry
+    from lastword.posix.framing import FrameWriter
+
+MAX_NOISE_BYTES = 1024 * 1024
+
+
+class Relay:
+    """Carries lines between a client, the core, and an agent."""
+
+    def __init__(
+        self,
+        connection: FailOpen,
+        to_client: FrameWriter,
+        to_agent: FrameWriter | None,
+        recorder: Callable[[Entry], None],
+    ) -> None:
+        self._connection = connection
+        self._to_client = to_client
+        self._to_agent = to_agent
+        # What goes to either while one block is worked on: written with one call at its end.
+        self._client_run: list[bytes] = []
+        self._agent_run: list[bytes] = []
+        self.orders: list[Order] = []
+        """What the core asked for about the agent's process; `take_orders` gives it, once."""
+        self._ends = Ends(
+            client=FrameSink(self._client_run.append),
+            agent=FrameSink(self._agent_run.append),
+            record=recorder,
+            order=self.orders.append,
+        )
+        self.client_spoke = False
+        self.noise = bytearray()
+        """What a program that is no agent printed before the client spoke."""
+        self.noise_cut = False
+
+    def attach_agent(self, to_agent: FrameWriter | None) -> None:
+        """From now on this leads to the agent; with `None` there is none."""
+        self._to_agent = to_agent
+
+    def take_orders(self) -> list[Order]:
+        """What the core has asked for since the last time, for the sidecar to carry out."""
+        orders = self.orders.copy()
+        self.orders.clear()
+        return orders
+
+    def from_agent(self, block: bytes, now: float) -> None:
+        """Take in whole lines of the agent's."""
+        messages = jsonrpc.decode_block(block)
+        taken = self._connection.observe(messages, 0, now) if messages else 0
+        if messages and taken == len(messages):
+            self._to_client.write(block)
+            return
+        lines = jsonrpc.split_block(block, messages) if messages else None
+        if messages is None or lines is None:
+            for line in block.removesuffix(b"\n").split(b"\n"):
+                if line.strip():
+                    self._agent_line(line, now)
+                else:
+                    self._note(line)
+        else:
+            run = self._client_run
+            run += lines[:taken]
+            while taken < len(lines):
+                self._agent_frame(jsonrpc.frame(lines[taken], messages[taken]), now)
+                start = taken = taken + 1
+                if start < len(lines):
+                    taken += self._connection.observe(messages, start, now)
+                    run += lines[start:taken]
+        self._write_runs()
+
+    def _agent_line(self, line: bytes, now: float) -> None:
+        frame = jsonrpc.decode(line)
+        glued = isinstance(frame, jsonrpc.Malformed) and jsonrpc.unglue(line)
+        for part in map(jsonrpc.decode, glued) if glued else (frame,):
+            self._agent_frame(part, now)
+
+    def _agent_frame(self, frame: jsonrpc.Frame | jsonrpc.Malformed, now: float) -> None:
+        if isinstance(frame, jsonrpc.Malformed):
+            self._note(frame.line)
+        effects = self._connection.receive(AGENT, frame, now)
+        self._ends.carry_out(effects, AGENT, frame)
+
+    def _note(self, line: bytes) -> None:
+        """Keep a line that is no frame, for whoever ran a command such as `agent --help`."""
+        if self.client_spoke or self.noise_cut:
+            return
+        self.noise_cut = len(self.noise) + len(line) >= MAX_NOISE_BYTES
+        if not self.noise_cut:
+            self.noise += line + b"\n"
+
+    def from_client(self, block: bytes, now: float) -> None:
+        """Take in whole lines of the client's."""
+        for line in whole_lines(block):
+            self.client_spoke = True
+            frame = jsonrpc.decode(line)
+            effects = self._connection.receive(CLIENT, frame, now)
+            self._ends.carry_out(effects, CLIENT, frame)
+        self._write_runs()
+
+    def apply(self, effects: list[Effect]) -> None:
+        """Carry out effects that came of no line."""
+        if effects:
+            self._ends.carry_out(effects)
+            self._write_runs()
+
+    def _write_runs(self) -> None:
+        if self._client_run:
+            _write(self._to_client, self._client_run)
+        if self._agent_run:
+            if self._to_agent is not None:
+                _write(self._to_agent, self._agent_run)
+            else:
+                self._agent_run.clear()
+
+
+def _write(outlet: FrameWriter, lines: list[bytes]) -> None:
+    """Write a run of lines with one call."""
+    lines.append(b"")
+    outlet.write(b"\n".join(lines))
+    lines.clear()

@@ -1,0 +1,356 @@
+"""The sidecar: a client on our standard streams, an agent in a child process, the core between.
+
+Owns the life of the session: from the agent's start, through its exit, to ours, and what we say of
+it on stderr. Loaded while the agent is already starting.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.link.connection import Connection
+from lastword.core.link.effects import Kill, Side
+from lastword.core.link.failopen import FailOpen
+from lastword.core.timeline.entry import TERMINAL, Entry, Kind
+from lastword.posix.process import Exit, guardian_of, spawn, widen
+from lastword.sidecar.agent_log import watch_logs
+from lastword.sidecar.child import Child
+from lastword.sidecar.console import Console
+from lastword.sidecar.loop import Descriptors, PollLoop
+from lastword.sidecar.signals import ENDING, PASSED
+from lastword.sidecar.stop import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.link.options import Options
+    from lastword.posix.process import Agent, Guardian
+    from lastword.record.recorder import Recorder
+    from lastword.sidecar.signals import SignalInbox
+
+DRAIN_SECONDS = 0.25
+"""After the agent's exit, how long its stdout is still read where another process holds it open."""
+
+FIRST_WORD_SECONDS = 2.0
+"""How long an agent's early end waits for the client's first message before it ends us too."""
+
+FLUSH_SECONDS = 5.0
+"""How long a client that takes no bytes may hold up our end."""
+
+TOLD_FLUSH_SECONDS = 0.5
+"""The same when we were told to stop: whoever tells us kills us soon after."""
+
+STDERR_FLUSH_SECONDS = 0.5
+"""How long a reader of our stderr that takes nothing may hold up our end."""
+
+_LAST_STDERR_READS = 16
+"""A pipe's worth: what a dead agent left there. Another process may write on for ever."""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the command line decides beyond the core's options."""
+
+    command: tuple[str, ...]
+    line_limit_bytes: int
+    verbose: bool = False
+
+
+class Sidecar:
+    """One run: an agent, its client, and the end of both."""
+
+    def __init__(  # noqa: PLR0913 - six options is our own limit
+        self,
+        settings: Settings,
+        options: Options,
+        *,
+        agent: Agent | None,
+        guardian: Guardian | None,
+        inbox: SignalInbox,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self._settings = settings
+        self._recorder = recorder
+        self._child = Child(agent, guardian)
+        self._past: list[Child] = []
+        """Agents that ended and left something behind which is still being ended."""
+        self._console = Console(verbose=settings.verbose)
+        self._connection = FailOpen(Connection(options), self._console.report)
+        self._stdout_blocked = os.get_blocking(1)
+        os.set_blocking(1, False)
+        widen(1)
+        self._loop = PollLoop(
+            self._connection,
+            Descriptors(
+                client=(0, 1),
+                agent=self._child.descriptors,
+                wake=inbox.fd,
+            ),
+            self._console,
+            self._note,
+            line_limit_bytes=settings.line_limit_bytes,
+        )
+        self._inbox = inbox
+        self._client_lost = False
+        self._logs = watch_logs()
+        self._finish_by: float | None = None
+        self._ended_idle = False
+
+    def _note(self, entry: Entry) -> None:
+        self._console.record(entry)
+        if self._recorder is not None:
+            try:
+                self._recorder.record(entry)
+                if entry.kind in TERMINAL:
+                    # A client that kills us at the answer must find the end written down.
+                    self._recorder.flush()
+            except Exception as error:  # noqa: BLE001 - a session goes on without its record
+                self._without_record(error)
+
+    def _keep_record(self) -> None:
+        if self._recorder is not None:
+            try:
+                self._recorder.flush()
+            except Exception as error:  # noqa: BLE001 - as above
+                self._without_record(error)
+
+    def _without_record(self, error: Exception) -> None:
+        self._recorder = None
+        self._console.say(f"nothing more is recorded ({type(error).__name__}: {error})")
+
+    def _agent_runs(self, now: float) -> None:
+        program = os.path.basename(self._settings.command[0])
+        self._note(Entry(kind=Kind.AGENT_STARTED, at_seconds=now, facts={"program": program}))
+
+    def refuse(self, error: OSError) -> None:
+        """The agent could not be started: every request is answered with the reason."""
+
+        def cause() -> Verdict:
+            # Loaded at the first failure: no part of a healthy start.
+            from lastword.core.classify import classify_spawn_failure  # noqa: PLC0415
+
+            return classify_spawn_failure(error.errno or 0, self._settings.command[0])
+
+        now = self._child.over_at = time.monotonic()
+        self._loop.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
+
+    def run(self) -> Exit | None:
+        """Relay until the session is over; gives how the agent ended."""
+        now = time.monotonic()
+        if self._child.agent is not None:
+            self._agent_runs(now)
+        # One moment for a whole round: what was not due when it was looked at is waited for.
+        while not self._finished(now):
+            before = now
+            self._loop.wait(self._wake_at(now))
+            now = time.monotonic()
+            told = self._handle_signals(now, now - before)
+            self._look_at_log(now)
+            self._loop.look_at_clocks(now)
+            self._look_at_client(now)
+            # A look costs a system call: where no signal came, the pipes tell that it is due.
+            child = self._child
+            gone = child.exit_seen_at is not None or child.stop.given_up(now)
+            if told or gone or not self._loop.talking:
+                self._look_at_agent(now)
+            if self._loop.relay.orders:
+                self._obey(now)
+            self._child.tidy(now)
+            if self._past:
+                self._past = [child for child in self._past if not child.tidy(now)]
+            self._keep_record()
+        for child in (self._child, *self._past):
+            child.stop.finish()
+            child.dismiss_guardian()
+        os.set_blocking(1, self._stdout_blocked)
+        if self._recorder is not None:
+            self._recorder.close()
+        return self._child.agent.exit if self._child.agent else None
+
+    def _obey(self, now: float) -> None:
+        """Carry out what the core asks for about the agent's process."""
+        for order in self._loop.relay.take_orders():
+            if isinstance(order, Kill):
+                if self._child.over_at is None:
+                    self._child.stop.replaced(now)
+            elif self._child.over_at is not None and not self._client_lost:
+                self._start_again(now)
+
+    def _start_again(self, now: float) -> None:
+        self._console.say("starting the agent again")
+        child = self._child
+        self._loop.detach_agent()
+        child.close()
+        if child.stop.group_left:
+            self._past.append(child)
+        else:
+            child.dismiss_guardian()
+        try:
+            agent = spawn(self._settings.command)
+        except OSError as error:
+            self._child = Child(None, None)
+            self._console.say(f"the agent could not be started: {error.strerror or error}")
+            self.refuse(error)
+            return
+        self._child = Child(agent, guardian_of(agent))
+        self._loop.attach_agent((agent.stdin, agent.stdout, agent.stderr))
+        self._agent_runs(now)
+        self._loop.relay.apply(self._connection.agent_started(now))
+
+    def _handle_signals(self, now: float, round_seconds: float) -> bool:
+        numbers = self._inbox.take()
+        for number in numbers:
+            agent = self._child.agent
+            if number in PASSED and agent is not None and agent.exit is None:
+                agent.signal_group(number)
+            elif number == signal.SIGCONT:
+                # The round was no wait of the agent's: we were stopped, and it with us.
+                self._connection.stand_still(round_seconds)
+            elif number in ENDING:
+                name = signal.Signals(number).name
+                self._note(Entry(kind=Kind.SHUTDOWN, at_seconds=now, facts={"signal": name}))
+                self._lose_client(now)
+                self._child.stop.told_to_stop(number, now)
+        return bool(numbers)
+
+    def _look_at_log(self, now: float) -> None:
+        """An agent that ended in silence may have told its own log why."""
+        due = self._connection.next_timeout()
+        if due is not None and due <= now:
+            log = self._logs.get((self._connection.agent_name or "").lower())
+            if log is not None:
+                self._connection.receive_log(log.news(), now)
+
+    def _look_at_client(self, now: float) -> None:
+        loop = self._loop
+        if loop.to_client.broken:
+            loop.client_open = False
+            failure, loop.to_client.failure = loop.to_client.failure, None
+            if failure is not None:
+                self._console.say(f"the client cannot be written to: {failure.strerror}")
+        if loop.client_open:
+            return
+        self._lose_client(now)
+        # What the client said before it left is still the agent's to read.
+        if loop.to_agent is not None and not loop.to_agent.pending_bytes:
+            loop.to_agent.close()
+        self._child.stop.after(CLOSED_GRACE_SECONDS, now)
+
+    def _lose_client(self, now: float) -> None:
+        if not self._client_lost:
+            self._client_lost = True
+            self._loop.relay.apply(self._connection.receive_eof(Side.CLIENT, None, now))
+
+    def _look_at_agent(self, now: float) -> None:
+        child, loop = self._child, self._loop
+        if child.agent is None or child.over_at is not None:
+            return
+        exit_ = child.look_for_exit(now)
+        if exit_ is None and child.stop.given_up(now):
+            self._agent_ended(Exit(None, None), now)
+            return
+        if exit_ is None or child.exit_seen_at is None:
+            deaf = loop.to_agent is not None and loop.to_agent.broken
+            if deaf or not loop.agent_open:
+                # It lives, but can no longer be talked to: as good as gone.
+                child.stop.after(PIPE_GRACE_SECONDS, now)
+            return
+        # What was in its pipe when it died is its own; what comes later is somebody else's, who
+        # holds the pipe open, and gets a moment only if somebody waits for an answer.
+        while loop.agent_open and child.last_bytes > 0 and not loop.to_client.full:
+            child.last_bytes -= loop.read_agent(now) or child.last_bytes
+        if child.last_bytes > 0 and loop.agent_open and not self._client_lost:
+            return
+        while loop.agent_open and not loop.to_client.full and loop.read_agent(now):
+            if time.monotonic() > child.exit_seen_at + DRAIN_SECONDS:
+                break
+        # What the agent itself wrote has been read: only a cut line, or a launcher that left on
+        # good terms, lets something more be hoped for.
+        hopeful = exit_.clean or loop.holds_part
+        late = now - child.exit_seen_at >= DRAIN_SECONDS
+        over = not hopeful or late or self._connection.idle
+        if not loop.agent_open or over or self._client_lost:
+            self._agent_ended(exit_, now)
+
+    def _agent_ended(self, exit_: Exit, now: float) -> None:
+        loop = self._loop
+        for _ in range(_LAST_STDERR_READS):
+            if not loop.stderr_open or not loop.read_stderr(now):
+                break
+        loop.last_line(now)
+        loop.agent_open = loop.stderr_open = False
+        stop = self._child.stop
+        self._child.over_at = now
+        needed = not self._connection.idle
+
+        def cause() -> Verdict | None:
+            if stop.acted and not self._client_lost:
+                return None  # we ended it, because its pipes were closed
+            # Loaded when an agent has ended: no part of a healthy turn.
+            from lastword.core.classify import classify_exit  # noqa: PLC0415
+
+            return classify_exit(
+                exit_code=exit_.code,
+                exit_signal=exit_.signal,
+                stderr_tail=self._connection.stderr_tail(),
+                in_turn=needed,
+            )
+
+        own_terms = exit_.clean and not (self._client_lost or stop.acted)
+        self._ended_idle = own_terms and not needed and self._connection.agent_name is not None
+        # What left in mid-turn left its workers behind, which would serve beside the next agent.
+        stop.agent_ended(now, leave_group=own_terms and not needed)
+        if needed or not (self._client_lost or self._ended_idle):
+            loop.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
+        if not self._client_lost and not self._ended_idle:
+            self._console.say(f"the agent ended: {describe(exit_)}")
+
+    def _wake_at(self, now: float) -> float | None:
+        over, seen = self._child.over_at, self._child.exit_seen_at
+        wakes = [child.stop.due(now) for child in (self._child, *self._past)]
+        wakes.append(self._finish_by)
+        if over is not None:
+            wakes += [over + STDERR_FLUSH_SECONDS, over + FIRST_WORD_SECONDS]
+        elif seen is not None:
+            wakes.append(seen + DRAIN_SECONDS)
+        # A moment that has passed has been looked at: what is left of it waits for a descriptor.
+        return min((wake for wake in wakes if wake is not None and wake > now), default=None)
+
+    def _finished(self, now: float) -> bool:
+        over_at = self._child.over_at
+        if over_at is None:
+            return False
+        loop, stop = self._loop, self._child.stop
+        unheard = not loop.relay.client_spoke and (
+            self._client_lost or now >= over_at + FIRST_WORD_SECONDS
+        )
+        over = self._client_lost or self._ended_idle or self._connection.blown
+        if not (unheard or over):
+            return False
+        if self._finish_by is None:
+            self._finish_by = now + (TOLD_FLUSH_SECONDS if stop.told else FLUSH_SECONDS)
+            if unheard:
+                # No session was ever begun: this was a command such as `agent --version`.
+                loop.to_client.write(bytes(loop.relay.noise))
+                if loop.relay.noise_cut:
+                    self._console.say(
+                        "the rest of what it printed was left out; --passthrough shows all"
+                    )
+        told = not loop.stderr.pending or now >= over_at + STDERR_FLUSH_SECONDS
+        flushed = not loop.to_client.pending_bytes and told
+        return now >= self._finish_by or (flushed and not stop.group_left)
+
+
+def describe(exit_: Exit) -> str:
+    """How it ended, in words."""
+    if exit_.signal is not None:
+        try:
+            return f"killed by {signal.Signals(exit_.signal).name}"
+        except ValueError:
+            return f"killed by signal {exit_.signal}"
+    if exit_.code is None:
+        return "its exit status is unknown"
+    return f"exit status {exit_.code}"

@@ -1,0 +1,157 @@
+"""How the agent's processes come to an end, in which order, and by when.
+
+Owns the stop sequences (the client closed its side; we were told to stop) and what a dead agent
+left in its group. Time is given, not read; signals go through `process`.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lastword.posix.process import Agent
+
+CLOSED_GRACE_SECONDS = 2.0
+"""From the client's end to SIGTERM: an agent that reads its end of input leaves by itself."""
+
+TERM_GRACE_SECONDS = 5.0
+"""From SIGTERM to SIGKILL, when the client has gone."""
+
+TOLD_GRACE_SECONDS = 1.0
+"""From SIGTERM to SIGKILL, when we were told to stop: clients kill us 2 to 4 seconds later."""
+
+SAME_WORD_SECONDS = 0.25
+"""Different signals so close together are one word: service managers send SIGTERM and SIGHUP."""
+
+PIPE_GRACE_SECONDS = 0.25
+"""From a closed pipe to SIGTERM: an agent that is about to exit closes its pipes first."""
+
+KILLED_GRACE_SECONDS = 2.0
+"""From SIGKILL to the moment at which an agent that is still there counts as gone: one that sits in
+a system call that cannot be interrupted may not go for hours, and nobody waits for that."""
+
+_CHECK_SECONDS = 0.05
+
+
+class StopSequence:
+    """The stop sequence of one agent and its group: which signal is due when."""
+
+    __slots__ = (
+        "_agent",
+        "_given_up_at",
+        "_group_left",
+        "_kill_due",
+        "_killed",
+        "_term_due",
+        "_told_at",
+        "_told_by",
+        "acted",
+        "begun",
+        "told",
+    )
+
+    def __init__(self, agent: Agent | None) -> None:
+        self._agent = agent
+        self._term_due: float | None = None
+        self._kill_due: float | None = None
+        self._group_left = False
+        self._killed = False
+        self._given_up_at: float | None = None
+        self.begun = False
+        """Is, or was, the agent on its way out by our doing?"""
+        self.acted = False
+        """Did we send the agent a signal that ends it?"""
+        self.told = False
+        """Were we told to stop by a signal?"""
+        self._told_at, self._told_by = 0.0, 0
+
+    @property
+    def group_left(self) -> bool:
+        """Is there something in a dead agent's group that is still to be ended?"""
+        return self._group_left
+
+    def due(self, now: float) -> float | None:
+        """When `run` is to be called."""
+        due = self._term_due if self._term_due is not None else self._kill_due
+        if due is None:
+            due = self._given_up_at
+        if self._group_left:
+            return now + _CHECK_SECONDS if due is None else min(due, now + _CHECK_SECONDS)
+        return due
+
+    def after(self, grace_seconds: float, now: float) -> None:
+        """The agent is to leave by itself within the grace; else it is told to."""
+        if not self.begun:
+            self.begun = True
+            self._term_due = now + grace_seconds
+
+    def replaced(self, now: float) -> None:
+        """Another process is to take the agent's place: it is told to go, then killed."""
+        if not self.begun:
+            self.begun = True
+            self._kill_due = now + TOLD_GRACE_SECONDS
+            self._signal(signal.SIGTERM)
+
+    def told_to_stop(self, number: int, now: float) -> None:
+        """We were sent a signal that ends us: it is the agent's; asked twice, it is killed."""
+        if not self.told:
+            self._told_at, self._told_by = now, number
+            self._kill_due = now + TOLD_GRACE_SECONDS
+            self._signal(number)
+        elif number == self._told_by or now - self._told_at > SAME_WORD_SECONDS:
+            self._kill_due = now
+        self._term_due = None
+        self.begun = self.told = True
+
+    def run(self, now: float) -> None:
+        """Send what is due."""
+        agent = self._agent
+        if self._group_left and agent is not None and not agent.group_alive():
+            self._group_left = False
+        if agent is not None and agent.exit is not None and not self._group_left:
+            self._term_due = self._kill_due = None
+        if self._term_due is not None and self._term_due <= now:
+            self._term_due = None
+            self._kill_due = now + TERM_GRACE_SECONDS
+            self._signal(signal.SIGTERM)
+        if self._kill_due is not None and self._kill_due <= now:
+            self._kill_due = None
+            self._signal(signal.SIGKILL)
+            self._killed = True
+            self._group_left = False
+            if agent is not None and agent.exit is None:
+                self._given_up_at = now + KILLED_GRACE_SECONDS
+
+    def given_up(self, now: float) -> bool:
+        """Was the agent killed, and is still not seen to have ended?"""
+        return self._given_up_at is not None and self._given_up_at <= now
+
+    def agent_ended(self, now: float, *, leave_group: bool) -> None:
+        """The agent is dead: reap it, and end what it left in its group unless that is its own."""
+        agent = self._agent
+        if agent is None:
+            return
+        agent.reap()
+        # After SIGKILL to the group what is seen of it are zombies that wait for init.
+        self._group_left = not leave_group and not self._killed and agent.group_alive()
+        if self._group_left:
+            agent.end_group(signal.SIGTERM)
+            self._term_due = None
+            self._kill_due = now + TOLD_GRACE_SECONDS
+
+    def finish(self) -> None:
+        """Our own end: nothing that is to be ended outlives it."""
+        if self._group_left:
+            self._signal(signal.SIGKILL)
+            self._group_left = False
+
+    def _signal(self, number: int) -> None:
+        agent = self._agent
+        self.acted = True
+        if agent is None:
+            return
+        if agent.exit is None:
+            agent.signal_group(number)
+        elif self._group_left:
+            agent.end_group(number)

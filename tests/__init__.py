@@ -1,0 +1,1 @@
+"""The tests of lastword; README says how to run them."""

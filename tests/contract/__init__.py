@@ -1,0 +1,1 @@
+"""The contract: its schema, its requirements, its vectors, and what it promises whatever comes."""

@@ -1,0 +1,231 @@
+"""Every rung of the ladder, written by the core and read back: one value, whatever the way."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from lastword.client import raise_for_error, read_error, read_retry
+from lastword.core.classify import own_failure
+from lastword.core.failure import ladder, wording
+from lastword.core.failure.ladder import Ending, Rung
+from lastword.core.failure.taxonomy import (
+    DEFAULTS,
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+)
+from lastword.core.link.handshake import ClientProfile
+from lastword.core.protocol import acp
+from lastword.errors import PromptFailed
+from tests.kit.places import PROTOCOL
+
+TEXT = (PROTOCOL / "README.md").read_text()
+
+PLAIN = {
+    error_type: wording.compose(
+        own_failure(error_type), phase=Phase.BEFORE_OUTPUT, retry_safety=RetrySafety.NEVER
+    )
+    for error_type in ErrorType
+}
+
+
+def full(error_type: ErrorType) -> AgentError:
+    """A failure of which everything is known, and something that this version has no name for."""
+    return AgentError(
+        type=error_type,
+        message="Something failed. Try again in 20 seconds.",
+        detail={"text": "429 Too Many Requests"},
+        retryable=not DEFAULTS[error_type].retryable,
+        retry_after_seconds=20,
+        reset_at_epoch_ms=1_790_000_000_000,
+        source="openai",
+        reason="requests_per_minute",
+        origin=Origin.PROVIDER,
+        phase=Phase.MID_OUTPUT,
+        retry_safety=RetrySafety.OFFER_CONTINUE,
+        action=Action.CONTINUE,
+        http_status=429,
+        provider_code="rate_limit_exceeded",
+        request_id="req_1",
+        attempts=6,
+        exit_code=1,
+        incident_id="7f-1",
+        extra={"region": {"name": "eu"}},
+    )
+
+
+def frames(
+    error: AgentError, rung: Rung, dialect: acp.Dialect, **client: Any
+) -> list[dict[str, Any]]:
+    ending = Ending(error=error, session_id="s1", prompts=(b"2",))
+    profile = ClientProfile(dialect=dialect, typed=rung in {Rung.TYPED, Rung.V2}, **client)
+    out = ladder.frames_for(ending, rung=rung, client=profile, dialect=dialect)
+    return [json.loads(outgoing.frame) for outgoing in out]
+
+
+RUNGS = [
+    *((rung, acp.V1) for rung in Rung if rung is not Rung.V2),
+    *((rung, acp.V2) for rung in Rung),
+]
+
+
+@pytest.mark.parametrize("accepts_result", [False, True])
+@pytest.mark.parametrize("error", [full, PLAIN.__getitem__], ids=["full", "plain"])
+@pytest.mark.parametrize("error_type", ErrorType)
+@pytest.mark.parametrize(("rung", "dialect"), RUNGS, ids=lambda v: getattr(v, "version", v))
+def test_a_failure_is_read_back_as_it_was_written(
+    rung: Rung, dialect: acp.Dialect, error_type: ErrorType, error: Any, accepts_result: bool
+) -> None:
+    written = error(error_type)
+    told = [
+        frame
+        for frame in frames(written, rung, dialect, stop_reason=accepts_result)
+        if "agent_message_chunk" not in str(frame)
+    ]
+    assert told
+    for frame in told:
+        assert read_error(frame) == written
+        assert read_retry(frame) is None
+        with pytest.raises(PromptFailed) as raised:
+            raise_for_error(frame)
+        assert raised.value.error == written
+
+
+@pytest.mark.parametrize("error_type", ErrorType)
+def test_the_update_the_result_and_the_error_are_also_read_without_their_frame(
+    error_type: ErrorType,
+) -> None:
+    error = full(error_type)
+    update, answer = frames(error, Rung.TYPED, acp.V1)
+    assert read_error(update["params"]) == error
+    assert read_error(update["params"]["update"]) == error
+    assert read_error(update["params"]["update"]["error"]) == error
+    assert read_error(answer["error"]) == error
+    [_, answer] = frames(error, Rung.STOP_REASON_RESULT, acp.V1)
+    assert read_error(answer["result"]) == error
+    assert read_error(answer["result"]["_meta"]["agent_error"]) == error
+
+
+@pytest.mark.parametrize("error_type", ErrorType)
+def test_a_client_that_gets_the_sentence_alone_still_gets_the_type(error_type: ErrorType) -> None:
+    update, answer = frames(PLAIN[error_type], Rung.STOP_REASON, acp.V1, name="zed")
+    assert answer["error"]["data"].keys() == {"details"}
+    told = read_error(answer)
+    assert told is not None
+    assert told.type is error_type
+    assert not told.retryable or PLAIN[error_type].retryable
+    assert told.retry_safety in {RetrySafety.ASK, RetrySafety.NEVER}
+    assert read_error(update) == PLAIN[error_type]
+
+
+def test_the_sentence_alone_also_tells_the_wait() -> None:
+    limited = own_failure(ErrorType.RATE_LIMIT)
+    limited = msgspec.structs.replace(limited, retry_after_seconds=20)
+    error = wording.compose(limited, phase=None, retry_safety=RetrySafety.AUTO)
+    _, answer = frames(error, Rung.STOP_REASON, acp.V1, name="zed")
+    told = read_error(answer)
+    assert told is not None
+    assert told.retry_after_seconds == 20
+
+
+def test_the_text_of_the_rung_that_shows_nothing_else_is_no_failure_by_itself() -> None:
+    shown, _ = frames(full(ErrorType.BUDGET), Rung.TEXT, acp.V1)
+    assert read_error(shown) is None
+    assert raise_for_error(shown) is shown
+
+
+def conversations() -> list[list[dict[str, Any]]]:
+    blocks = re.findall(r"^```\n(→.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    return [[json.loads(line[2:]) for line in block.splitlines()] for block in blocks]
+
+
+def test_in_every_example_of_the_contract_the_failure_and_nothing_else_is_one() -> None:
+    assert len(conversations()) == 4
+    for frames_of_one in conversations():
+        told = [error for frame in frames_of_one if (error := read_error(frame)) is not None]
+        assert len(told) == 2
+        assert told[0] == told[1]
+        assert read_error(frames_of_one[-1]) == told[0]
+
+
+# --- what others got wrong -----------------------------------------------------------------------
+
+
+def typed(**members: Any) -> dict[str, Any]:
+    return {"sessionUpdate": "agent_error", "stopReason": "error", **members}
+
+
+def test_the_two_shapes_in_use_before_the_contract_are_read() -> None:
+    first = read_error(typed(message="It broke.", raw={"status": 500}))
+    second = read_error(typed(type="error", text="It broke."))
+    assert first is not None
+    assert second is not None
+    assert (first.type, first.message, first.detail) == ("unknown", "It broke.", {"status": 500})
+    assert (second.type, second.message) == ("unknown", "It broke.")
+
+
+def test_words_that_nobody_knows_become_unknown_or_absent() -> None:
+    told = read_error(
+        typed(error={"type": "quota", "message": "x", "retryable": True, "phase": "later"})
+    )
+    assert told is not None
+    assert (told.type, told.phase, told.retryable) == (ErrorType.UNKNOWN, None, True)
+
+
+def test_null_is_absent_and_a_part_of_a_second_a_whole_one() -> None:
+    told = read_error(
+        typed(error={"type": "rate_limit", "retry_after_seconds": 1.2, "reason": None, "x": None})
+    )
+    assert told is not None
+    assert (told.retryable, told.retry_after_seconds, told.reason) == (True, 2, None)
+    assert told.extra is None
+    assert told.message
+
+
+@pytest.mark.parametrize("error", [None, {}, [], 7, "text", {"type": {}}, {"type": "auth"}])
+def test_a_typed_update_is_never_so_broken_that_the_failure_is_lost(error: object) -> None:
+    assert read_error(typed(error=error)) is not None
+
+
+@pytest.mark.parametrize(
+    "number", [10**5000, 10**400, float("nan"), float("inf"), -1, True, "7"], ids=range(7)
+)
+def test_a_number_that_is_none_does_not_lose_the_failure(number: object) -> None:
+    error = {"type": "budget", "retryable": False, "retry_after_seconds": number, "source": number}
+    told = read_error(typed(error=error))
+    assert told is not None
+    assert (told.type, told.retry_after_seconds) == ("budget", None)
+
+
+def test_the_result_of_a_cancelled_turn_is_no_failure_whatever_is_with_it() -> None:
+    meta = {"agent_error": full(ErrorType.CANCELLED).payload()}
+    assert read_error({"stopReason": "cancelled", "_meta": meta}) is None
+
+
+def test_an_advertisement_is_no_failure() -> None:
+    hello = {"protocolVersion": 1, "agentCapabilities": {"_meta": {"agent_error": {"version": 1}}}}
+    assert read_error({"jsonrpc": "2.0", "id": 0, "result": hello}) is None
+    assert read_error(hello) is None
+    assert read_error(hello["agentCapabilities"]) is None
+
+
+def test_version_2_an_idle_session_failed_only_if_it_says_so() -> None:
+    idle = {"sessionUpdate": "state_update", "state": "idle"}
+    assert read_error(idle | {"stopReason": "end_turn"}) is None
+    assert read_error(idle | {"state": "running", "stopReason": "error"}) is None
+    bare = read_error(idle | {"stopReason": "error"})
+    assert bare is not None
+    assert bare.type is ErrorType.UNKNOWN
+    limited = read_error(
+        idle | {"stopReason": "error", "error": {"code": 429, "message": "Too many requests"}}
+    )
+    assert limited is not None
+    assert limited.type is ErrorType.RATE_LIMIT

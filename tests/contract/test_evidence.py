@@ -1,0 +1,97 @@
+"""What can meet at a turn's end, met: each end with each combination of signs, on the wire."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from lastword.core.link.connection import Side
+from tests.kit.turn_signs import NOTHING, SIGNS, Happening, flood, in_turn, payload
+from tests.kit.wire import cancel, error, result
+
+
+def _answer(members: dict[str, Any]) -> Happening:
+    return lambda wire: wire.agent({"jsonrpc": "2.0", "id": 1} | members)
+
+
+ENDS: dict[str, tuple[str | None, Happening]] = {
+    "an error that is named": ("auth", lambda wire: wire.agent(error(1, 401, "no"))),
+    "an error that says nothing": (None, lambda wire: wire.agent(error(1, -32603, "odd"))),
+    "an internal error": (None, lambda wire: wire.agent(error(1, -32603, "Internal error"))),
+    "a success": (None, lambda wire: wire.agent(result())),
+    "the stop reason error": (None, lambda wire: wire.agent(result(1, "error"))),
+    "a stop reason of its own": (None, lambda wire: wire.agent(result(1, "gave_up"))),
+    "no stop reason": (None, _answer({"result": {}})),
+    "no result": (None, _answer({"result": 7})),
+}
+"""How a turn can end, with the type that the end itself names."""
+
+UNNAMED = {"an internal error": "internal"} | dict.fromkeys(
+    ("no stop reason", "no result"), "protocol_error"
+)
+"""What is told where nothing names a failure; `unknown` is the rest."""
+
+
+def _all_signs() -> list[tuple[tuple[str | None, Happening], ...]]:
+    return list(itertools.product(*((NOTHING, *signs) for signs in SIGNS.values())))
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_on_the_wire_each_end_meets_each_combination_of_signs(end: str) -> None:
+    named_by_end, happens = ENDS[end]
+    for signs in _all_signs():
+        announced, *others = [name for name, _ in signs]
+        wire = in_turn()
+        for _, sign in signs:
+            sign(wire)
+        happens(wire)
+        wire.time(wire.now + 1)
+        named = [name for name in (announced, named_by_end, *others) if name is not None]
+        expected = named[0] if named else UNNAMED.get(end, "unknown")
+        assert payload(wire)["type"] == expected, (end, signs)
+
+
+@pytest.mark.parametrize("end", [*ENDS, "the agent's death", "the grace runs out"])
+def test_whatever_meets_our_own_stop_we_say_why_we_stopped_unless_the_agent_has_said_it(
+    end: str,
+) -> None:
+    _, happens = ENDS.get(end, NOTHING)
+    for signs in _all_signs():
+        wire = in_turn()
+        for _, sign in signs:
+            sign(wire)
+        flood(wire)
+        happens(wire)
+        if end == "the agent's death":
+            wire.eof(Side.AGENT)
+        wire.time(wire.now + 20)
+        assert payload(wire)["type"] == (signs[0][0] or "stderr_overflow"), signs
+
+
+def test_whatever_meets_the_agents_death_it_died_unless_it_has_said_why() -> None:
+    for signs in _all_signs():
+        wire = in_turn()
+        for _, sign in signs:
+            sign(wire)
+        wire.eof(Side.AGENT)
+        assert payload(wire)["type"] == (signs[0][0] or "agent_crash"), signs
+
+
+@pytest.mark.parametrize("end", [*ENDS, "the agent's death", "the grace runs out"])
+def test_whatever_meets_the_users_cancel_they_are_told_no_failure(end: str) -> None:
+    _, happens = ENDS.get(end, NOTHING)
+    for signs in _all_signs():
+        wire = in_turn()
+        for _, sign in signs:
+            sign(wire)
+        wire.client(cancel())
+        happens(wire)
+        if end == "the agent's death":
+            wire.eof(Side.AGENT)
+        wire.time(wire.now + 20)
+        (answer,) = wire.answers()
+        # What it has announced as a failure is no success.
+        passed = end == "a success" and signs[0] is NOTHING
+        assert answer["result"]["stopReason"] == ("end_turn" if passed else "cancelled"), signs

@@ -1,0 +1,157 @@
+"""`lastword explain --jsonl`: a line in, a line out, whatever stands on it."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.cli.explain.case import case_of_exit, case_of_response, case_of_text
+from lastword.cli.explain.lines import explain_lines
+from lastword.cli.explain.page import explain, shown
+from lastword.core.failure.taxonomy import ErrorType, RetrySafety
+
+KEYS = [
+    "id", "type", "retryable", "retry_after_seconds", "reset_at_epoch_ms", "retry_safety",
+    "reason", "rule",
+]  # fmt: skip
+
+
+def explained(*lines: str | bytes) -> tuple[int, list[dict[str, Any]]]:
+    """The exit status, and the answers to these lines."""
+    encoded = [line.encode() if isinstance(line, str) else line for line in lines]
+    data = b"".join(line + b"\n" for line in encoded)
+    out = io.StringIO()
+    status = explain_lines(io.BytesIO(data), out)
+    return status, [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def test_a_sample_with_everything_and_one_with_nothing_are_answered() -> None:
+    status, (full, empty) = explained(
+        json.dumps(
+            {
+                "id": "a-1",
+                "http_status": 429,
+                "headers": {"Retry-After": "20"},
+                "body": {"error": {"code": "rate_limit_exceeded"}},
+                "exception_class": "openai.RateLimitError",
+                "message": "Rate limit reached",
+                "code": None,
+                "attrs": {},
+                "cause_chain": [],
+                "process": None,
+                "phase": "headers",
+                "in_stream": False,
+            }
+        ),
+        "{}",
+    )
+    assert status == 0
+    assert list(full) == list(empty) == KEYS
+    assert full == {
+        "id": "a-1",
+        "type": "rate_limit",
+        "retryable": True,
+        "retry_after_seconds": 20,
+        "reset_at_epoch_ms": None,
+        "retry_safety": "auto",
+        "reason": None,
+        "rule": "token:ratelimitexceeded",
+    }
+    assert (empty["id"], empty["type"], empty["retry_safety"]) == (None, "unknown", "never")
+
+
+def test_how_safe_a_retry_is_depends_on_where_the_transport_stood() -> None:
+    samples = [
+        ({"phase": "connect"}, "auto"),
+        ({"phase": "before"}, "auto"),
+        ({"phase": "headers"}, "auto"),
+        ({"phase": "stream"}, "ask"),
+        ({"phase": "headers", "in_stream": True}, "ask"),
+        ({}, "ask"),
+    ]
+    _, answers = explained(*(json.dumps({"http_status": 503} | more) for more, _ in samples))
+    assert [answer["retry_safety"] for answer in answers] == [safety for _, safety in samples]
+
+
+def test_a_line_that_is_no_object_is_answered_by_its_number_and_the_rest_goes_on() -> None:
+    bad = ["nonsense", "[1]", "12", '"text"', "null", '{"id": "cut', b"\xff\xfe\x00"]
+    status, answers = explained(*bad, "", '{"id": 7, "message": "401 unauthorized"}')
+    assert status == 1
+    assert [answer["line"] for answer in answers[:-1]] == list(range(1, 8))
+    for answer in answers[:-1]:
+        assert answer["id"] is None
+        assert answer["error"].startswith(f"Line {answer['line']} ")
+    assert (answers[-1]["id"], answers[-1]["type"]) == (7, "auth")
+
+
+def test_hostile_samples_are_answered_under_their_id() -> None:
+    deep = '{"id": "deep", "body": ' + '{"error":' * 10_000 + "1" + "}" * 10_000 + "}"
+    status, answers = explained(
+        deep,
+        '{"id": "nan", "headers": {"retry-after": NaN}, "http_status": 429}',
+        '{"id": "negative", "headers": {"retry-after": "-5"}, "http_status": 429}',
+        '{"id": "huge", "http_status": ' + "9" * 400 + "}",
+        '{"id": "zoneless", "http_status": 429, "body": {"resets_at": "2026-01-01T00:00:00"}}',
+        '{"id": "wrong", "headers": 5, "body": [[]], "cause_chain": "x", "process": []}',
+        '{"id": "long", "message": "' + "x " * 500_000 + '"}',
+        b'{"id": "bytes", "message": "\xff\xfe 429 too many requests"}',
+    )
+    assert status == 0
+    names = ["deep", "nan", "negative", "huge", "zoneless", "wrong", "long", "bytes"]
+    assert [answer["id"] for answer in answers] == names
+    assert not any(answer["retry_after_seconds"] for answer in answers)
+    assert not any(answer["reset_at_epoch_ms"] for answer in answers)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+FIELDS = (
+    *("id", "http_status", "headers", "body", "exception_class", "message", "code", "attrs"),
+    *("cause_chain", "process", "phase", "in_stream"),
+)
+samples = st.fixed_dictionaries({}, optional={name: anything for name in FIELDS})  # noqa: C420
+
+
+@given(st.lists(samples, max_size=4))
+def test_any_samples_get_one_line_each(rows: list[dict[str, Any]]) -> None:
+    status, answers = explained(*(json.dumps(row) for row in rows))
+    assert status == 0
+    assert len(answers) == len(rows)
+    for answer in answers:
+        assert list(answer) == KEYS
+        assert ErrorType(answer["type"])
+        assert RetrySafety(answer["retry_safety"])
+
+
+pieces = st.sampled_from(
+    ["Traceback (most recent call last):\n", '  File "x", line 1\n', "HTTP/1.1 429 x\n", "data: {",
+     "KeyError: x\n", "    at f (x.js:1:2)\n", "[cause]: ", "Caused by: ", '{"error":', "}", "\n",
+     "  | ", "  +-+--- 1 ---\n", "ExceptionGroup: x\n", "retry-after: 5\n", "< ", "\x1b[31m", "NaN",
+     "The above exception was the direct cause of the following exception:\n", "\ud800", "\x00"]
+)  # fmt: skip
+
+
+@given(st.lists(pieces | st.text(max_size=20), max_size=12).map("".join))
+def test_any_text_is_explained_in_eighty_columns(text: str) -> None:
+    case = case_of_text(text)
+    page = shown(explain(case))
+    assert max(map(len, page.splitlines())) <= 80
+    assert "\x1b" not in page
+    json.dumps(explain(case).as_json())
+
+
+@given(st.none() | st.integers(100, 599), st.dictionaries(st.text(), st.text()), st.text())
+def test_any_response_is_explained(status: int | None, headers: dict[str, str], body: str) -> None:
+    assert shown(explain(case_of_response(status, headers, body)))
+
+
+@given(st.none() | st.integers(), st.none() | st.integers(1, 64), st.text())
+def test_any_end_of_a_process_is_explained(code: int | None, signal: int | None, tail: str) -> None:
+    assert shown(explain(case_of_exit(code, signal, tail)))

@@ -1,0 +1,68 @@
+"""No failure is too odd for the readers of clients, whatever JSON it is made of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.client import read_error, read_retry, reading, retries
+from lastword.core.failure.taxonomy import AgentError
+
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20),
+    st.sampled_from(["agent_error", "_agent_retry", "notice", "state_update", "idle", "error",
+                     "session_info_update", "session/update", "end_turn", "warning"]),
+)  # fmt: skip
+
+
+NAMES = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(
+        ["jsonrpc", "id", "method", "params", "update", "sessionUpdate", "stopReason", "error",
+         "result", "code", "message", "data", "agent_error", "_meta", "jetbrains", "air",
+         "sessionFailure", "severity", "category", "codex", "type", "retryable", "detail", "state",
+         "retry_after_seconds", "opencode/retry", "title", "raw", "text", "attempt", "version"]
+    ),
+)  # fmt: skip
+
+
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=6),
+    max_leaves=25,
+)
+
+
+@given(JSON)
+def test_no_json_is_too_odd_to_be_read(value: Any) -> None:
+    told = read_error(value)
+    assert told is None or isinstance(told, AgentError)
+    assert told is None or (told.message and json.loads(json.dumps(told.payload())))
+    assert told is None or read_error(told.payload()) is not None
+    read_retry(value)
+
+
+@given(JSON, st.sampled_from(["agent_error", "_agent_error"]))
+def test_no_typed_update_is_too_odd_to_be_a_failure(value: Any, kind: str) -> None:
+    told = read_error({"sessionUpdate": kind, "error": value})
+    assert told is not None
+    assert told.message
+
+
+@given(JSON, st.integers() | st.text(max_size=5) | st.none())
+def test_no_error_answer_is_too_odd_to_be_a_failure(value: Any, code: Any) -> None:
+    answer = {"jsonrpc": "2.0", "id": 2, "error": {"code": code, "message": value, "data": value}}
+    assert read_error(answer) is not None
+
+
+@given(JSON)
+def test_the_last_net_catches_nothing_that_json_can_hold(value: Any) -> None:
+    reading._read(value)
+    reading._read({"sessionUpdate": "agent_error", "error": value})
+    reading._read({"error": value or 1})
+    if isinstance(value, dict):
+        retries._read(value)
+        retries._read({**value, "sessionUpdate": "agent_retry"})

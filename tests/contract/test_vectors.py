@@ -1,0 +1,67 @@
+"""Every vector of `protocol/vectors` holds for the core."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from lastword.core.link.effects import Side
+from tests.kit.vector_format import Vector, load_vectors
+from tests.kit.vector_runner import Run
+
+VECTORS = load_vectors()
+
+MEAN_SOMETHING_ELSE = {-32002, -32602, -32700, -32800}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_the_core_keeps_the_vector(name: str) -> None:
+    Run(VECTORS[name]).all_steps()
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_the_fast_path_for_updates_makes_no_difference(name: str) -> None:
+    Run(VECTORS[name], observed=True).all_steps()
+
+
+def answers_to_client(vector: Vector) -> list[dict[str, Any]]:
+    """Every answer of the core's own making or holding, however the vector ends."""
+    run = Run(vector)
+    with suppress(AssertionError):  # told by the test above
+        run.all_steps()
+    frames = [json.loads(line) for side, line in run.own if side is Side.CLIENT]
+    return [frame for frame in frames if "method" not in frame]
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_no_request_of_the_client_is_answered_twice(name: str) -> None:
+    vector = VECTORS[name]
+    asked = [
+        s["client"]["id"] for s in vector.steps if s.get("client", {}).keys() >= {"id", "method"}
+    ]
+    answered = [frame["id"] for frame in answers_to_client(vector)]
+    for request_id in set(map(repr, answered)):
+        by_id = [found for found in answered if repr(found) == request_id]
+        allowed = [found for found in asked if repr(found) == request_id]
+        broken_lines = any(
+            {"client_line", "client_long_line"} & step.keys() for step in vector.steps
+        )
+        assert len(by_id) <= len(allowed) or broken_lines
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_no_failure_of_our_own_has_a_code_that_means_something_else(name: str) -> None:
+    vector = VECTORS[name]
+    from_agent = json.dumps([step for step in vector.steps if "agent" in step])
+    for frame in answers_to_client(vector):
+        code = frame.get("error", {}).get("code")
+        if code not in MEAN_SOMETHING_ELSE or f'"code": {code}' in from_agent:
+            continue
+        garbage = code == -32700 and any("client_line" in step for step in vector.steps)
+        cancelled = code == -32800 and any(
+            step.get("client", {}).get("method") == "session/cancel" for step in vector.steps
+        )
+        assert garbage or cancelled

@@ -1,0 +1,384 @@
+"""The extension on the wire: the schema, the examples, and reading what others got wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from lastword.client import model
+from lastword.client.model import (
+    Advertisement,
+    AgentErrorPayload,
+    AgentErrorUpdate,
+    AgentRetryUpdate,
+)
+from lastword.core.failure import wording
+from lastword.core.failure.taxonomy import (
+    DEFAULTS,
+    MAX_DETAIL_BYTES,
+    MAX_MESSAGE_CHARS,
+    MAX_TEXT_CHARS,
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+)
+from lastword.core.protocol import jsonrpc
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCHEMA = json.loads((ROOT / "protocol" / "schema.json").read_text())
+TEXT = (ROOT / "protocol" / "README.md").read_text()
+
+FULL = AgentError(
+    type=ErrorType.RATE_LIMIT,
+    message="The model provider is limiting requests. Try again in 20 seconds.",
+    detail={"text": "429 Too Many Requests", "nothing": None},
+    retryable=True,
+    retry_after_seconds=20,
+    reset_at_epoch_ms=1_790_000_000_000,
+    source="openai",
+    reason="requests_per_minute",
+    origin=Origin.PROVIDER,
+    phase=Phase.BEFORE_OUTPUT,
+    retry_safety=RetrySafety.AUTO,
+    action=Action.WAIT,
+    http_status=429,
+    provider_code="rate_limit_exceeded",
+    request_id="req_1",
+    attempts=6,
+    exit_code=0,
+    exit_signal="SIGKILL",
+    incident_id="7f-1",
+)
+
+
+def validator(definition: str) -> Draft202012Validator:
+    return Draft202012Validator({**SCHEMA, "anyOf": [{"$ref": f"#/$defs/{definition}"}]})
+
+
+def minimal(error_type: ErrorType) -> AgentError:
+    retryable = DEFAULTS[error_type].retryable
+    return AgentError(type=error_type, message="Something failed. Try again.", retryable=retryable)
+
+
+# --- the schema --------------------------------------------------------------------------------
+
+
+def test_the_checked_in_schema_is_the_one_of_the_models() -> None:
+    printed = subprocess.run(
+        [sys.executable, "-m", "lastword.client.model"], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed == (ROOT / "protocol" / "schema.json").read_text()
+    assert json.loads(printed) == model.json_schema()
+
+
+def test_the_schema_is_valid_and_refers_to_nothing_that_must_be_fetched() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["$id"].startswith("urn:")
+    references = re.findall(r'"\$ref": "([^"]+)"', json.dumps(SCHEMA))
+    assert all(reference.startswith("#/$defs/") for reference in references)
+
+
+@pytest.mark.parametrize("error_type", ErrorType)
+def test_every_failure_of_the_core_keeps_the_schema(error_type: ErrorType) -> None:
+    validator("AgentErrorPayload").validate(minimal(error_type).payload())
+
+
+def test_the_schema_names_every_field_of_the_core() -> None:
+    payload = FULL.payload()
+    assert list(payload) == list(SCHEMA["$defs"]["AgentErrorPayload"]["properties"])
+    validator("AgentErrorPayload").validate(payload)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": "quota"},
+        {"message": ""},
+        {"message": "x" * 501},
+        {"message": "a [link]"},
+        {"message": None},
+        {"retryable": "yes"},
+        {"retry_after_seconds": 1.5},
+        {"retry_after_seconds": -1},
+        {"retry_after_seconds": None},
+        {"phase": "later"},
+        {"origin": "weather"},
+        {"action": "pray"},
+        {"retry_safety": "perhaps"},
+        {"detail": "text"},
+        {"source": "x" * 501},
+        {"provider_code": 429},
+        {"exit_code": 1.5},
+    ],
+)
+def test_a_writer_that_strays_is_told_by_the_schema(change: dict[str, Any]) -> None:
+    assert not validator("AgentErrorPayload").is_valid(FULL.payload() | change)
+
+
+@pytest.mark.parametrize("missing", ["type", "message", "retryable"])
+def test_a_writer_that_leaves_out_what_is_required_is_told(missing: str) -> None:
+    payload = FULL.payload()
+    del payload[missing]
+    assert not validator("AgentErrorPayload").is_valid(payload)
+
+
+# --- the examples of the contract --------------------------------------------------------------
+
+
+def example_frames() -> Iterator[dict[str, Any]]:
+    for block in re.findall(r"^```json\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL):
+        yield json.loads(block)
+    for line in re.findall(r"^[→←] (.*)$", TEXT, re.MULTILINE):
+        yield json.loads(line)
+
+
+def messages(value: Any, *, greeting: bool = False) -> Iterator[tuple[str, Any]]:
+    """Every message of the extension within a frame, with the definition that it must keep."""
+    if isinstance(value, list):
+        for item in value:
+            yield from messages(item, greeting=greeting)
+    if not isinstance(value, dict):
+        return
+    greeting = greeting or value.get("method") == "initialize" or "protocolVersion" in value
+    kind = str(value.get("sessionUpdate", ""))
+    if kind in {"agent_error", "_agent_error"}:
+        yield "AgentErrorUpdate", value
+    elif kind in {"agent_retry", "_agent_retry"}:
+        yield "AgentRetryUpdate", value
+    for key, item in value.items():
+        if key == "agent_error":
+            yield ("Advertisement" if greeting else "AgentErrorPayload"), item
+        yield from messages(item, greeting=greeting)
+
+
+def test_every_example_of_the_contract_keeps_the_schema() -> None:
+    seen: dict[str, int] = {}
+    for frame in example_frames():
+        found = [("AgentErrorPayload", frame)] if "jsonrpc" not in frame else []
+        for definition, value in [*found, *messages(frame)]:
+            validator(definition).validate(value)
+            getattr(model, definition).model_validate(value)
+            seen[definition] = seen.get(definition, 0) + 1
+    assert seen == {
+        "AgentErrorPayload": 8,
+        "AgentErrorUpdate": 4,
+        "AgentRetryUpdate": 2,
+        "Advertisement": 6,
+    }
+
+
+def test_every_example_outside_a_typed_update_says_that_the_turn_stopped() -> None:
+    for frame in example_frames():
+        for definition, value in messages(frame):
+            if definition == "AgentErrorPayload":
+                assert value["stopReason"] == "error"
+
+
+# --- between the core's value and the wire -----------------------------------------------------
+
+COUNTS = st.none() | st.integers(0, 2**53)
+TEXTS = st.none() | st.text(max_size=MAX_TEXT_CHARS)
+MESSAGES = st.text(max_size=MAX_MESSAGE_CHARS).map(wording.on_one_line).filter(bool)
+DETAILS = st.dictionaries(st.text(), st.none() | st.booleans() | st.text()).filter(
+    lambda detail: len(jsonrpc.dumps(detail)) <= MAX_DETAIL_BYTES
+)
+ERRORS = st.builds(
+    AgentError,
+    type=st.sampled_from(ErrorType),
+    message=MESSAGES,
+    detail=st.none() | DETAILS,
+    retryable=st.booleans(),
+    retry_after_seconds=COUNTS,
+    reset_at_epoch_ms=COUNTS,
+    source=TEXTS,
+    reason=TEXTS,
+    origin=st.none() | st.sampled_from(Origin),
+    phase=st.none() | st.sampled_from(Phase),
+    retry_safety=st.none() | st.sampled_from(RetrySafety),
+    action=st.none() | st.sampled_from(Action),
+    http_status=st.none() | st.integers(100, 599),
+    provider_code=TEXTS,
+    request_id=TEXTS,
+    attempts=COUNTS,
+    exit_code=st.none() | st.integers(-255, 255),
+    exit_signal=TEXTS,
+    incident_id=TEXTS,
+)
+
+
+@given(ERRORS)
+def test_a_failure_survives_the_way_to_the_wire_and_back(error: AgentError) -> None:
+    payload = AgentErrorPayload.from_error(error)
+    assert payload.to_wire() == error.payload()
+    assert payload.to_error() == error
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = st.sampled_from([*AgentErrorPayload.model_fields, "other"])
+
+
+@given(st.dictionaries(FIELDS, JSON_VALUES))
+def test_no_payload_is_so_broken_that_the_failure_is_lost(payload: dict[str, Any]) -> None:
+    read = AgentErrorPayload.model_validate(payload)
+    assert read.message.strip()
+    assert len(read.message) <= 500
+    error = read.to_error()
+    assert AgentErrorPayload.from_error(error).to_error() == error
+
+
+# --- reading leniently -------------------------------------------------------------------------
+
+
+def read(**payload: Any) -> AgentErrorPayload:
+    return AgentErrorPayload.model_validate(payload)
+
+
+def test_a_type_that_nobody_knows_is_unknown() -> None:
+    assert read(type="quota", message="No.", retryable=True).type is ErrorType.UNKNOWN
+    assert read(message="No.").type is ErrorType.UNKNOWN
+
+
+@pytest.mark.parametrize("member", ["origin", "phase", "retry_safety", "action"])
+@pytest.mark.parametrize("value", ["beyond", 7, None, ["auto"], {"a": 1}])
+def test_a_word_outside_its_closed_set_counts_as_absent(member: str, value: Any) -> None:
+    payload = read(type="auth", message="No.", retryable=False, **{member: value})
+    assert getattr(payload, member) is None
+    assert member not in payload.to_wire()
+
+
+def test_members_that_nobody_knows_are_kept() -> None:
+    payload = read(
+        type="auth", message="No.", retryable=False, vendor={"a": None}, stopReason="error"
+    )
+    assert payload.to_wire() == {
+        "type": "auth",
+        "message": "No.",
+        "retryable": False,
+        "vendor": {"a": None},
+        "stopReason": "error",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [(20, 20), (19.2, 20), (0, 0), (0.001, 1), (-1, None), ("20", None), (True, None)],
+)
+def test_a_wait_is_whole_seconds_rounded_up_or_nothing(value: Any, seconds: int | None) -> None:
+    assert read(retry_after_seconds=value).retry_after_seconds == seconds
+
+
+def test_an_infinite_wait_counts_as_absent() -> None:
+    assert read(retry_after_seconds=float("inf")).retry_after_seconds is None
+    assert read(reset_at_epoch_ms=float("nan")).reset_at_epoch_ms is None
+
+
+@pytest.mark.parametrize("message", [None, "", "   ", 7, ["x"]])
+def test_a_failure_without_words_gets_some(message: Any) -> None:
+    assert read(type="auth", message=message, retryable=False).message == (
+        "The model provider refused the login or API key. Log in again or check the API key."
+    )
+
+
+def test_a_message_that_is_too_long_is_cut_and_says_so() -> None:
+    message = read(message="x" * 1000).message
+    assert len(message) == 500
+    assert message.endswith("…")
+
+
+@pytest.mark.parametrize("error_type", ErrorType)
+def test_without_a_word_on_retrying_the_default_of_the_type_holds(error_type: ErrorType) -> None:
+    assert read(type=error_type.value).retryable is DEFAULTS[error_type].retryable
+    assert read(type=error_type.value, retryable=None).retryable is DEFAULTS[error_type].retryable
+    assert read(type=error_type.value, retryable="true").retryable is False
+
+
+def test_a_detail_that_is_text_becomes_the_text_of_one() -> None:
+    assert read(detail="429").detail == {"text": "429"}
+    assert read(detail=[429]).detail is None
+
+
+def test_a_code_that_is_a_number_becomes_text() -> None:
+    assert read(provider_code=429).provider_code == "429"
+
+
+@pytest.mark.parametrize("version_2", [False, True])
+def test_the_typed_update_is_read_and_written(version_2: bool) -> None:
+    kind = "_agent_error" if version_2 else "agent_error"
+    update = {"sessionUpdate": kind, "stopReason": "error", "error": FULL.payload()}
+    assert AgentErrorUpdate.model_validate(update).to_wire() == update
+    validator("AgentErrorUpdate").validate(update)
+
+
+def test_the_ad_hoc_shape_with_a_message_is_read() -> None:
+    update = AgentErrorUpdate.model_validate(
+        {"sessionUpdate": "agent_error", "message": "The backend said no", "raw": {"code": 7}}
+    )
+    assert update.error.type is ErrorType.UNKNOWN
+    assert update.error.message == "The backend said no"
+    assert update.error.detail == {"code": 7}
+    assert update.error.retryable is False
+
+
+def test_the_ad_hoc_shape_with_a_text_is_read() -> None:
+    update = AgentErrorUpdate.model_validate(
+        {"sessionUpdate": "agent_error", "type": "error", "text": "The backend said no"}
+    )
+    assert update.error.type is ErrorType.UNKNOWN
+    assert update.error.message == "The backend said no"
+    validator("AgentErrorUpdate").validate(update.to_wire())
+
+
+def test_another_kind_of_update_is_not_taken_for_a_failure() -> None:
+    with pytest.raises(ValidationError):
+        AgentErrorUpdate.model_validate({"sessionUpdate": "notice", "error": FULL.payload()})
+    with pytest.raises(ValidationError):
+        AgentErrorUpdate.model_validate("agent_error")
+
+
+def test_a_retry_is_read_with_what_is_known_of_it() -> None:
+    bare = AgentRetryUpdate.model_validate({"sessionUpdate": "agent_retry"})
+    assert bare.to_wire() == {"sessionUpdate": "agent_retry"}
+    told = AgentRetryUpdate.model_validate(
+        {"sessionUpdate": "_agent_retry", "attempt": 3, "max_attempts": 6, "wait_seconds": 3.5}
+    )
+    assert (told.attempt, told.max_attempts, told.wait_seconds) == (3, 6, 4)
+
+
+def test_an_advertisement_of_either_side_is_read() -> None:
+    client = Advertisement.model_validate({"version": 1, "stop_reason": True, "future": [1]})
+    assert client.to_wire() == {"version": 1, "stop_reason": True, "future": [1]}
+    agent = Advertisement.model_validate(
+        {"version": 1, "types": ["auth"], "implementation": "lastword/0.1.0"}
+    )
+    assert agent.types == ["auth"]
+
+
+@pytest.mark.parametrize("value", ["yes", 1, False, None])
+def test_consent_is_true_and_nothing_else(value: Any) -> None:
+    client = Advertisement.model_validate({"version": 1, "stop_reason": value, "retry": value})
+    assert client.to_wire() == {"version": 1}
+
+
+@pytest.mark.parametrize("version", [0, "1", True, 1.5, None])
+def test_an_advertisement_without_a_version_is_none(version: Any) -> None:
+    with pytest.raises(ValidationError):
+        Advertisement.model_validate({"version": version})

@@ -1,0 +1,1 @@
+"""Real SDKs, packages and agents, which are installed on demand."""

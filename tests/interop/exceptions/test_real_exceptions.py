@@ -1,0 +1,94 @@
+"""Exceptions as the newest packages really raise them, each with its type, retry and wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.interop.exceptions.provider_run import reported_by
+
+Expected = tuple[str, bool, int | None]
+
+EXPECTED: dict[str, Expected] = {
+    "openai limit": ("rate_limit", True, 20),
+    "openai quota": ("budget", False, None),
+    "openai key": ("auth", False, None),
+    "openai overflow": ("context_overflow", False, None),
+    "openai down": ("provider_unavailable", True, 5),
+    "openai model": ("model_not_found", False, None),
+    "openai timeout": ("timeout", True, None),
+    "openai refused": ("network", True, None),
+    "openai cut": ("network", True, None),
+    "anthropic limit": ("rate_limit", True, 31),
+    "anthropic overloaded": ("provider_unavailable", True, None),
+    "anthropic credit": ("budget", False, None),
+    "anthropic in stream": ("provider_unavailable", True, None),
+    "google limit": ("rate_limit", True, 18),
+    "google key": ("auth", False, None),
+    "mistral limit": ("rate_limit", True, 9),
+    "mistral key": ("auth", False, None),
+    "botocore throttled": ("rate_limit", True, None),
+    "botocore overflow": ("context_overflow", False, None),
+    "botocore expired": ("auth", False, None),
+    "botocore refused": ("network", True, None),
+    "httpx status": ("provider_unavailable", True, 5),
+    "httpx refused": ("network", True, None),
+    "httpx timeout": ("timeout", True, None),
+    "httpx dropped": ("network", True, None),
+    "httpx cut": ("network", True, None),
+    "httpx no url": ("invalid_request", False, None),
+    "requests status": ("rate_limit", True, 20),
+    "requests refused": ("network", True, None),
+    "requests timeout": ("timeout", True, None),
+    "requests cut": ("network", True, None),
+    "requests not json": ("protocol_error", False, None),
+    "aiohttp status": ("rate_limit", True, 20),
+    "aiohttp refused": ("network", True, None),
+    "aiohttp timeout": ("timeout", True, None),
+    "aiohttp dropped": ("network", True, None),
+    "aiohttp cut": ("network", True, None),
+    "litellm limit": ("rate_limit", True, 20),
+    "litellm key": ("auth", False, None),
+    "litellm overflow": ("context_overflow", False, None),
+    "litellm quota": ("budget", False, None),
+    "litellm down": ("provider_unavailable", True, 5),
+    "litellm timeout": ("timeout", True, None),
+    "pydantic-ai limit": ("rate_limit", True, 20),
+    "pydantic-ai overflow": ("context_overflow", False, None),
+    "langchain parser": ("protocol_error", False, None),
+    "groq limit": ("rate_limit", True, 20),
+    "groq key": ("auth", False, None),
+    "ollama model": ("model_not_found", False, None),
+    "ollama refused": ("network", True, None),
+}
+"""Case -> type, whether a retry can help, and the wait in seconds."""
+
+
+@pytest.fixture(scope="module")
+def raised() -> dict[str, dict[str, Any]]:
+    """What lastword said of each exception, by case."""
+    return reported_by("raise_all")
+
+
+def test_every_case_raised_an_exception_of_its_package(raised: dict[str, dict[str, Any]]) -> None:
+    assert sorted(raised) == sorted(EXPECTED)
+    assert [case for case, line in raised.items() if "type" not in line] == []
+
+
+@pytest.mark.parametrize("case", EXPECTED)
+def test_a_real_exception_gets_its_type_retryability_and_wait(
+    case: str, raised: dict[str, dict[str, Any]]
+) -> None:
+    line = raised[case]
+    got = (line["type"], line["retryable"], line.get("retry_after_seconds"))
+    assert got == EXPECTED[case], line
+
+
+@pytest.mark.parametrize("case", EXPECTED)
+def test_with_nothing_back_yet_a_retry_that_helps_is_also_safe(
+    case: str, raised: dict[str, dict[str, Any]]
+) -> None:
+    line = raised[case]
+    assert line["retry_safety"] == ("auto" if line["retryable"] else "never")
+    assert line["phase"] == "before_output"

@@ -1,0 +1,116 @@
+"""Model calls that are tried again after a wait, through the providers' own packages."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.interop.providers.model_provider import DOWN, HEALTHY, Step
+from tests.kit.client import NOTICES, PLAIN, RETRY, TYPED, Frame
+
+if TYPE_CHECKING:
+    from tests.interop.providers.cases import Case
+
+ANSWER = "The answer from the fake model is 42."
+LIMITED = Step("rate_limited", retry_after_seconds=1)
+
+
+def test_a_limited_call_succeeds_after_the_wait_that_the_server_asked_for(case: Case) -> None:
+    case.script(LIMITED, HEALTHY)
+    turn = case.turn(RETRY)
+    assert turn.answer["result"] == {"stopReason": "end_turn"}
+    assert turn.text == ANSWER
+    first, second = case.provider.requests(case.model)
+    assert second.at - first.at >= 1.0
+    (retry,) = turn.of_kind("agent_retry")
+    assert (retry["attempt"], retry["max_attempts"]) == (2, 6)
+    assert retry["wait_seconds"] in (1, 2)
+    assert retry["error"]["type"] == "rate_limit"
+    assert retry["error"]["retry_after_seconds"] == 1
+    assert retry["error"]["retryable"] is True
+    assert retry["error"]["http_status"] == 429
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "kind"), [(NOTICES, "notice"), (TYPED, None), (PLAIN, None)]
+)
+def test_a_wait_is_shown_only_to_clients_that_can_show_it(
+    case: Case,
+    capabilities: Frame,
+    kind: str | None,
+) -> None:
+    case.script(DOWN, HEALTHY)
+    turn = case.turn(capabilities)
+    assert turn.answer["result"] == {"stopReason": "end_turn"}
+    shown = [update for update in turn.updates if update["sessionUpdate"] != "agent_message_chunk"]
+    assert [update["sessionUpdate"] for update in shown] == ([kind] if kind else [])
+    if kind:
+        assert shown[0]["severity"] == "warning"
+        assert shown[0]["title"] == (
+            "The model provider is not available at the moment. "
+            "Trying again in 1 second (attempt 2 of 6)."
+        )
+
+
+def test_a_wait_over_300_seconds_is_told_and_not_waited_for(case: Case) -> None:
+    case.script(Step("rate_limited", retry_after_seconds=301))
+    # Left to itself, Anthropic's package would wait that long, and its caller would not see it.
+    turn = case.turn(RETRY)
+    assert case.made == 1
+    assert turn.kinds == ["agent_error"]
+    error = turn.updates[0]["error"]
+    assert (error["type"], error["retryable"], error["retry_safety"]) == (
+        "rate_limit",
+        False,
+        "never",
+    )
+    assert error["retry_after_seconds"] == 301
+
+
+def test_a_limit_that_ends_in_two_hours_is_not_waited_for(case: Case) -> None:
+    reset = str(int(time.time()) + 7200)
+    case.script(Step("bad_gateway", {"retry-after": "", "x-ratelimit-reset": reset}))
+    error = case.turn(TYPED).error
+    assert case.made == 1
+    assert error["reset_at_epoch_ms"] == int(reset) * 1000
+
+
+def test_a_wait_over_the_authors_own_limit_is_not_waited_for(case: Case) -> None:
+    case.script(Step("rate_limited", retry_after_seconds=30))
+    retry = {"max_wait_seconds": 29}
+    error = case.turn(TYPED, retry=retry).error
+    assert case.made == 1
+    assert (error["retryable"], error["retry_after_seconds"]) == (True, 30)
+    assert error["retry_safety"] == "auto"
+
+
+def test_a_wait_that_would_end_after_the_budget_is_not_begun(case: Case) -> None:
+    case.script(Step("rate_limited", retry_after_seconds=60))
+    retry = {"budget_seconds": 59}
+    turn = case.turn(RETRY, retry=retry)
+    assert case.made == 1
+    assert turn.kinds == ["agent_error"]
+    assert turn.error["retry_after_seconds"] == 60
+
+
+@pytest.mark.parametrize(
+    ("step", "error_type"),
+    [
+        (Step("bad_gateway", {"x-should-retry": "false"}), "provider_unavailable"),
+        (Step("unauthorized"), "auth"),
+        (Step("context_overflow"), "context_overflow"),
+    ],
+    ids=["told not to", "login", "too long"],
+)
+def test_what_another_try_cannot_mend_is_not_tried_again(
+    case: Case,
+    step: Step,
+    error_type: str,
+) -> None:
+    case.script(step)
+    error = case.turn(TYPED).error
+    assert case.made == 1
+    assert (error["type"], error["retryable"]) == (error_type, False)
+    assert "tried" not in error["message"]

@@ -1,0 +1,121 @@
+"""The official SDK's own source distribution: its tests and examples, and what they need to run.
+
+Owns fetching it by name, version and hash, into the ignored folder beside this file. The
+environment is that of `requirements.txt`, which locks the SDK, its test dependencies, lastword's
+own, and the build backend that pip asks about a source distribution.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from tests.kit.package_venv import require_packages
+from tests.kit.places import SOURCE
+
+HERE = Path(__file__).resolve().parent
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+NAME, VERSION = "agent-client-protocol", "0.12.1"
+EXCHANGE = HERE / "exchange"
+DOWNLOAD_TIMEOUT_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Official:
+    """The SDK's source tree, and a Python that has all it needs."""
+
+    python: Path
+    source: Path
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        guarded: bool,
+        environment: Mapping[str, str] | None = None,
+        said: str | None = None,
+        fuse: float,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Python in the source tree: as it is, or with lastword in every agent."""
+        return subprocess.run(
+            [str(self.python), *command],
+            cwd=self.source,
+            env=_environment(guarded=guarded) | dict(environment or {}),
+            input=said or "",
+            capture_output=True,
+            text=True,
+            timeout=fuse,
+            check=False,
+        )
+
+
+def _environment(*, guarded: bool) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("LASTWORD_", "PYTEST_", "PYTHON")) and name != "CI"
+    }
+    kept["LASTWORD_STATE_DIR"] = os.environ["LASTWORD_STATE_DIR"]
+    path = os.pathsep.join((str(EXCHANGE), str(SOURCE)))
+    return kept | ({"PYTHONPATH": path} if guarded else {})
+
+
+def require_official() -> Official:
+    """The SDK's tests and examples, fetched first where needed; a skip (in CI an error) without."""
+    python = require_packages(HERE)
+    source = python.parents[1] / f"{NAME.replace('-', '_')}-{VERSION}"
+    if not source.is_dir():
+        _fetch(python, source)
+    return Official(python, source)
+
+
+def _fetch(python: Path, source: Path) -> None:
+    folder = python.parents[1] / f"download-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    wanted = folder / "requirement.txt"
+    wanted.write_text(_locked_line())
+    pip = [str(python), "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    # Without isolation, since what pip would fetch for it is locked by nothing.
+    pip += ["--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--require-hashes"]
+    try:
+        done = subprocess.run(
+            [*pip, "--dest", str(folder), "-r", str(wanted)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DOWNLOAD_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        _give_up(str(error))
+    archives = list(folder.glob("*.tar.gz"))
+    if done.returncode or len(archives) != 1:
+        _give_up(done.stderr.strip()[-2000:])
+    with tarfile.open(archives[0]) as archive:
+        archive.extractall(folder, filter="data")
+    if not source.is_dir():  # two test runs at once may both come here
+        (folder / source.name).rename(source)
+
+
+def _locked_line() -> str:
+    """The SDK's own requirement, with its hashes, out of the lock file."""
+    text = (HERE / "requirements.txt").read_text()
+    found = re.search(rf"^{NAME}==(?:.*\\\n)*.*$", text, re.MULTILINE)
+    assert found, f"{NAME} is not in the lock file"
+    return found[0] + "\n"
+
+
+def _give_up(sentence: str) -> NoReturn:
+    message = f"The official SDK's source distribution could not be fetched: {sentence}"
+    if os.environ.get("CI"):
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)

@@ -1,0 +1,108 @@
+"""The official SDK's own tests, unchanged: what passes bare passes with lastword in every agent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.interop.sdk.official import Official, require_official
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FUSE_SECONDS = 240.0
+AT_LEAST = 190
+"""How many of its tests pass bare on every Python that we support; the whole suite is about 200."""
+
+RUNS_AN_AGENT = {
+    "tests.test_rpc": 12,
+    "tests.test_compatibility": 2,
+    "tests.test_core": 1,
+    "tests.test_unstable": 2,
+    "tests.real_user.test_cancel_prompt_flow": 1,
+    "tests.real_user.test_mcp_servers_optional": 1,
+    "tests.real_user.test_permission_flow": 1,
+    "tests.real_user.test_stdio_limits": 1,
+    "tests.http.test_http_server": 5,
+    "tests.http.test_loopback": 2,
+    "tests.http.test_websocket": 2,
+}
+"""Modules that run an agent, and how many of their tests do so at the least."""
+
+BY_CONTRACT = {
+    # It sends what is no JSON-RPC message and expects nothing; `FRM-3` answers with an error.
+    "tests.test_rpc::test_ignore_invalid_messages",
+}
+"""The tests that expect the silence which lastword is there to end."""
+
+
+@pytest.fixture(scope="module")
+def official() -> Official:
+    return require_official()
+
+
+def verdicts(official: Official, report: Path, **settings: str) -> dict[str, str]:
+    """The verdict of each of its tests; `settings` are variables of a guarded run's environment."""
+    guarded = bool(settings)
+    done = official.run(
+        ["-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}"],
+        guarded=guarded,
+        environment=settings,
+        fuse=FUSE_SECONDS,
+    )
+    assert done.returncode in {0, 1}, done.stdout[-3000:] + done.stderr[-3000:]
+    found = {}
+    for case in ET.parse(report).iter("testcase"):
+        outcomes = {child.tag for child in case} & {"failure", "error", "skipped"}
+        name = f"{case.get('classname')}::{case.get('name')}"
+        found[name] = outcomes.pop() if outcomes else "passed"
+    return found
+
+
+@pytest.fixture(scope="module")
+def bare(official: Official, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return verdicts(official, tmp_path_factory.mktemp("bare") / "report.xml")
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("agents")
+
+
+@pytest.fixture(scope="module")
+def guarded(
+    official: Official, agents: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    report = tmp_path_factory.mktemp("guarded") / "report.xml"
+    return verdicts(official, report, LASTWORD_TEST_AGENTS=str(agents))
+
+
+def test_the_suite_passes_bare(bare: dict[str, str]) -> None:
+    assert not {name for name, verdict in bare.items() if verdict in {"failure", "error"}}
+    assert list(bare.values()).count("passed") >= AT_LEAST
+
+
+def test_what_passes_bare_passes_guarded_but_for_what_the_contract_forbids(
+    bare: dict[str, str], guarded: dict[str, str]
+) -> None:
+    assert {name for name, verdict in bare.items() if guarded.get(name) != verdict} == BY_CONTRACT
+
+
+def test_the_guard_was_in_every_agent_of_these_runs(guarded: dict[str, str], agents: Path) -> None:
+    assert guarded
+    seen: dict[str, set[str]] = {}
+    for record in agents.iterdir():
+        for line in record.read_text().splitlines():
+            module, _, test = line.partition("::")
+            seen.setdefault(module, set()).add(test)
+    missed = {m: (n, seen.get(m)) for m, n in RUNS_AN_AGENT.items() if len(seen.get(m, ())) < n}
+    assert not missed
+
+
+def test_no_test_of_the_suite_needs_a_silent_success_to_pass(
+    official: Official, guarded: dict[str, str], tmp_path: Path
+) -> None:
+    lenient = verdicts(official, tmp_path / "report.xml", LASTWORD_SILENT_SUCCESS="pass")
+    assert {name for name in guarded if guarded[name] != lenient[name]} == set()

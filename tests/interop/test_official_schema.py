@@ -1,0 +1,181 @@
+"""What we send to clients that negotiated nothing keeps the protocol's own JSON Schemas.
+
+The schemas are those of the official TypeScript SDK, which the interop tests install. Both what the
+vectors expect and what the core really sends are held against them.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lastword.core.link.effects import Side
+from tests.interop.toolchain import require_node
+from tests.kit.vector_format import Vector, example, is_matcher, load_vectors
+from tests.kit.vector_runner import Run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VECTORS = load_vectors()
+OWN_KINDS = {"agent_error", "_agent_error", "agent_retry", "_agent_retry"}
+
+
+class OfficialSchema:
+    """One protocol version's schema, and which definition a frame must keep."""
+
+    def __init__(self, path: Path) -> None:
+        self._definitions: dict[str, Any] = json.loads(path.read_text())["$defs"]
+        self._by_method: dict[tuple[str, bool], str] = {}
+        for name, definition in self._definitions.items():
+            if method := definition.get("x-method"):
+                self._by_method[method, name.endswith("Response")] = name
+
+    @cache  # noqa: B019 - two instances, for the length of a test run
+    def _validator(self, name: str) -> Draft202012Validator:
+        return Draft202012Validator(
+            {"$ref": f"#/$defs/{name}", "$defs": self._definitions},
+        )
+
+    def check(self, frame: dict[str, Any], asked: dict[str, str]) -> bool:
+        """Hold a frame against its definition; gives False where the schema knows none.
+
+        `asked` holds the methods of the other side's requests, by their ids.
+        """
+        assert frame.get("jsonrpc") == "2.0"
+        if "method" in frame:
+            name = self._by_method.get((frame["method"], False))
+            value = frame.get("params")
+        elif "error" in frame:
+            assert "result" not in frame
+            name, value = "Error", frame["error"]
+        else:
+            name = self._by_method.get((asked[repr(frame["id"])], True))
+            value = frame["result"]
+        if name is None:
+            return False
+        self._validator(name).validate(value)
+        return True
+
+
+@pytest.fixture(scope="module")
+def official() -> dict[int, OfficialSchema]:
+    """The schemas of both protocol versions."""
+    folder = require_node() / "@agentclientprotocol" / "sdk" / "schema"
+    return {version: OfficialSchema(folder / f"v{version}" / "schema.json") for version in (1, 2)}
+
+
+def version_of(vector: Vector) -> int:
+    """The protocol version in force: the agent's answer, before it the client's wish."""
+    asked = [s["client"] for s in vector.steps if s.get("client", {}).get("method") == "initialize"]
+    answers = [s["agent"].get("result") for s in vector.steps if "agent" in s]
+    chosen = [
+        r["protocolVersion"] for r in answers if isinstance(r, dict) and "protocolVersion" in r
+    ]
+    version: int = chosen[0] if chosen else asked[0]["params"]["protocolVersion"]
+    return version
+
+
+def negotiated(vector: Vector) -> bool:
+    """Did the client ask for the extension, in a way that counts?"""
+    for step in vector.steps:
+        frame = step.get("client", {})
+        if frame.get("method") == "initialize":
+            params = frame["params"]
+            capabilities = params.get("clientCapabilities") or params.get("capabilities") or {}
+            said = (capabilities.get("_meta") or {}).get("agent_error")
+            version = said.get("version") if isinstance(said, dict) else None
+            return type(version) is int and version >= 1
+    raise AssertionError(f"{vector.id}: nobody greets")
+
+
+def methods(vector: Vector, side: str) -> dict[str, str]:
+    """The methods of one side's requests, by their ids."""
+    frames = [step[side] for step in vector.steps if side in step]
+    return {
+        repr(frame["id"]): frame["method"] for frame in frames if {"id", "method"} <= frame.keys()
+    }
+
+
+def is_excepted(vector: Vector, frame: dict[str, Any]) -> bool:
+    """Version 1 has no place for what only consent or configuration allows."""
+    result = frame.get("result")
+    by_result = isinstance(result, dict) and result.get("stopReason") == "error"
+    configured = vector.options.get("fallback") == "stop_reason_result"
+    consented = by_result and (configured or negotiated(vector))
+    update = frame.get("params", {}).get("update", {}) if "params" in frame else {}
+    return consented or (update.get("sessionUpdate") in OWN_KINDS and negotiated(vector))
+
+
+def expected_frames(vector: Vector) -> list[tuple[Side, dict[str, Any]]]:
+    """What the vector expects and neither side has sent in these very words."""
+    sent = [step[side] for step in vector.steps for side in ("agent", "client") if side in step]
+    found: list[tuple[Side, dict[str, Any]]] = []
+    for step in vector.own_steps:
+        for key, side in (("to_client", Side.CLIENT), ("to_agent", Side.AGENT)):
+            items = step.get(key, [])
+            for item in items if isinstance(items, list) else []:
+                frames = item.get("$unordered", [item]) if isinstance(item, dict) else []
+                found += [
+                    (side, frame)
+                    for frame in frames
+                    if not is_matcher(frame)
+                    and not is_matcher(frame.get("error"))
+                    and frame not in sent
+                ]
+    return found
+
+
+def check(official: dict[int, OfficialSchema], vector: Vector, side: Side, frame: Any) -> bool:
+    """Hold one frame against the schema that is in force."""
+    version = version_of(vector)
+    if version == 1 and is_excepted(vector, frame):
+        return False
+    asked = methods(vector, "client" if side is Side.CLIENT else "agent")
+    return official[version].check(frame, asked)
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_what_a_vector_expects_keeps_the_official_schema(
+    name: str, official: dict[int, OfficialSchema]
+) -> None:
+    vector = VECTORS[name]
+    for side, frame in expected_frames(vector):
+        check(official, vector, side, example(frame))
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_what_the_core_sends_keeps_the_official_schema(
+    name: str, official: dict[int, OfficialSchema]
+) -> None:
+    vector = VECTORS[name]
+    run = Run(vector)
+    with suppress(AssertionError):  # told by the vectors' own test
+        run.all_steps()
+    for side, line in run.own:
+        check(official, vector, side, json.loads(line))
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_kinds_of_our_own_go_only_to_clients_that_negotiated(name: str) -> None:
+    vector = VECTORS[name]
+    run = Run(vector)
+    with suppress(AssertionError):  # as above
+        run.all_steps()
+    own = [line.decode() for side, line in run.own if side is Side.CLIENT]
+    kinds = {kind for line in own for kind in OWN_KINDS if f'"sessionUpdate":"{kind}"' in line}
+    assert not kinds or negotiated(vector)
+
+
+def test_enough_frames_are_held_against_the_schemas(official: dict[int, OfficialSchema]) -> None:
+    checked = {1: 0, 2: 0}
+    for vector in VECTORS.values():
+        for side, frame in expected_frames(vector):
+            checked[version_of(vector)] += check(official, vector, side, example(frame))
+    assert checked[1] > 200
+    assert checked[2] > 25

@@ -1,0 +1,1 @@
+"""What tests share: clients, agents that misbehave, frames, samples, places."""

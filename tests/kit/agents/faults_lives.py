@@ -1,0 +1,125 @@
+"""Agents whose fault depends on which of their lives they are in. All need a memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+
+from tests.kit.agents.faults_order import ask_permission
+from tests.kit.agents.faults_process import exits_0_after_answer
+from tests.kit.agents.modes import at_prompt, at_start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tests.kit.agents.acp_agent import Agent
+
+
+@at_start
+def dies_at_first_starts(agent: Agent) -> None:
+    """Exits 3 before it reads anything, in its first lives (as many as its argument says)."""
+    if agent.life <= int(agent.argument):
+        os.write(2, b"fatal: no model configured\n")
+        os._exit(3)
+
+
+@at_start
+def dies_at_later_starts(agent: Agent) -> None:
+    """Dies of SIGKILL at a prompt; exits 3 at once in every later life."""
+    if agent.life > 1:
+        os._exit(3)
+    agent.on_fail = _die
+
+
+@at_start
+def dies_in_load(agent: Agent) -> None:
+    """Dies of SIGKILL at a prompt; exits 3 while its second life loads the session."""
+    agent.on_fail = _die
+    if agent.life == 2:
+        agent.on_load = _load_half
+
+
+def _load_half(agent: Agent, _request_id: object) -> None:
+    agent.text("This was said bef")
+    os._exit(3)
+
+
+@at_start
+def forgets(agent: Agent) -> None:
+    """Dies of SIGKILL at a prompt, and does not know its session afterwards."""
+    agent.on_fail = _die
+    error = {"code": -32602, "message": "nothing is known of that session"}
+    agent.on_load = lambda agent, request_id: agent.send(id=request_id, error=error)
+
+
+@at_start
+def silent_at_later_starts(agent: Agent) -> None:
+    """Dies of SIGKILL at a prompt; later lives read, and do not answer `initialize`."""
+    agent.on_fail = _die
+    if agent.life > 1:
+        agent.on_initialize = lambda _agent, _request_id: None
+
+
+@at_start
+def silent_in_load(agent: Agent) -> None:
+    """Dies of SIGKILL at a prompt; later lives do not answer `session/load`."""
+    agent.on_fail = _die
+    agent.on_load = lambda _agent, _request_id: None
+
+
+@at_start
+def asks_and_dies_once(agent: Agent) -> None:
+    """Asks for a permission and dies; in later lives it says in its text what it was answered."""
+    agent.on_fail = _ask_and_die if agent.life == 1 else _ask_and_tell
+
+
+def _ask_and_die(agent: Agent, _prompt: object) -> None:
+    ask_permission(agent)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _ask_and_tell(agent: Agent, prompt: object) -> None:
+    answer = agent.await_answer(ask_permission(agent))
+    agent.text(json.dumps(answer["result"]))
+    agent.end_turn(prompt)
+
+
+@at_prompt
+def leaves_stubborn_child(agent: Agent, _prompt: object) -> None:
+    """Dies of SIGKILL and leaves a child in its group that ignores SIGTERM."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    _die(agent, None)
+
+
+@at_start
+def says_its_life(agent: Agent) -> None:
+    """Writes the number of its life to stderr, and dies of SIGKILL at a prompt that says fail."""
+    agent.write(f"life {agent.life}\n".encode(), fd=2)
+    agent.on_fail = _die
+
+
+@at_start
+def exits_0_after_answer_in_second_life(agent: Agent) -> None:
+    """Dies of SIGKILL at a prompt; its second life answers well and exits 0 at once."""
+    agent.on_fail = _die if agent.life == 1 else exits_0_after_answer
+
+
+@at_start
+def many_frames_in_first_life(agent: Agent) -> None:
+    """Sends 1.5 MB of frames at a prompt and dies of SIGKILL; its later lives are well."""
+    if agent.life == 1:
+        agent.on_fail = _many_frames
+
+
+def _many_frames(agent: Agent, _prompt: object) -> None:
+    for number in range(1500):
+        agent.text(f"{number:08}" + "y" * 900)
+    _die(agent, None)
+
+
+def _die(_agent: Agent, _prompt: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+    while True:
+        signal.pause()

@@ -1,0 +1,289 @@
+"""Agents whose process ends, or does not end, when it should not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from tests.kit.agents.acp_agent import SESSION
+from tests.kit.agents.modes import at_prompt, at_start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tests.kit.agents.acp_agent import Agent
+
+FRAME = {"jsonrpc": "2.0", "method": "session/update"}
+
+
+def _hang() -> None:
+    while True:
+        signal.pause()
+
+
+def _close(fd: int) -> None:
+    """Close a standard stream for good, not merely Python's idea of it."""
+    os.close(fd)
+
+
+# --- dies
+
+
+@at_start
+def dies_at_once(_agent: Agent) -> None:
+    """Exits 3 before it reads anything, with a word on stderr."""
+    os.write(2, b"fatal: no model configured\n")
+    os._exit(3)
+
+
+@at_start
+def exits_0_at_once(_agent: Agent) -> None:
+    """Exits 0 before it reads anything."""
+    os._exit(0)
+
+
+@at_prompt
+def exits_0(agent: Agent, _prompt: object) -> None:
+    """Exits 0 in mid-turn, after some text."""
+    agent.text("Half an answer.")
+    os._exit(0)
+
+
+@at_prompt
+def exits_3(_agent: Agent, _prompt: object) -> None:
+    """Exits 3 in mid-turn without a word."""
+    os._exit(3)
+
+
+@at_prompt
+def kills_itself(_agent: Agent, _prompt: object) -> None:
+    """Dies of SIGKILL, as by the kernel's hand when memory runs out."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    _hang()
+
+
+@at_prompt
+def segfaults(_agent: Agent, _prompt: object) -> None:
+    """Dies of SIGSEGV."""
+    signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGSEGV)
+    _hang()
+
+
+@at_prompt
+def traceback(agent: Agent, _prompt: object) -> None:
+    """Raises: a traceback on stderr, exit status 1."""
+    agent.update("tool_call", toolCallId="t1", title="edit", kind="edit", status="in_progress")
+    raise ValueError("the model's answer makes no sense")
+
+
+@at_prompt
+def node_out_of_memory(agent: Agent, _prompt: object) -> None:
+    """Writes what Node writes when its heap is full, and aborts."""
+    agent.write(
+        b"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n", 2
+    )
+    os.abort()
+
+
+@at_prompt
+def dies_in_frame(agent: Agent, _prompt: object) -> None:
+    """Dies in the middle of an update."""
+    agent.text("Half an answer.")
+    agent.write(json.dumps(FRAME).encode()[:-5])
+    os._exit(1)
+
+
+@at_prompt
+def dies_in_answer(agent: Agent, prompt: object) -> None:
+    """Dies in the middle of its answer."""
+    agent.text("Half an answer.")
+    agent.write(f'{{"jsonrpc":"2.0","id":{prompt},"result":{{"stopReason":"end_t'.encode())
+    os._exit(1)
+
+
+@at_prompt
+def dies_before_newline(agent: Agent, prompt: object) -> None:
+    """Dies between a whole answer and its line end."""
+    agent.text("Here is the answer.")
+    agent.write(f'{{"jsonrpc":"2.0","id":{prompt},"result":{{"stopReason":"end_turn"}}}}'.encode())
+    os._exit(1)
+
+
+@at_prompt
+def dies_after_answer(agent: Agent, prompt: object) -> None:
+    """Answers well and exits 3 at once."""
+    agent.serve(prompt)
+    os._exit(3)
+
+
+@at_prompt
+def exits_0_after_answer(agent: Agent, prompt: object) -> None:
+    """Answers well and exits 0 at once."""
+    agent.serve(prompt)
+    os._exit(0)
+
+
+@at_start
+def exits_at_end(agent: Agent) -> None:
+    """Exits with the status that is its argument when its input ends."""
+    agent.exit_status = int(agent.argument)
+
+
+@at_start
+def dies_by_signal_at_end(agent: Agent) -> None:
+    """Sends itself the signal that is its argument when its input ends."""
+    agent.on_end = lambda agent: os.kill(os.getpid(), int(agent.argument))
+
+
+@at_prompt
+def dies_on_cancel(agent: Agent, _prompt: object) -> None:
+    """Shows some text, then nothing; exits 1 when it is cancelled."""
+    agent.text("Half an answer.")
+    agent.on_cancel = lambda _agent: os._exit(1)
+
+
+# --- lives on
+
+
+@at_prompt
+def grandchild_holds_stdout(agent: Agent, _prompt: object) -> None:
+    """Dies of SIGKILL and leaves a child that keeps its stdout and stderr open."""
+    subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL)
+    agent.text("Half an answer.")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@at_prompt
+def grandchild_floods_stdout(agent: Agent, _prompt: object) -> None:
+    """Exits 1 and leaves a child that writes to its stdout for ever."""
+    _leave("yes 'a line that is no frame at all'", stderr=subprocess.DEVNULL)
+
+
+@at_prompt
+def grandchild_floods_stderr(agent: Agent, _prompt: object) -> None:
+    """Exits 1 and leaves children that write to its stderr for ever."""
+    _leave("yes >&2 & yes >&2 & yes >&2", stdout=subprocess.DEVNULL)
+
+
+def _leave(script: str, **streams: int) -> None:
+    # In a session of its own, so that it is not ended with the group while it floods; it ends
+    # itself when nobody reads any more.
+    subprocess.Popen(
+        ["sh", "-c", script], stdin=subprocess.DEVNULL, start_new_session=True, **streams
+    )
+    os._exit(1)
+
+
+@at_prompt
+def closes_stdout(agent: Agent, _prompt: object) -> None:
+    """Shows some text, closes its stdout and lives on."""
+    agent.text("Half an answer.")
+    _close(1)
+    _hang()
+
+
+@at_prompt
+def closes_stdin(agent: Agent, _prompt: object) -> None:
+    """Shows some text, closes its stdin and lives on."""
+    agent.text("Half an answer.")
+    _close(0)
+    _hang()
+
+
+@at_prompt
+def stops_reading(agent: Agent, _prompt: object) -> None:
+    """Shows some text, then neither reads nor writes."""
+    agent.text("Half an answer.")
+    _hang()
+
+
+@at_start
+def ignores_sigterm(_agent: Agent) -> None:
+    """Behaves well but for SIGTERM, which it ignores."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+@at_start
+def ignores_end(agent: Agent) -> None:
+    """Behaves well, but stays when its input ends."""
+    agent.on_end = lambda _agent: _hang()
+
+
+@at_start
+def stubborn(agent: Agent) -> None:
+    """Stays when its input ends and ignores SIGTERM."""
+    ignores_sigterm(agent)
+    ignores_end(agent)
+
+
+@at_start
+def has_child(agent: Agent) -> None:
+    """Has a sleeping child in its group (`daemon`: in its own session); exits 0 after a turn."""
+    own_session = agent.argument == "daemon"
+    subprocess.Popen(["sleep", "60"], start_new_session=own_session)
+    agent.on_fail = exits_0_after_answer
+
+
+@at_start
+def stubborn_with_stubborn_child(agent: Agent) -> None:
+    """Ignores end of input and SIGTERM, and has a child that ignores SIGTERM too."""
+    stubborn(agent)
+    # Inherited over exec: what is ignored stays ignored.
+    subprocess.Popen(["sleep", "60"])
+
+
+@at_start
+def cannot_be_woken(agent: Agent) -> None:
+    """Stops itself (SIGSTOP) at a prompt that says fail."""
+    agent.on_fail = lambda _agent, _prompt: os.kill(os.getpid(), signal.SIGSTOP)
+
+
+# --- tells
+
+
+@at_start
+def tells(agent: Agent) -> None:
+    """Says in each turn what it was started as: arguments, environment, directory, pid, group."""
+    agent.on_fail = _tell
+
+
+def _tell(agent: Agent, prompt: object) -> None:
+    facts = {
+        "arguments": agent.arguments,
+        "environment": dict(os.environ),
+        "directory": os.getcwd(),
+        "pid": os.getpid(),
+        "group": os.getpgid(0),
+        "parent": os.getppid(),
+        "descriptors": sorted(int(fd) for fd in os.listdir("/dev/fd")),
+    }
+    agent.text(json.dumps(facts))
+    agent.end_turn(prompt)
+
+
+@at_start
+def names_its_pid(_agent: Agent) -> None:
+    """No agent: prints its pid, and exits 7."""
+    sys.stdout.write(f"{os.getpid()}\n")
+    sys.stdout.flush()
+    os._exit(7)
+
+
+@at_start
+def tells_signals(agent: Agent) -> None:
+    """Says the name of each signal it gets in a text of its session; exits 5 on INT and TERM."""
+    for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _frame: _say_signal(agent, number))
+
+
+def _say_signal(agent: Agent, number: int) -> None:
+    update = {
+        "sessionUpdate": "agent_message_chunk",
+        "content": {"type": "text", "text": signal.Signals(number).name},
+    }
+    agent.send(method="session/update", params={"sessionId": SESSION, "update": update})
+    if number in (signal.SIGINT, signal.SIGTERM):
+        os._exit(5)

@@ -1,0 +1,205 @@
+"""Turns that end wrongly, or do not end, in an agent whose process is well."""
+
+from __future__ import annotations
+
+from tests.kit.agents.modes import at_prompt, at_start
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tests.kit.agents.acp_agent import Agent
+
+
+@at_start
+def healthy(_agent: Agent) -> None:
+    """Does everything right."""
+
+
+@at_start
+def shows_nothing(agent: Agent) -> None:
+    """Ends every turn well, with nothing shown."""
+    agent.serve = agent.end_turn  # type: ignore[method-assign]
+
+
+@at_prompt
+def http_429(agent: Agent, prompt: object) -> None:
+    """Answers with an error that holds a provider's 429 and its retry-after."""
+    data = {"statusCode": 429, "responseHeaders": {"retry-after": "20"}}
+    error = {"code": -32603, "message": "429 Too Many Requests", "data": data}
+    agent.send(id=prompt, error=error)
+
+
+@at_prompt
+def empty_error(agent: Agent, prompt: object) -> None:
+    """Answers with an error that says nothing, its data null."""
+    agent.send(id=prompt, error={"code": -32603, "message": "", "data": None})
+
+
+@at_prompt
+def string_code(agent: Agent, prompt: object) -> None:
+    """Answers with an error whose code is a string."""
+    agent.send(id=prompt, error={"code": "ECONNRESET", "message": "read ECONNRESET"})
+
+
+@at_prompt
+def no_message(agent: Agent, prompt: object) -> None:
+    """Answers with an error that has no message."""
+    agent.send(id=prompt, error={"code": -32603})
+
+
+@at_prompt
+def text_as_error(agent: Agent, prompt: object) -> None:
+    """Answers with an error that is a string."""
+    agent.send(id=prompt, error="503 Service Unavailable")
+
+
+@at_prompt
+def error_after_text(agent: Agent, prompt: object) -> None:
+    """Shows some text and a tool call, then answers with an error."""
+    agent.text("I begin.")
+    agent.update("tool_call", toolCallId="t1", title="edit", kind="edit", status="in_progress")
+    agent.send(id=prompt, error={"code": -32603, "message": "socket hang up"})
+
+
+@at_prompt
+def auth_error(agent: Agent, prompt: object) -> None:
+    """Answers with -32000, which asks for a login."""
+    agent.send(id=prompt, error={"code": -32000, "message": "Authentication required"})
+
+
+@at_prompt
+def silent_success(agent: Agent, prompt: object) -> None:
+    """Says end_turn with nothing shown."""
+    agent.end_turn(prompt)
+
+
+@at_prompt
+def unknown_stop_reason(agent: Agent, prompt: object) -> None:
+    """Ends with a stop reason that is none of the protocol's."""
+    agent.text("Half an answer.")
+    agent.end_turn(prompt, "exploded")
+
+
+@at_prompt
+def null_result(agent: Agent, prompt: object) -> None:
+    """Answers the prompt with a result of null."""
+    agent.text("Half an answer.")
+    agent.send(id=prompt, result=None)
+
+
+@at_prompt
+def id_as_text(agent: Agent, prompt: object) -> None:
+    """Answers well, with the id's text instead of its number."""
+    agent.text("Here is the answer.")
+    agent.send(id=str(prompt), result={"stopReason": "end_turn"})
+
+
+@at_prompt
+def id_null(agent: Agent, _prompt: object) -> None:
+    """Answers with an error whose id is null."""
+    agent.send(id=None, error={"code": -32603, "message": "503 Service Unavailable"})
+
+
+@at_prompt
+def foreign_id(agent: Agent, _prompt: object) -> None:
+    """Answers somebody else's request and never ours."""
+    agent.text("Half an answer.")
+    agent.send(id=987654, result={"stopReason": "end_turn"})
+
+
+@at_prompt
+def twice(agent: Agent, prompt: object) -> None:
+    """Answers well, then with an error, then well again."""
+    agent.text("Here is the answer.")
+    agent.end_turn(prompt)
+    agent.send(id=prompt, error={"code": -32603, "message": "and once more"})
+    agent.end_turn(prompt)
+
+
+@at_prompt
+def error_twice(agent: Agent, prompt: object) -> None:
+    """Answers with an error, then well, then with an error again."""
+    error = {"code": -32603, "message": "503 Service Unavailable"}
+    agent.send(id=prompt, error=error)
+    agent.end_turn(prompt)
+    agent.send(id=prompt, error=error)
+
+
+@at_prompt
+def talks_afterwards(agent: Agent, prompt: object) -> None:
+    """Answers well, then reports usage and a title, as real agents do."""
+    agent.text("Here is the answer.")
+    agent.end_turn(prompt)
+    agent.update("usage_update", used=10, size=100)
+    agent.update("session_info_update", title="A title")
+
+
+@at_prompt
+def silence(_agent: Agent, _prompt: object) -> None:
+    """Sends nothing at all, but confirms a cancel."""
+
+
+@at_prompt
+def silence_after_text(agent: Agent, _prompt: object) -> None:
+    """Shows some text, then nothing more; confirms a cancel."""
+    agent.text("Half an answer.")
+
+
+@at_prompt
+def silence_in_tool(agent: Agent, _prompt: object) -> None:
+    """Starts a tool call, then nothing more; confirms a cancel."""
+    agent.update("tool_call", toolCallId="t1", title="read", kind="read", status="in_progress")
+
+
+@at_start
+def ignores_cancel(agent: Agent) -> None:
+    """Shows some text, then nothing more, and does not react to a cancel."""
+    agent.on_fail = silence_after_text
+    agent.on_cancel = lambda _agent: None
+
+
+@at_prompt
+def error_on_go(agent: Agent, _prompt: object) -> None:
+    """Waits to be told, then answers with an error, a cancel in between or not."""
+    agent.on_cancel = lambda _agent: None
+    agent.on_go = _error_on_go
+
+
+def _error_on_go(agent: Agent) -> None:
+    agent.send(id=agent.open_prompt, error={"code": -32603, "message": "aborted"})
+
+
+@at_prompt
+def answer_on_go(agent: Agent, _prompt: object) -> None:
+    """Shows some text, waits to be told, then ends the turn well."""
+    agent.text("I begin.")
+    agent.on_go = lambda agent: agent.serve(agent.open_prompt)
+
+
+@at_prompt
+def runaway(agent: Agent, _prompt: object) -> None:
+    """Repeats one sentence for ever (200 times), and confirms a cancel."""
+    for _ in range(200):
+        agent.text("Let me look at that file once more.")
+
+
+@at_start
+def refuses_sessions(agent: Agent) -> None:
+    """Answers `session/new` with an error that holds nothing a client could show."""
+    while (message := agent.receive()) is not None:
+        if message.get("method") == "session/new":
+            error = {"code": "EFAIL", "message": "", "data": None}
+            agent.send(id=message["id"], error=error)
+        elif message.get("method") == "initialize":
+            agent.send(id=message["id"], result={"protocolVersion": 1})
+
+
+@at_start
+def silent_at_initialize(agent: Agent) -> None:
+    """Does not answer `initialize`."""
+    agent.on_initialize = lambda _agent, _request_id: None
+
+
+@at_start
+def silent_at_new(agent: Agent) -> None:
+    """Does not answer `session/new`."""
+    agent.on_new = lambda _agent, _request_id: None

@@ -1,0 +1,30 @@
+"""Limits on a machine that others keep busy, too.
+
+A fuse only ends a test that hangs, and is long wherever it burns. What a test measures is another
+matter: such a limit holds as it stands where nothing else runs, and grows with what else does.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FUSE_SECONDS = 60.0
+"""For whatever should come: it takes milliseconds, and under load seconds."""
+
+_CPUS = os.cpu_count() or 1
+
+
+def patient(seconds: float) -> float:
+    """A measured limit, grown by how many wait for each processor; twice that, for their turns."""
+    return seconds * max(1.0, 2 * os.getloadavg()[0] / _CPUS)
+
+
+def grown(limits: Mapping[str, float]) -> tuple[str, ...]:
+    """Options of `lastword run` with short limits, which are measures, too."""
+    return tuple(
+        word for name, seconds in limits.items() for word in (name, f"{patient(seconds):.2f}")
+    )

@@ -1,0 +1,129 @@
+"""What the readers of `agent_error` in other languages must read as ours does.
+
+Owns: the frames and the odd values. Does not own: running a reader.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+from lastword.client import read_error
+from lastword.core.failure import ladder, wording
+from lastword.core.failure.ladder import Ending, Rung
+from lastword.core.failure.taxonomy import (
+    DEFAULTS,
+    Action,
+    AgentError,
+    ErrorType,
+    Origin,
+    Phase,
+    RetrySafety,
+)
+from lastword.core.link.handshake import ClientProfile
+from lastword.core.protocol import acp
+from tests.kit.odd_payloads import ODD_PAYLOADS, ODD_UPDATES
+from tests.kit.places import PROTOCOL
+
+
+def full(error_type: ErrorType) -> AgentError:
+    return AgentError(
+        type=error_type,
+        message="Something failed. Try again in 20 seconds.",
+        detail={"text": "429"},
+        retryable=True,
+        retry_after_seconds=20,
+        reset_at_epoch_ms=1_790_000_000_000,
+        origin=Origin.PROVIDER,
+        phase=Phase.MID_OUTPUT,
+        retry_safety=RetrySafety.OFFER_CONTINUE,
+        action=Action.CONTINUE,
+        attempts=6,
+        exit_code=1,
+        extra={"region": {"name": "eu"}, "constructor": 1},
+    )
+
+
+@cache
+def frames() -> list[dict[str, Any]]:
+    """Every rung for every type of failure, in both versions, with and without consent."""
+    found = []
+    for error_type in ErrorType:
+        ending = Ending(error=full(error_type), session_id="s1", prompts=(b"2",))
+        for rung in Rung:
+            for dialect in (acp.V1, acp.V2):
+                for accepts in (False, True):
+                    client = ClientProfile(dialect=dialect, typed=True, stop_reason=accepts)
+                    out = ladder.frames_for(ending, rung=rung, client=client, dialect=dialect)
+                    found += [json.loads(outgoing.frame) for outgoing in out]
+    return found
+
+
+def as_told(value: Any) -> dict[str, Any] | None:
+    error = read_error(value)
+    return error and error.payload()
+
+
+def examples() -> list[Any]:
+    """Every frame that the contract shows."""
+    text = (PROTOCOL / "README.md").read_text()
+    return [json.loads(line) for line in re.findall(r"^[→←] (.*)$", text, re.MULTILINE)]
+
+
+def sent_by_agents() -> list[Any]:
+    """Every frame that an agent of the vectors sends, but for single agents' own conventions."""
+    vectors = [v for f in (PROTOCOL / "vectors").glob("*.json") for v in json.loads(f.read_text())]
+    sent = [step["agent"] for vector in vectors for step in vector["steps"] if "agent" in step]
+    # The small readers leave those alone.
+    return [frame for frame in sent if not re.search("jetbrains|codex", str(frame))]
+
+
+OURS_ALONE = {name for name in ODD_PAYLOADS if name.endswith("-surrogate")} | {
+    *("detail-wide", "detail-large-text", "detail-large-wide", "detail-large-other"),
+    "vendor-huge",
+}
+"""Left out for the small readers: they cut no detail, and a number is what their JSON makes it."""
+
+ODD: list[Any] = [
+    {"sessionUpdate": "agent_error", "message": "It broke.", "raw": {"status": 500}},
+    {"sessionUpdate": "agent_error", "type": "error", "text": "It broke."},
+    {"sessionUpdate": "agent_error", "error": {}},
+    {"sessionUpdate": "agent_error"},
+    *(
+        {"sessionUpdate": "agent_error", "error": error}
+        for error in (
+            *({"type": error_type.value} for error_type in ErrorType),
+            {"type": "quota", "message": " ", "phase": "later", "reason": None, "x": [1]},
+            {"type": "rate_limit", "retry_after_seconds": 1.2, "attempts": -1},
+            {"type": "rate_limit", "retry_after_seconds": "7", "retryable": "yes"},
+            {"type": "auth", "message": "x" * 600, "retryable": None, "toString": 1},
+            {"type": {"auth": None}, "message": ["x"], "origin": ["agent"], "phase": {"a": 1}},
+            *(payload for name, payload in ODD_PAYLOADS.items() if name not in OURS_ALONE),
+        )
+    ),
+    *({"sessionUpdate": "agent_error", **members} for members in ODD_UPDATES.values()),
+]
+
+
+def told_of_odd() -> list[Any]:
+    """What the small readers make of them: where words are missing they have one sentence."""
+    told = [as_told(value) for value in ODD]
+    for payload in told:
+        usual = DEFAULTS[ErrorType(payload["type"])].action
+        action = Action(payload.get("action", usual))
+        if payload["message"] == wording.own_sentence(ErrorType(payload["type"]), action):
+            payload["message"] = "The agent reported a failure without saying which."
+    return told
+
+
+NOTHING: list[Any] = [
+    None, 7, "text", [], {}, {"error": None}, {"result": None}, {"result": {}},
+    {"method": "session/update"}, {"stopReason": "end_turn"}, {"stopReason": "refusal"},
+    {"stopReason": "cancelled", "_meta": {"agent_error": {"type": "auth"}}},
+    {"_meta": {"agent_error": {"version": 1}}}, {"sessionUpdate": "agent_retry", "error": {}},
+    {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "error"}},
+    {"sessionUpdate": "notice", "title": "x"}, {"type": "text", "text": "hello"},
+    {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"},
+]  # fmt: skip

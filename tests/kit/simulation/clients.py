@@ -1,0 +1,144 @@
+"""Clients of every kind: what they say they are, and what they do beside prompting.
+
+Owns their behaviour, as a table of deeds with weights.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.kit.simulation import frames
+from tests.kit.simulation.frames import JUNK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.kit.simulation.world import World
+
+    Deed = Callable[[World], None]
+
+_TYPED = b'"_meta":{"agent_error":{"version":1%b}}'
+PROFILES: dict[str, tuple[int, bytes, bytes]] = {
+    "plain": (1, b"", b"editor"),
+    "typed": (1, _TYPED % b"", b"editor"),
+    "stop_reason": (1, _TYPED % b',"stop_reason":true', b"editor"),
+    "retry": (1, _TYPED % b',"retry":true', b"editor"),
+    "notices": (1, b'"session":{"notices":{}}', b"editor"),
+    "zed": (1, b"", b"Zed"),
+    "v2": (2, b"", b"editor"),
+    "v2 typed": (2, _TYPED % b',"retry":true', b"editor"),
+}
+"""Protocol version, capabilities and name of each client."""
+
+
+def initialize(profile: str, request_id: bytes) -> bytes:
+    """The first frame of such a client."""
+    version, capabilities, name = PROFILES[profile]
+    where, who = (
+        (b"capabilities", b"info") if version > 1 else (b"clientCapabilities", b"clientInfo")
+    )
+    return (
+        b'{"jsonrpc":"2.0","id":%b,"method":"initialize","params":{"protocolVersion":%d,'
+        b'"%b":{%b},"%b":{"name":"%b","version":"1"}}}'
+        % (request_id, version, where, capabilities, who, name)
+    )
+
+
+def _session(w: World) -> bytes:
+    return w.pick(w.sessions)
+
+
+def prompts(w: World) -> None:
+    """It prompts, whether or not an earlier prompt is open."""
+    w.prompt(_session(w), b"/clear" if w.chance(0.05) else b"hi")
+
+
+def prompts_twice(w: World) -> None:
+    """Two prompts at once in one session."""
+    session = _session(w)
+    w.prompt(session)
+    w.prompt(session)
+
+
+def cancels(w: World) -> None:
+    """It cancels, in one of three ways, something open or long over."""
+    dice = w.roll()
+    if dice < 0.5:
+        w.client(frames.cancel(_session(w)))
+        return
+    known = list(w.waiting) if w.chance(0.8) else [prompt for prompt, _ in w.past_prompts]
+    if dice < 0.9 and known:
+        w.client(frames.withdraw(w.pick(known)))
+    elif dice > 0.97 and not w.v2:
+        w.client(frames.request(w.client_id(), b"session/close", _session(w)))
+
+
+def answers(w: World) -> None:
+    """It answers one of the agent's requests."""
+    if not w.dialogs:
+        return
+    request_id, method = w.dialog()
+    dice = w.roll()
+    if dice < 0.1:
+        w.client(frames.error(request_id, b'{"code":-32603,"message":"no"}'))
+    elif method == "terminal/create":
+        w.client(frames.result(request_id, b'{"terminalId":"term%d"}' % (1 + int(dice * 9))))
+    elif method == "session/request_permission":
+        allowed = b'{"outcome":{"outcome":"selected","optionId":"allow"}}'
+        named = b'"%b"' % request_id if dice > 0.95 and request_id.isdigit() else request_id
+        w.client(frames.result(named, allowed))
+    else:
+        w.client(frames.result(request_id))
+
+
+def answers_late(w: World) -> None:
+    """It answers what is long answered, what nobody asks any more, or nothing at all."""
+    ids = [*w.past_dialogs, b"77", b"null", b'"lastword:1:1"', b'"lastword:0:1"']
+    allowed = b'{"outcome":{"outcome":"selected","optionId":"allow"}}'
+    w.client(frames.result(w.pick(ids), allowed))
+
+
+def asks(w: World) -> None:
+    """It asks for something other than a prompt."""
+    methods = (b"session/list", b"session/set_mode", b"session/set_model", b"session/load", b"x/y")
+    method = w.pick(methods)
+    more = b',"modeId":"plan","cwd":"/w","mcpServers":[]'
+    if not (w.v2 and method == b"session/load"):
+        w.client(frames.request(w.client_id(), method, _session(w), more))
+
+
+def opens(w: World) -> None:
+    """It opens another session."""
+    w.client(frames.request(w.client_id(), b"session/new", b"", b',"cwd":"/w","mcpServers":[]'))
+
+
+def writes_junk(w: World) -> None:
+    """It sends what is no frame."""
+    junk = w.pick(JUNK).replace(b'"id":1', b'"id":99999')
+    w.client(junk)
+
+
+def writes_too_long(w: World) -> None:
+    """One of its lines is over the limit."""
+    head = b'{"jsonrpc":"2.0","id":%b,"method":"session/prompt","params":{"a":"#' % w.client_id()
+    w.do("long", "client", head)
+
+
+def leaves(w: World) -> None:
+    """It closes its side."""
+    w.do("close")
+
+
+DEEDS: tuple[tuple[float, Deed], ...] = (
+    (30, prompts),
+    (5, prompts_twice),
+    (14, cancels),
+    (30, answers),
+    (6, answers_late),
+    (5, asks),
+    (2, opens),
+    (2, writes_junk),
+    (1, writes_too_long),
+    (0.1, leaves),
+)
+"""How likely each deed is."""

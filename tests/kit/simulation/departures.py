@@ -1,0 +1,292 @@
+"""The promises about what is sent: each frame to either side is somebody's, due, and in time."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from tests.kit.simulation import ours
+from tests.kit.simulation.frames import Read, bare_id, body, members, read
+from tests.kit.simulation.ledger import OWN, PROMPT, WORK, Asked, BrokenPromiseError, Ledger
+
+Out: TypeAlias = tuple[int, bool, bytes]
+"""How it was sent, whether to the client, and the frame."""
+
+FORWARD, SEND, ANSWER = range(3)
+
+STATE_KINDS = frozenset(
+    {
+        *("available_commands_update", "current_mode_update", "config_option_update"),
+        *("session_info_update", "usage_update"),
+    }
+)
+TYPED_KINDS = frozenset({"agent_error", "_agent_error"})
+RETRY_KINDS = frozenset({"agent_retry", "_agent_retry"})
+_TYPED_RUNGS = frozenset({"auto", "typed"})
+_OPENS_ANEW = frozenset(
+    {
+        *("initialize", "session/new", "session/load", "session/resume", "session/close"),
+        "session/delete",
+    }
+)
+_OF_TERMINALS = frozenset({"terminal/kill", "terminal/release"})
+
+
+def same_but_id(sent: bytes, line: bytes) -> bool:
+    """Is it the same frame, but for the id?"""
+    if abs(len(sent) - len(line)) > 40:
+        return False
+    try:
+        return body(sent) == body(line)
+    except (msgspec.MsgspecError, ValueError):
+        return False
+
+
+def _same_asker(line: bytes, frame: Read) -> bool:
+    """Does the line answer this frame's request, in whatever spelling, or none by name?"""
+    kept = read(line)
+    named = (kept.id if kept else None) or b"null"
+    return named == b"null" or bare_id(named) == bare_id(frame.id or b"null")
+
+
+class Departures(Ledger):
+    """The rules over what is sent."""
+
+    def to_client(self, sent: bytes, came: Read | None, line: bytes) -> None:
+        """This goes to the client, because `line` came, if one did."""
+        frame = read(sent)
+        if self._was_kept(sent, frame) or sent == line or (came and same_but_id(sent, line)):
+            if frame is not None:
+                self._passed(frame, came, sent)
+            return
+        if frame is None:
+            raise BrokenPromiseError("frame", f"no message: {sent[:200]!r}")
+        ours.within_bounds(sent)
+        if frame.method is None:
+            self._our_answer(frame, sent)
+        elif frame.method == "session/update":
+            self._our_update(frame, sent)
+        elif frame.method == "$/cancel_request":
+            if came is None and self.shown.pop(frame.named or b"", None) is None:
+                if frame.named not in self.withdrawable:
+                    raise BrokenPromiseError("late", f"withdrawn, and not open: {sent[:200]!r}")
+                self.withdrawable.discard(frame.named or b"")
+        elif frame.method not in _OF_TERMINALS or not (frame.id or b"").startswith(OWN):
+            raise BrokenPromiseError("frame", f"nobody's: {sent[:200]!r}")
+
+    def _was_kept(self, sent: bytes, frame: Read | None) -> bool:
+        for line in self.kept:
+            if line == sent or (frame and _same_asker(line, frame) and same_but_id(sent, line)):
+                self.kept.remove(line)
+                return True
+        return False
+
+    def _passed(self, frame: Read, came: Read | None, sent: bytes) -> None:
+        """A frame of the agent's reaches the client."""
+        if frame.method is None:
+            self._passed_answer(frame, sent)
+            return
+        self.late(frame, sent)
+        if frame.id is not None:
+            own = came.id if came and came.id else frame.id
+            if self.generation > 1 and not frame.id.startswith(OWN):
+                raise BrokenPromiseError(
+                    "ids", f"a request under an old agent's id: {sent[:200]!r}"
+                )
+            self.shown[frame.id] = own
+        self.seen(frame)
+
+    def late(self, frame: Read, sent: bytes) -> None:
+        """Nothing of a turn that we ended reaches the client."""
+        asks = frame.id is not None
+        content = frame.method == "session/update" and frame.kind not in STATE_KINDS
+        if (asks or content) and self.unresolved.get(frame.session or ""):
+            raise BrokenPromiseError("late", f"after the turn was ended: {sent[:200]!r}")
+
+    def seen(self, frame: Read) -> None:
+        """The client has this update of the agent's."""
+        if frame.kind in TYPED_KINDS:
+            self._announced(frame.session)
+        elif frame.kind == "state_update" and self.v2 and frame.session is not None:
+            self.running[frame.session] = frame.state != "idle"
+            if frame.state == "idle":
+                self._forget_idle(frame.session)
+
+    def _forget_idle(self, session: str) -> None:
+        """What was kept back of this work's end will not come any more."""
+        self.announced.discard(session)
+        idles = [line for line in self.kept if b'"idle"' in line]
+        for line in idles:
+            frame = read(line)
+            if frame is not None and frame.session == session:
+                self.kept.remove(line)
+
+    def _announced(self, session: str | None) -> None:
+        if not self.typed and self.options.fallback != "typed":
+            raise BrokenPromiseError("G3", "a typed update to a client that did not ask for it")
+        self.announced.add(session)
+        for asked in self.open_prompts(session):
+            asked.typed += 1
+
+    def _closing(self, request_id: bytes) -> Asked:
+        asked = self.asked.get(request_id)
+        if asked is None or not asked.open:
+            raise BrokenPromiseError("double", f"an answer to {request_id!r} that nobody waits for")
+        asked.open = False
+        self.answered_now.add(asked.session)
+        return asked
+
+    def _passed_answer(self, frame: Read, sent: bytes) -> None:
+        asked = self._closing(frame.id or b"null")
+        asked.agent_ended = True
+        if asked.method != PROMPT:
+            return
+        if self.v2:
+            if frame.error is None:
+                self.running[asked.session or ""] = True
+                return
+        elif frame.error is None and frame.ends_well:
+            if asked.stopped and asked.cancelled_at is None:
+                raise BrokenPromiseError("G3", "a turn that we stopped ended well")
+            return
+        if not (self.speaks and self.typed):
+            raise BrokenPromiseError("G3", f"a failure that passed untyped: {sent[:200]!r}")
+
+    def _our_answer(self, frame: Read, sent: bytes) -> None:
+        whole = members(sent)
+        error, result = whole.get("error"), whole.get("result")
+        if whole.get("jsonrpc") != "2.0" and frame.error is not None:
+            raise BrokenPromiseError("frame", f"no JSON-RPC: {sent[:200]!r}")
+        if isinstance(error, dict) and error.get("code") in {-32700, -32600} and self.nameless:
+            self.nameless -= 1
+            return
+        asked = self._closing(frame.id or b"null")
+        if b"could not be brought back" in sent:
+            self.coming_back.discard(asked.session)
+        if frame.id == self.unnamed:
+            asked.agent_ended = True
+        if asked.method == PROMPT:
+            self._prompt_ended(asked, error, result)
+            self._is_unresolved(asked, frame.id or b"")
+        elif frame.error is None:
+            if asked.method != "initialize" or "agent_error" not in str(result):
+                raise BrokenPromiseError("frame", f"an answer made up: {sent[:200]!r}")
+        elif asked.agent_ended:
+            ours.mended(error)
+        else:
+            ours.error_object(error, bare=self.bare)
+
+    def _prompt_ended(self, asked: Asked, error: object, result: object) -> None:
+        if self.client_gone:
+            return
+        cancelled = asked.cancelled_at is not None
+        if isinstance(error, dict):
+            if error.get("code") == -32800 and self.v2:
+                return
+            if cancelled and not self.v2:
+                raise BrokenPromiseError("cancel", f"a cancel answered with a failure: {error}")
+            ours.error_object(error, sent=asked.agent_ended or self.v2, bare=self.bare)
+        elif isinstance(result, dict):
+            if result.get("stopReason") == "cancelled":
+                if not cancelled:
+                    raise BrokenPromiseError("cancel", "cancelled, and nobody had")
+                return
+            if cancelled:
+                raise BrokenPromiseError("cancel", f"a cancel answered with a failure: {result}")
+            ours.payload(result.get("_meta", {}).get("agent_error"))
+        else:
+            raise BrokenPromiseError("frame", "neither result nor error")
+        told = asked.typed or asked.cut or (self.v2 and asked.session in self.announced)
+        if self.typed and self.options.fallback in _TYPED_RUNGS and not told:
+            raise BrokenPromiseError("G3", "no typed update before the failure")
+
+    def _is_unresolved(self, asked: Asked, request_id: bytes) -> None:
+        """The agent lives, and does not know that this is over."""
+        idle = [read(line) for line in self.kept if b'"idle"' in line]
+        over = {self.ends_itself, *(frame.session for frame in idle if frame)} - {None}
+        ended = asked.agent_ended or asked.session in over
+        if self.alive and asked.delivered == self.generation and not ended:
+            self.ended_now.append((asked.session or "", request_id))
+
+    def quarantine(self) -> None:
+        """After an event: where nothing goes on beside what we ended, all of it is over."""
+        for session, request_id in self.ended_now:
+            # Where prompts overlap, what is late cannot be told from what is not.
+            works = self.agents_work.get(session) and (session, WORK) not in self.ended_now
+            if not works and not self.goes_on(session):
+                self.unresolved.setdefault(session, set()).add(request_id)
+        self.ended_now.clear()
+
+    def _our_update(self, frame: Read, sent: bytes) -> None:
+        told = ours.update(sent)
+        session = frame.session or ""
+        kind = told["sessionUpdate"]
+        if kind == "state_update":
+            if not self.v2:
+                raise BrokenPromiseError("frame", "a state to a client of version 1")
+            if not self.running.get(session) and frame.session not in self.answered_now:
+                raise BrokenPromiseError("double", f"an idle state of {session}, where nothing ran")
+            self.running[session] = False
+            self._forget_idle(session)
+            if self.alive and self.agents_work.get(session):
+                self.ended_now.append((session, WORK))
+            return
+        if not self.open_prompts(frame.session) and not self.running.get(session):
+            raise BrokenPromiseError("late", f"ours, after the answer: {sent[:300]!r}")
+        if kind in TYPED_KINDS:
+            self._announced(frame.session)
+        elif kind in RETRY_KINDS and not self.retry:
+            raise BrokenPromiseError("G3", "a retry to a client that did not ask for it")
+
+    def to_agent(self, sent: bytes) -> None:
+        """This goes to the agent."""
+        frame = read(sent)
+        if sent in self.unsent:
+            self.unsent.discard(sent)
+            if frame is not None:
+                self._clients(frame, sent)
+        elif frame is None:
+            raise BrokenPromiseError("frame", f"no message to the agent: {sent[:200]!r}")
+        elif frame.method is None:
+            self._answers_agent(frame, sent)
+        elif not self.alive:
+            return
+        elif frame.id is not None:
+            if not frame.id.startswith(OWN) or frame.method == PROMPT:
+                raise BrokenPromiseError("ids", f"a request of ours: {sent[:200]!r}")
+            self.own_to_agent[frame.id] = (frame.method, frame.session)
+            if frame.method != "initialize":
+                self.coming_back.add(frame.session)
+        elif frame.method == "session/cancel":
+            self.stopped_now += self.open_prompts(frame.session)
+        else:
+            raise BrokenPromiseError("frame", f"nobody's: {sent[:200]!r}")
+
+    def _clients(self, frame: Read, sent: bytes) -> None:
+        """A frame of the client's reaches the agent."""
+        asked = self.asked.get(frame.id or b"")
+        if frame.method is None or asked is None:
+            return
+        if not self.alive:
+            raise BrokenPromiseError("silent", f"passed to a dead agent: {sent[:200]!r}")
+        if not asked.open:
+            raise BrokenPromiseError("late", f"answered already, and passed on: {sent[:200]!r}")
+        if asked.delivered:
+            raise BrokenPromiseError("double", f"passed on twice: {sent[:200]!r}")
+        self.up = True
+        if frame.method not in _OPENS_ANEW:
+            self.fresh.add(frame.session)
+            self.coming_back.discard(frame.session)
+        asked.delivered = self.generation
+
+    def _answers_agent(self, frame: Read, sent: bytes) -> None:
+        if not self.alive:
+            return
+        if self.questions.pop(frame.id or b"", None) != self.generation:
+            raise BrokenPromiseError(
+                "ids", f"an answer that the agent does not wait for: {sent[:200]!r}"
+            )
+        for known in [known for known, own in self.shown.items() if own == frame.id]:
+            del self.shown[known]
+            self.withdrawable.add(known)

@@ -1,0 +1,161 @@
+"""What is known of a link from its two wires alone: who asked what, and what is still owed.
+
+Owns the data that the referee judges by. None of it comes from the core.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lastword.core.link.connection import Options
+
+OWN = b'"lastword:'
+PROMPT = "session/prompt"
+WORK = b"work"
+"""Among what is unresolved: version 2's foreground work, which no request stands for."""
+
+
+class BrokenPromiseError(Exception):
+    """A promise was not kept: its name, and how."""
+
+    def __init__(self, promise: str, how: str) -> None:
+        super().__init__(f"{promise}: {how}")
+        self.promise = promise
+
+
+class Asked:
+    """A request of the client's."""
+
+    __slots__ = (
+        "agent_ended",
+        "cancelled_at",
+        "cut",
+        "delivered",
+        "method",
+        "open",
+        "said_last",
+        "session",
+        "stopped",
+        "typed",
+    )
+
+    def __init__(self, method: str, session: str | None) -> None:
+        self.method = method
+        self.session = session
+        self.open = True
+        self.cancelled_at: float | None = None
+        self.said_last = 0
+        """How many lines the client had sent with it."""
+        self.delivered = 0
+        """To the agent of which generation it went, counted from 1."""
+        self.stopped = False
+        """We told the agent to stop it."""
+        self.agent_ended = False
+        """That agent has answered it, well or badly."""
+        self.cut = False
+        """Its line was too long to be read."""
+        self.typed = 0
+        """Typed updates that announced its failure."""
+
+
+class Ledger:
+    """The model of one link."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.generation = 1
+        self.alive = self.up = True
+        """There is an agent; it has been greeted."""
+        self.killed = False
+        self.client_gone = False
+        self.v2 = False
+        self.typed = self.retry = self.bare = self.speaks = False
+        self.asked: dict[bytes, Asked] = {}
+        self.client_lines = 0
+        self.nameless = 0
+        """Answers without an id that the client may get: it sent so many lines that are none."""
+        self.questions: dict[bytes, int] = {}
+        """The agent's open requests, by its own ids, with their generation."""
+        self.shown: dict[bytes, bytes] = {}
+        """Ids under which the client has them -> the agent's own."""
+        self.withdrawable: set[bytes] = set()
+        """Ids of a dead agent's questions that the client has not been rid of."""
+        self.own_to_agent: dict[bytes, tuple[str, str | None]] = {}
+        self.kept: list[bytes] = []
+        """Lines of the agent's that may still be delivered."""
+        self.unsent: set[bytes] = set()
+        """Lines of the client's that may still be delivered."""
+        self.fresh: set[str | None] = set()
+        """Sessions that the agent of now knows."""
+        self.coming_back: set[str | None] = set()
+        self.unresolved: dict[str, set[bytes]] = {}
+        """Prompts that lastword ended while their agent lives and has not answered them."""
+        self.running: dict[str, bool] = {}
+        """Version 2: sessions with foreground work that the client knows of."""
+        self.agents_work: dict[str, bool] = {}
+        """Version 2: the same as the agent has it."""
+        self.unnamed: bytes | None = None
+        """The one open request, where the agent has just sent an error without an id."""
+        self.ends_itself: str | None = None
+        """Version 2: the session of which the agent says now that its work is over; where it has
+        failed, so have the prompts that it had not taken in."""
+        self.ended_now: list[tuple[str, bytes]] = []
+        """What lastword ends in the event of now while its agent lives."""
+        self.stopped_now: list[Asked] = []
+        """What lastword tells the agent to stop in the event of now."""
+        self.announced: set[str | None] = set()
+        """Version 2: sessions of whose work a failure has been announced."""
+        self.answered_now: set[str | None] = set()
+        """Sessions of the prompts that the event of now has answered."""
+
+    def open_prompts(self, session: str | None) -> list[Asked]:
+        """The prompts of a session that the client waits for."""
+        return [
+            asked
+            for asked in self.asked.values()
+            if asked.open and asked.session == session and asked.method == PROMPT
+        ]
+
+    def goes_on(self, session: str | None) -> bool:
+        """Is there a prompt of this session at work that nobody stopped?"""
+        return any(
+            asked.delivered == self.generation and not asked.stopped and asked.cancelled_at is None
+            for asked in self.open_prompts(session)
+        )
+
+    def agent_lost(self) -> None:
+        """The agent's process is gone."""
+        self.alive = self.up = self.killed = False
+        self.questions.clear()
+        self.withdrawable.update(self.shown)
+        self.shown.clear()
+        self.own_to_agent.clear()
+        self.coming_back.clear()
+        self.fresh.clear()
+        self.unresolved.clear()
+        self.agents_work.clear()
+        self.kept = self.kept[-1:]  # an error without an id may yet be told
+
+    def agent_started(self) -> None:
+        """The next one runs."""
+        self.generation += 1
+        self.alive = True
+
+    def client_left(self) -> None:
+        """Nobody listens any more."""
+        self.client_gone = True
+
+    def stood_still(self, seconds: float) -> None:
+        """Nothing could happen for so long."""
+        for asked in self.asked.values():
+            if asked.cancelled_at is not None:
+                asked.cancelled_at += seconds
+
+    def agent_answered(self, request_id: bytes) -> None:
+        """The agent has answered this, well or badly."""
+        asked = self.asked.get(request_id)
+        if asked is not None:
+            asked.agent_ended = True
+        for waiting in self.unresolved.values():
+            waiting.discard(request_id)

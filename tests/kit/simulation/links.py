@@ -1,0 +1,250 @@
+"""One link from its first frame to its end, drawn from a seed: who takes part, and what happens.
+
+Owns the draw of options and characters, the order of deeds, and the end at which nothing may be
+left open.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from itertools import accumulate
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.link.connection import Connection
+from tests.kit.simulation import agents, clients, frames
+from tests.kit.simulation.frames import ERRORS, STDERR, chunk, tool
+from tests.kit.simulation.ledger import BrokenPromiseError
+from tests.kit.simulation.player import Player
+from tests.kit.simulation.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.kit.simulation.player import Event
+
+CALM_SHARE = 0.85
+_STEPS_A_TURN = 12
+_SEED_STRIDE = 1_000_003
+
+_LIMITS: dict[str, tuple[Any, ...]] = {
+    "first_update_timeout_seconds": (900.0, 900.0, 60.0, 5.0, 0),
+    "idle_timeout_seconds": (900.0, 900.0, 30.0, 3.0, 0),
+    "tool_timeout_seconds": (7200.0, 7200.0, 20.0, 0),
+    "turn_timeout_seconds": (0, 0, 0, 100.0),
+    "warn_after_seconds": (45.0, 45.0, 2.0, 0),
+    "cancel_grace_seconds": (10.0, 10.0, 1.0, 0),
+    "stderr_limit_bytes": (16_777_216, 16_777_216, 1500, 0),
+    "fallback": ("auto",) * 6
+    + ("typed", "v2", "stop_reason", "stop_reason_result", "rpc_error", "text"),
+    "silent_success": ("error", "error", "error", "pass"),
+    "restart": ("on-crash", "on-crash", "never"),
+    "clock": (False, True),
+}
+_CAPABILITIES = (
+    b'"agentCapabilities":{"loadSession":true}',
+    b'"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}',
+    b'"agentCapabilities":{}',
+    b'"authMethods":[{"id":"login"}],"agentCapabilities":{"loadSession":true}',
+    b'"agentCapabilities":{"_meta":{"agent_error":{"version":1}}}',
+)
+_SPANS = (0.1, 0.3, 0.3, 1.1, 4.0, 12.0, 46.0, 130.0, 1000.0)
+
+
+class Table:
+    """Deeds with weights, drawn by one throw."""
+
+    def __init__(self, rows: Sequence[tuple[float, Any]]) -> None:
+        self._sums = list(accumulate(weight for weight, _ in rows))
+        self._deeds = [deed for _, deed in rows]
+
+    def draw(self, throw: float) -> Any:
+        """The deed that this throw of 0 to 1 means."""
+        return self._deeds[bisect(self._sums, throw * self._sums[-1])]
+
+
+_WILD = Table(agents.WILD)
+_WILD_WORDS = Table((*agents.WILD, *agents.WORDS))
+_CLIENT = Table(clients.DEEDS)
+
+
+class Drawn:
+    """A link as the dice made it."""
+
+    def __init__(self, seed: int, number: int, core: Callable[..., Any] = Connection) -> None:
+        dice = Random(seed * _SEED_STRIDE + number)
+        roll = dice.random
+        calm = roll() < CALM_SHARE
+        pick = [int(roll() * len(values)) for values in _LIMITS.values()]
+        odd = not calm or roll() < 0.3
+        self.options: dict[str, Any] = {
+            name: values[at if odd else 0]
+            for (name, values), at in zip(_LIMITS.items(), pick, strict=True)
+        }
+        self.profile = list(clients.PROFILES)[int(roll() * len(clients.PROFILES))]
+        v2 = self.profile.startswith("v2")
+        self.world = World(Player(self.options, core), dice, v2=v2, handler=roll() < 0.15)
+        self._calm = calm
+        self._turns = 20 + int(roll() * 40) if calm else 6 + int(roll() * 14)
+        self._capabilities = self.world.pick(_CAPABILITIES)
+        self._name = self.world.pick((b"codex-acp", b"opencode", b"agent"))
+        self._deeds = _WILD_WORDS if self.world.handler else _WILD
+        self._start_fails = roll()
+        """How likely a new agent does not start, as a power of the throw."""
+
+    def run(self) -> None:
+        """Play the link to its end; raises `BrokenPromiseError`."""
+        world = self.world
+        if world.chance(0.01):
+            world.do("unstartable")
+        self._greet()
+        steps = 0
+        while world.turns < self._turns and steps < self._turns * _STEPS_A_TURN:
+            steps += 1
+            if not world.player.client_open:
+                break
+            self._step(world)
+        world.do("quiet")
+        world.do("end")
+
+    def _greet(self) -> None:
+        world = self.world
+        world.client(clients.initialize(self.profile, world.client_id()))
+        self._serve()
+        world.sessions.append(b"s1")
+        world.client(
+            frames.request(world.client_id(), b"session/new", b"", b',"cwd":"/w","mcpServers":[]')
+        )
+        self._serve()
+
+    def _step(self, world: World) -> None:
+        dice = world.roll()
+        player = world.player
+        if not player.alive:
+            self._while_down(world, dice)
+            return
+        if player.referee.killed and dice < 0.5:
+            world.do("die", None, 15)
+            world.forget_agent()
+            return
+        if any(method != "session/prompt" for _, method, _ in world.todo) and dice < 0.8:
+            self._serve()
+            return
+        if self._calm and dice < 0.75:
+            if not world.todo and not world.waiting:
+                clients.prompts(world)
+            self._work(world, agents.healthy)
+        elif dice < 0.86 and world.todo:
+            self._work(world, self._deeds.draw(world.roll()))
+        elif dice < 0.97:
+            _CLIENT.draw(world.roll())(world)
+        else:
+            self._machine(world)
+
+    def _work(self, world: World, deed: agents.Deed) -> None:
+        """The agent deals with a prompt, or with having been told to stop."""
+        if world.cancelled and world.chance(0.7):
+            self._heed(world, world.cancelled.pop())
+        if not world.todo:
+            return
+        at = int(world.roll() * len(world.todo))
+        request_id, method, session = world.todo[at]
+        if method != "session/prompt":
+            self._serve()
+        elif deed(world, request_id, session) and (request_id, method, session) in world.todo:
+            world.todo.remove((request_id, method, session))
+
+    def _heed(self, world: World, session: bytes) -> None:
+        """What the agent does when it is told to stop a session."""
+        hit = [one for one in world.todo if one[1] == "session/prompt" and one[2] == session]
+        for request_id, method, _ in hit:
+            dice = world.roll()
+            if dice < 0.6:
+                world.agent(
+                    *world.opening(request_id, session),
+                    *world.ending(request_id, session, b"cancelled"),
+                )
+            elif dice < 0.75:
+                world.agent(frames.error(request_id, world.pick(ERRORS)))
+            else:
+                continue
+            world.todo.remove((request_id, method, session))
+
+    def _serve(self) -> None:
+        """The agent deals with what is no prompt."""
+        world = self.world
+        for one in [one for one in world.todo if one[1] != "session/prompt"]:
+            if not world.player.alive or one not in world.todo:
+                return
+            world.todo.remove(one)
+            request_id, method, session = one
+            own = request_id.startswith(b'"lastword:')
+            dice = world.roll()
+            if (own and dice < 0.1) or (not own and world.turns and dice < 0.05):
+                world.agent(frames.error(request_id, world.pick(ERRORS)))
+            elif own and dice < 0.15:
+                continue
+            elif method == "initialize":
+                version = b"2" if world.v2 else b"1"
+                said = b'"agentInfo":{"name":"%b","version":"1"}' % self._name
+                value = b'{"protocolVersion":%b,%b,%b}' % (version, said, self._capabilities)
+                if world.v2:
+                    value = value.replace(b"agentInfo", b"info")
+                    value = value.replace(b"agentCapabilities", b"capabilities")
+                world.agent(frames.result(request_id, value))
+            elif method == "session/new":
+                world.agent(self._opened(world, request_id))
+            else:
+                if method in {"session/load", "session/resume"}:
+                    world.agent(
+                        chunk(session, b"as was said before"),
+                        tool(session, b"old", b"in_progress"),
+                        frames.update(session, b"usage_update"),
+                    )
+                world.agent(frames.result(request_id))
+
+    def _opened(self, world: World, request_id: bytes) -> bytes:
+        name = b"s%d" % (len(world.sessions) if world.turns else 1)
+        if name not in world.sessions:
+            world.sessions.append(name)
+        return frames.result(request_id, b'{"sessionId":"%b"}' % name)
+
+    def _while_down(self, world: World, dice: float) -> None:
+        """There is no agent."""
+        if world.player.ordered and dice < 0.5:
+            failing = world.chance(0.3 * self._start_fails)
+            world.do("start_fails" if failing else "start")
+        elif dice < 0.75:
+            _CLIENT.draw(world.roll())(world)
+        else:
+            world.do("time", world.pick(_SPANS[:8]))
+
+    def _machine(self, world: World) -> None:
+        """Time passes, the machine sleeps, or somebody kills the agent."""
+        dice = world.roll()
+        if dice < 0.6:
+            world.do("time", world.pick(_SPANS))
+        elif dice < 0.7:
+            world.do("jump", world.pick(_SPANS))
+        elif dice < 0.8:
+            world.do("still", world.pick(_SPANS))
+        elif dice < 0.9:
+            world.do("stderr", world.pick(STDERR))
+        else:
+            world.do("die", None, 9)
+            world.forget_agent()
+
+
+def replay(
+    options: dict[str, Any], schedule: Sequence[Event], core: Callable[..., Any] = Connection
+) -> BrokenPromiseError | None:
+    """Play a schedule as it stands; gives the promise that it breaks."""
+    player = Player(options, core)
+    try:
+        for event in schedule:
+            player.play(tuple(event))
+            player.to_client.clear()
+            player.to_agent.clear()
+    except BrokenPromiseError as broken:
+        return broken
+    return None

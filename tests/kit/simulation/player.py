@@ -1,0 +1,315 @@
+"""Plays events to the real core, one after another, and shows the referee what came of each.
+
+Owns the virtual clock, the process table (is there an agent, was one ordered?), and the trace.
+What stands in a schedule is concrete, so any part of one can be played again without the rest;
+events that make no sense at their moment, such as a dead agent's frame, are passed over.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lastword.core import classify
+from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.effects import Restart
+from lastword.core.link.ends import Ends, FrameSink
+from lastword.core.link.failopen import FailOpen
+from lastword.core.link.reports import HandlerFailure, Note
+from lastword.core.link.retries import Retrying
+from lastword.core.protocol import jsonrpc
+from tests.kit.simulation import frames
+from tests.kit.simulation.departures import ANSWER, FORWARD, SEND, Out
+from tests.kit.simulation.frames import TOLD_SECRET
+from tests.kit.simulation.ledger import BrokenPromiseError
+from tests.kit.simulation.referee import Referee
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lastword.core.link.effects import Effect
+    from lastword.core.link.ends import Order
+    from lastword.core.timeline.entry import Entry
+
+Event: TypeAlias = tuple[Any, ...]
+"""A name and plain values: `("client", line)`, `("time", seconds)`, `("die", code, signal)`."""
+
+_LIMITED = classify.classify({"error": {"message": "slow down"}, "status": 429})
+_FAULT = classify.classify(ValueError(f"no such thing: {TOLD_SECRET}"))
+
+WORDS: dict[str, Any] = {
+    "progress": Note.PROGRESS,
+    "output": Note.OUTPUT,
+    "safe_tool": Note.SAFE_TOOL,
+    "unsafe_tool": Note.UNSAFE_TOOL,
+    "tool_finished": Note.TOOL_FINISHED,
+    "limited": HandlerFailure(verdict=_LIMITED),
+    "raised": HandlerFailure(verdict=_FAULT, message=f"The [tool] broke: {TOLD_SECRET}"),
+    "sent": HandlerFailure(
+        verdict=_FAULT, sent={"code": -32000, "message": "Log in", "data": None}
+    ),
+    "retrying": Retrying(verdict=_LIMITED, attempt=2, max_attempts=4, wait_seconds=3),
+}
+"""What a handler in this process may say of its prompt."""
+
+ENDINGS = frozenset({"limited", "raised", "sent"})
+"""The words that are the handler's answer."""
+
+_DAWN = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
+_STUCK_ROUNDS = 4
+_END_ROUNDS = 40
+_LONG_SECONDS = 20_000.0
+
+
+def _raised(error: Exception) -> None:
+    """What a shell passes on as a plain pipe breaks a promise here."""
+    raise error
+
+
+class Player:
+    """One link in play."""
+
+    def __init__(self, options: dict[str, Any], core: Callable[[Options], Any] = Connection):
+        self.now = 0.0
+        settings = dict(options)
+        if settings.pop("clock", False):
+            settings["wall_clock"] = self._time_of_day
+        self.options = Options(secrets=(TOLD_SECRET,), implementation="lastword", **settings)
+        self.core = FailOpen(core(self.options), _raised)
+        self.alive = True
+        self.client_open = True
+        self.ordered = False
+        """The core asked for a new agent."""
+        self.referee = Referee(self.options)
+        self.trace: list[bytes] = []
+        self.to_agent: list[bytes] = []
+        """What the agent has not looked at yet."""
+        self.to_client: list[bytes] = []
+        self._out: list[Out] = []
+        self._ends = Ends(
+            client=_Peer(self, to_client=True),
+            agent=_Peer(self, to_client=False),
+            record=self._record,
+            order=self._obey,
+            dropped=lambda reason: self.trace.append(reason.encode()),
+        )
+
+    def _time_of_day(self) -> datetime:
+        return _DAWN + timedelta(seconds=self.now)
+
+    def play(self, event: Event) -> None:
+        """Let one thing happen; raises `BrokenPromiseError` where a promise does not hold."""
+        try:
+            getattr(self, f"_{event[0]}")(*event[1:])
+        except BrokenPromiseError:
+            raise
+        except Exception as error:
+            raise BrokenPromiseError("raised", f"{type(error).__name__}: {error}") from error
+
+    def _client(self, line: bytes) -> None:
+        if not self.client_open:
+            return
+        frame = jsonrpc.decode(line)
+        self._carry_out(self.core.receive(Side.CLIENT, frame, self.now), Side.CLIENT, frame)
+        self.referee.client_line(line, self._taken(), self.now)
+
+    def _agent(self, line: bytes) -> None:
+        if self.alive:
+            self._agent_frame(jsonrpc.decode(line), line)
+
+    def _agent_frame(self, frame: Any, line: bytes) -> None:
+        glued = type(frame) is jsonrpc.Malformed and jsonrpc.unglue(line)
+        if not glued:
+            self._agent_part(frame, line)
+            return
+        for part in glued:
+            self._agent_part(jsonrpc.decode(part), part)
+
+    def _agent_part(self, frame: Any, line: bytes) -> None:
+        self._carry_out(self.core.receive(Side.AGENT, frame, self.now), Side.AGENT, frame)
+        self.referee.agent_line(line, self._taken())
+
+    def _block(self, block: bytes) -> None:
+        """A burst of the agent's, taken in as the relay takes it."""
+        if not self.alive:
+            return
+        messages = jsonrpc.decode_block(block + b"\n")
+        lines = jsonrpc.split_block(block, messages) if messages else None
+        if messages is None or lines is None:
+            for line in block.split(b"\n"):
+                if line.strip():
+                    self._agent(line)
+            return
+        at = 0
+        while at < len(lines):
+            taken = self.core.observe(messages, at, self.now)
+            if taken:
+                run = lines[at : at + taken]
+                self.trace += run
+                self.referee.agent_run(run)
+                at += taken
+            if at < len(lines):
+                self._agent_frame(jsonrpc.frame(lines[at], messages[at]), lines[at])
+                at += 1
+
+    def _time(self, seconds: float) -> None:
+        """The clock moves on; what is due on the way happens at its time."""
+        until = self.now + seconds
+        for due in self._dues(until):
+            self.now = max(self.now, due)
+            self._handle()
+        self.now = until
+        self.referee.clock(self.now)
+
+    def _dues(self, until: float) -> Iterator[float]:
+        rounds, last = 0, -1.0
+        while (due := self.core.next_timeout()) is not None and due <= until:
+            rounds, last = (rounds + 1 if due <= last else 0), max(due, last)
+            if rounds > _STUCK_ROUNDS:
+                raise BrokenPromiseError("unbounded", f"still due at {due} after it was handled")
+            yield due
+
+    def _jump(self, seconds: float) -> None:
+        """The clock moves, and nobody looked meanwhile."""
+        self.now += seconds
+        self._handle()
+
+    def _still(self, seconds: float) -> None:
+        """Everything stood still, the clock did not."""
+        self.now += seconds
+        self.core.stand_still(seconds)
+        self.referee.stood_still(seconds)
+
+    def _handle(self) -> None:
+        self._carry_out(self.core.handle_timeout(self.now))
+        self.referee.nobodys_line(self._taken())
+
+    def _die(self, code: int | None, signal: int | None) -> None:
+        if self.alive:
+            tail = self.core.stderr_tail()
+            self._lose(
+                lambda: classify.classify_exit(exit_code=code, exit_signal=signal, stderr_tail=tail)
+            )
+
+    def _hang_up(self) -> None:
+        """The agent closes its output, and nothing more is known."""
+        if self.alive:
+            self._lose(None)
+
+    def _lose(self, cause: Any) -> None:
+        self.alive = False
+        self.to_agent.clear()
+        self.referee.agent_lost()
+        self._carry_out(self.core.receive_eof(Side.AGENT, cause, self.now))
+        self.referee.nobodys_line(self._taken())
+
+    def _start(self) -> None:
+        if self.ordered and not self.alive:
+            self.ordered, self.alive = False, True
+            self.referee.agent_started()
+            self._carry_out(self.core.agent_started(self.now))
+            self.referee.nobodys_line(self._taken())
+
+    def _start_fails(self) -> None:
+        if self.ordered and not self.alive:
+            self.ordered = False
+            self._lose(lambda: classify.classify_spawn_failure(2, "agent"))
+
+    def _unstartable(self) -> None:
+        """The very first agent could not be started."""
+        if self.alive:
+            self._lose(lambda: classify.classify_spawn_failure(2, "agent"))
+
+    def _quiet(self) -> None:
+        """The user answers what is asked, and time passes: the agent's silence ends everything."""
+        for known in list(self.referee.shown):
+            self._client(frames.result(known))
+        self._time(_LONG_SECONDS)
+        limits = self.options
+        watched = limits.first_update_timeout_seconds and limits.idle_timeout_seconds
+        if watched and limits.tool_timeout_seconds and self.alive and not self.referee.killed:
+            self.referee.quiet()
+
+    def _end(self) -> None:
+        """The agent is gone for good: nothing may be left."""
+        self._die(None, 9)
+        for _ in range(_END_ROUNDS):
+            if not self.ordered:
+                self._time(_LONG_SECONDS)
+            if not self.ordered:
+                break
+            self._start_fails()
+        self.referee.end(self.core.connection)
+
+    def _stderr(self, data: bytes) -> None:
+        if self.alive:
+            self._carry_out(self.core.receive_stderr(data, self.now))
+            self.referee.nobodys_line(self._taken())
+
+    def _word(self, request_id: bytes, word: str) -> None:
+        if self.alive:
+            self._carry_out(self.core.receive_report(request_id, WORDS[word], self.now))
+            if word in ENDINGS:
+                self.referee.agent_answered(request_id)
+            self.referee.nobodys_line(self._taken())
+
+    def _long(self, side: str, head: bytes) -> None:
+        """A line over the limit was skipped; this is how it began."""
+        if (self.alive if side == "agent" else self.client_open) is False:
+            return
+        self.referee.cut_line(side, head)
+        self._carry_out(self.core.receive_oversized(Side(side), head, self.now))
+        self.referee.nobodys_line(self._taken())
+
+    def _close(self) -> None:
+        if self.client_open:
+            self.client_open = False
+            self.referee.client_left()
+            self._carry_out(self.core.receive_eof(Side.CLIENT, None, self.now))
+            self.referee.nobodys_line(self._taken())
+
+    def _carry_out(self, effects: list[Effect], *came: Any) -> None:
+        self._ends.carry_out(effects, *came)
+
+    def _record(self, entry: Entry) -> None:
+        told = f"{entry.kind.value} {entry.session_id} {entry.facts}".encode()
+        self.trace.append(told)
+        if any(secret in told for secret in frames.SECRETS):
+            raise BrokenPromiseError("G5", f"a secret in the record: {told[:200]!r}")
+
+    def _obey(self, order: Order) -> None:
+        if isinstance(order, Restart):
+            self.trace.append(b"restart")
+            self.ordered = True
+            if self.alive:
+                raise BrokenPromiseError("raised", "a second agent was ordered while one runs")
+        else:
+            self.trace.append(b"kill")
+            self.referee.killed = True
+
+    def deliver(self, tag: int, *, to_client: bool, frame: bytes) -> None:
+        """A peer gets a frame: the other's as it came, one of the core's, or an answer."""
+        self.trace.append(b"<" + frame if to_client else b">" + frame)
+        self._out.append((tag, to_client, frame))
+        if to_client:
+            self.to_client.append(frame)
+        elif self.alive:
+            self.to_agent.append(frame)
+
+    def _taken(self) -> list[Out]:
+        out, self._out = self._out, []
+        return out
+
+
+class _Peer(FrameSink):
+    """A side, by which of its verbs a frame reached it: the referee wants to know."""
+
+    def __init__(self, player: Player, *, to_client: bool) -> None:
+        super().__init__(lambda line: player.deliver(SEND, to_client=to_client, frame=line))
+        self._player, self._to_client = player, to_client
+
+    def forward(self, frame: jsonrpc.Frame | jsonrpc.Malformed) -> None:
+        self._player.deliver(FORWARD, to_client=self._to_client, frame=frame.line)
+
+    def answer(self, _: bytes, line: bytes) -> None:
+        self._player.deliver(ANSWER, to_client=self._to_client, frame=line)

@@ -1,0 +1,308 @@
+"""Judges a link by what went over its two wires alone, with a model that is not the core's.
+
+Owns the promises about what arrives: what has to pass, what must not, and what it means. It is
+told each line that came and what was sent because of it, and raises `BrokenPromiseError` at the
+first promise that does not hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.kit.simulation import bounds, ours
+from tests.kit.simulation.departures import (
+    FORWARD,
+    RETRY_KINDS,
+    STATE_KINDS,
+    TYPED_KINDS,
+    Departures,
+    Out,
+    same_but_id,
+)
+from tests.kit.simulation.frames import Read, bare_id, members, read
+from tests.kit.simulation.ledger import PROMPT, WORK, Asked, BrokenPromiseError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+ONLY_CLIENTS_ASK = frozenset({"initialize", "session/new", "session/load", PROMPT})
+
+ENDS_SESSION = frozenset({"session/close", "session/delete"})
+
+
+class Referee(Departures):
+    """The rules over what arrives."""
+
+    def client_line(self, line: bytes, out: list[Out], now: float) -> None:
+        """The client sent this."""
+        frame = read(line)
+        passes = False
+        self.client_lines += 1
+        if frame is None:
+            self.nameless += 1
+        elif frame.method is None:
+            self._answer_arrives(frame, out)
+        else:
+            passes = self._passes_on(frame)
+            if frame.id is not None:
+                self._client_asks(frame, line)
+            self._note_cancel(frame, now)
+            self.unsent.add(line)
+        self._all(out, frame, line, from_agent=False)
+        if frame is not None and frame.method == "session/cancel":
+            self.unsent.discard(line)  # one like it may be ours
+        if passes and (FORWARD, False, line) not in out:
+            raise BrokenPromiseError("G4", f"kept from the agent: {line[:200]!r}")
+
+    def agent_line(self, line: bytes, out: list[Out]) -> None:
+        """The agent sent this."""
+        frame = read(line)
+        if frame is None:
+            if any(to_client and sent == line for _, to_client, sent in out):
+                raise BrokenPromiseError("G4", f"a line that is no message: {line[:200]!r}")
+            self._all(out, None, line, from_agent=True)
+            return
+        if len(out) == 1 and out[0][0] == FORWARD and frame.method and frame.id is None:
+            if frame.kind:
+                self.unnamed = None
+            self.late(frame, line)  # the usual case: it passed, and that was all
+            self._work_of(frame)
+            self.seen(frame)
+            return
+        if frame.method == "session/update":
+            self.unnamed = None
+        must = self._must_pass(frame)
+        self.ends_itself = frame.session if self.v2 and frame.state == "idle" else None
+        if frame.method is None:
+            if self._may_come_later(frame):
+                self.kept.append(line)
+            if frame.id == b"null" and frame.error is not None:
+                waiting = [known for known, asked in self.asked.items() if asked.open]
+                only = waiting[0] if len(waiting) == 1 else b""
+                fresh = only and self.asked[only].said_last == self.client_lines
+                self.unnamed = only if fresh else None
+            self._agent_answers(frame)
+        elif frame.id is not None:
+            self._question(frame)
+        elif frame.state == "idle" and frame.stop == "end_turn":
+            self.kept.append(line)
+        self._all(out, frame, line, from_agent=True)
+        self._work_of(frame)
+        self.ends_itself = None
+        told = [sent for _, to_client, sent in out if to_client]
+        if must and not any(sent == line or same_but_id(sent, line) for sent in told):
+            raise BrokenPromiseError("G4", f"kept from the client: {line[:300]!r}")
+
+    def agent_run(self, lines: list[bytes]) -> None:
+        """The agent sent these, and they passed as they came."""
+        for line in lines:
+            frame = read(line)
+            if frame is None or frame.id is not None:
+                raise BrokenPromiseError("G4", f"passed without a look: {line[:200]!r}")
+            self.unnamed = None
+            self.late(frame, line)
+            self._work_of(frame)
+            self.seen(frame)
+
+    def nobodys_line(self, out: list[Out]) -> None:
+        """Time passed, or something other than a frame happened."""
+        self._all(out, None, b"", from_agent=True)
+
+    def _passes_on(self, frame: Read) -> bool:
+        """Has this frame of the client's to reach the agent at once, as it came?"""
+        if not self.up or self.killed:
+            return False
+        if frame.method == "$/cancel_request":
+            return True
+        if frame.session is None or self.generation == 1:
+            return frame.method != PROMPT or not self.unresolved.get(frame.session or "")
+        if frame.session not in self.fresh or frame.session in self.coming_back:
+            return False
+        return not self.unresolved.get(frame.session)
+
+    def _client_asks(self, frame: Read, line: bytes) -> None:
+        assert frame.id is not None
+        self.asked[frame.id] = asked = Asked(frame.method or "", frame.session)
+        asked.said_last = self.client_lines
+        if frame.method == "initialize":
+            params = members(line)["params"]
+            self.v2 = params["protocolVersion"] >= 2
+            capabilities = params.get("capabilities" if self.v2 else "clientCapabilities", {})
+            info = params.get("info" if self.v2 else "clientInfo", {})
+            extension = capabilities.get("_meta", {}).get("agent_error", {})
+            self.typed, self.retry = bool(extension), "retry" in extension
+            self.bare = info.get("name") == "Zed" and not self.typed
+
+    def _note_cancel(self, frame: Read, now: float) -> None:
+        if frame.method == "$/cancel_request":
+            asked = self.asked.get(frame.named or b"")
+            hit = [asked] if asked else []
+            if asked and asked.open and asked.delivered and self.v2:
+                # What they began together, ends together.
+                hit = [one for one in self.open_prompts(asked.session) if one.delivered]
+        elif frame.method in {"session/cancel", "session/close"}:
+            hit = [a for a in self.asked.values() if a.session == frame.session]
+        else:
+            return
+        for asked in hit:
+            if asked.open and asked.method == PROMPT and asked.cancelled_at is None:
+                asked.cancelled_at = now
+
+    def _answer_arrives(self, frame: Read, out: list[Out]) -> None:
+        """The client answers: only an open question of the agent that lives may hear it."""
+        plain = (frame.id or b"").strip(b'"')
+        owner = self.shown.get(frame.id or b"")
+        if owner is None:
+            named = [own for known, own in self.shown.items() if known.strip(b'"') == plain]
+            owner = named[0] if len(named) == 1 else None
+        expected = owner is not None and owner in self.questions
+        told = [sent for _, to_client, sent in out if not to_client]
+        if told and not expected:
+            raise BrokenPromiseError(
+                "ids", f"an answer that reached the wrong agent: {told[0][:200]!r}"
+            )
+        if expected and not told and self.shown.get(frame.id or b"") == owner:
+            raise BrokenPromiseError("G4", f"an answer kept from the agent: {frame.id!r}")
+
+    def _must_pass(self, frame: Read) -> bool:
+        """Has this frame of the agent's to reach the client at once?"""
+        if frame.method is None:
+            asked = self.asked.get(frame.id or b"")
+            return (
+                asked is not None
+                and asked.open
+                and asked.delivered == self.generation
+                and asked.method not in {PROMPT, "initialize"}
+                and frame.error is None
+            )
+        if frame.id is not None:
+            if frame.method in ONLY_CLIENTS_ASK:
+                return False
+            return not self.unresolved.get(frame.session or "")
+        if frame.method != "session/update":
+            return frame.method != "$/cancel_request" or self.generation == 1
+        if frame.kind in TYPED_KINDS or frame.kind in RETRY_KINDS or frame.state == "idle":
+            return False
+        if frame.session in self.coming_back or self.unresolved.get(frame.session or ""):
+            return frame.kind in STATE_KINDS
+        return True
+
+    def _may_come_later(self, frame: Read) -> bool:
+        """An answer may be held back, or be given another spelling of its id."""
+        if frame.id == b"null":
+            return frame.error is not None
+        asked = self.asked.get(self._meant(frame.id or b"null"))
+        return asked is not None and asked.open
+
+    def _meant(self, request_id: bytes) -> bytes:
+        """The request that an answer is for, also where its id has another JSON type."""
+        if request_id in self.asked:
+            return request_id
+        plain = bare_id(request_id)
+        for known, asked in self.asked.items():
+            if asked.open and bare_id(known) == plain:
+                return known
+        return request_id
+
+    def _agent_answers(self, frame: Read) -> None:
+        own = self.own_to_agent.pop(frame.id or b"", None)
+        if own is not None:
+            coming = own[1] in self.coming_back
+            self.coming_back.discard(own[1])
+            if own[0] == "initialize":
+                self.up = frame.error is None
+            elif frame.error is None and coming:
+                self.fresh.add(own[1])
+            return
+        meant = self._meant(frame.id or b"null")
+        asked = self.asked.get(meant)
+        if asked is None or asked.delivered != self.generation:
+            return
+        if self.v2 and frame.error is None:
+            for session, waiting in self.unresolved.items():
+                if meant in waiting:
+                    waiting.add(WORK)  # only now it begins
+                    self.agents_work[session] = True
+        accepted = asked.open and self.v2 and asked.method == PROMPT and frame.error is None
+        self.agent_answered(meant)
+        if asked.method == "initialize" and frame.result is not None:
+            self.speaks = b'"agent_error"' in frame.result
+        elif asked.method in ENDS_SESSION:
+            self.fresh.discard(asked.session)
+        elif asked.method.startswith("session/") and frame.error is None:
+            self.fresh.add(asked.session)
+        if accepted:
+            self.agents_work[asked.session or ""] = True
+
+    def cut_line(self, side: str, head: bytes) -> None:
+        """A line over the limit came: who it was for is told otherwise."""
+        frame = read(head[: head.rfind(b"#")] + b'"}}') if b"#" in head else None
+        if side == "client":
+            if frame is not None and frame.id is not None and frame.method is not None:
+                self.asked[frame.id] = Asked(frame.method, None)
+                self.asked[frame.id].cut = True
+        elif frame is not None and frame.id is not None:
+            if frame.method is None:
+                self.agent_answered(frame.id)
+            else:
+                self._question(frame)
+
+    def _question(self, frame: Read) -> None:
+        assert frame.id is not None
+        self.questions[frame.id] = self.generation
+        asked = self.asked.get(frame.id)
+        if frame.method in ONLY_CLIENTS_ASK and asked is not None:
+            asked.agent_ended = True  # an echo is all the answer that there will be
+
+    def _work_of(self, frame: Read) -> None:
+        if self.v2 and frame.kind == "state_update" and frame.session is not None:
+            self.agents_work[frame.session] = frame.state != "idle"
+            if frame.state == "idle":
+                self.unresolved.get(frame.session, set()).discard(WORK)
+
+    def clock(self, now: float) -> None:
+        """By now every cancel has been answered for which the time is up."""
+        if not self.up or self.killed or self.client_gone:
+            return
+        grace = self.options.cancel_grace_seconds + 0.5
+        for request_id, asked in self.asked.items():
+            if asked.open and asked.cancelled_at is not None and asked.cancelled_at + grace < now:
+                raise BrokenPromiseError(
+                    "silent", f"the cancel of {request_id!r} was never answered"
+                )
+
+    def _all(self, out: list[Out], frame: Read | None, line: bytes, *, from_agent: bool) -> None:
+        self.answered_now.clear()
+        try:
+            for _, to_client, sent in out:
+                if to_client:
+                    self.to_client(sent, frame if from_agent else None, line)
+                else:
+                    self.to_agent(sent)
+        except ours.UnsoundFrameError as unsound:
+            raise BrokenPromiseError(unsound.rule, unsound.why) from unsound
+        if self.ended_now:
+            self.quarantine()
+        for asked in self.stopped_now:
+            asked.stopped = True
+        self.stopped_now.clear()
+
+    def quiet(self) -> None:
+        """No prompt is open, though nothing ended the agent."""
+        waiting = [request_id for request_id, asked in self.asked.items() if asked.open]
+        waiting = [one for one in waiting if self.asked[one].method == PROMPT]
+        if waiting and not self.client_gone and not self.v2:
+            raise BrokenPromiseError("silent", f"the agent is silent, and so are we: {waiting}")
+
+    def end(self, core: Any) -> None:
+        """Time has passed and the agent is gone: nothing may be left."""
+        if not self.client_gone:
+            for request_id, asked in self.asked.items():
+                if asked.open:
+                    raise BrokenPromiseError(
+                        "silent", f"{asked.method} {request_id!r} was never answered"
+                    )
+            for session, running in self.running.items():
+                if running:
+                    raise BrokenPromiseError("silent", f"the work of {session} never ended")
+        bounds.check(core, self)

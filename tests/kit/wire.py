@@ -1,0 +1,149 @@
+"""A core under test, fed with frames as plain dicts, and what came out of it on either side."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.effects import FORWARD
+from lastword.core.link.ends import Ends, FrameSink
+from lastword.core.link.failopen import FailOpen
+from lastword.core.protocol import jsonrpc
+
+if TYPE_CHECKING:
+    from lastword.core.link.effects import Effect
+    from lastword.core.link.ends import Order
+    from lastword.core.timeline.entry import Entry
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": 1, "clientCapabilities": {}},
+}
+INITIALIZED = {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}
+
+
+def prompt(request_id: Any = 1, session_id: str = "s", text: str = "hi") -> dict[str, Any]:
+    """A prompt."""
+    params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
+    return {"jsonrpc": "2.0", "id": request_id, "method": "session/prompt", "params": params}
+
+
+def update(session_id: str = "s", **members: Any) -> dict[str, Any]:
+    """A session update."""
+    params = {"sessionId": session_id, "update": members}
+    return {"jsonrpc": "2.0", "method": "session/update", "params": params}
+
+
+def chunk(text: str = "some text", session_id: str = "s") -> dict[str, Any]:
+    """A piece of the agent's message."""
+    content = {"type": "text", "text": text}
+    return update(session_id, sessionUpdate="agent_message_chunk", content=content)
+
+
+def cancel(session_id: str = "s") -> dict[str, Any]:
+    """The user's cancel."""
+    return {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}}
+
+
+def result(request_id: Any = 1, stop_reason: str = "end_turn") -> dict[str, Any]:
+    """An answer to a prompt."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": {"stopReason": stop_reason}}
+
+
+def error(request_id: Any = 1, code: Any = -32603, message: Any = "boom") -> dict[str, Any]:
+    """A failing answer."""
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
+
+
+def permission(request_id: int = 9, session_id: str = "s") -> dict[str, Any]:
+    """The agent asks the user."""
+    params = {"sessionId": session_id, "toolCall": {"toolCallId": "t"}, "options": []}
+    method = "session/request_permission"
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+def fail(error: Exception) -> None:
+    """What a shell passes on as a plain pipe, a test must see."""
+    raise error
+
+
+class Wire:
+    """Feeds a core and keeps, in order, what each side would have read."""
+
+    def __init__(self, **options: Any) -> None:
+        self.core = FailOpen(Connection(Options(**options)), fail)
+        self.now = 0.0
+        self.to_client: list[bytes] = []
+        self.to_agent: list[bytes] = []
+        self.drops: list[str] = []
+        self.kinds: list[str] = []
+        self.entries: list[Entry] = []
+        self.orders: list[Order] = []
+        self._ends = Ends(
+            client=FrameSink(self.to_client.append),
+            agent=FrameSink(self.to_agent.append),
+            record=self._record,
+            order=self.orders.append,
+            dropped=self.drops.append,
+        )
+
+    def client(self, message: dict[str, Any] | bytes) -> None:
+        """The client sends."""
+        self._receive(Side.CLIENT, message)
+
+    def agent(self, message: dict[str, Any] | bytes) -> None:
+        """The agent sends."""
+        self._receive(Side.AGENT, message)
+
+    def _receive(self, side: Side, message: dict[str, Any] | bytes) -> None:
+        line = message if isinstance(message, bytes) else json.dumps(message).encode()
+        decoded = jsonrpc.decode(line)
+        self.carry_out(self.core.receive(side, decoded, self.now), side, decoded)
+
+    def _record(self, entry: Entry) -> None:
+        self.kinds.append(entry.kind.value)
+        self.entries.append(entry)
+
+    def eof(self, side: Side) -> None:
+        """A side is gone."""
+        self.carry_out(self.core.receive_eof(side, None, self.now))
+
+    def stderr(self, data: bytes) -> None:
+        """The agent writes to stderr."""
+        self.carry_out(self.core.receive_stderr(data, self.now))
+
+    def time(self, now: float) -> None:
+        """The clock moves; what is due on the way happens at its time."""
+        while (due := self.core.next_timeout()) is not None and due <= now:
+            self.now = max(self.now, due)
+            self.carry_out(self.core.handle_timeout(self.now))
+        self.now = now
+
+    def carry_out(self, effects: list[Effect], *came: Any) -> None:
+        """What the core asks for happens; `came` are the side and the frame that it is about."""
+        assert came or FORWARD not in effects
+        self._ends.carry_out(effects, *came)
+
+    def answers(self, request_id: Any = 1) -> list[dict[str, Any]]:
+        """What the client got as answers to one of its requests."""
+        frames = [json.loads(frame) for frame in self.to_client]
+        return [f for f in frames if "method" not in f and f.get("id") == request_id]
+
+    def updates(self) -> list[dict[str, Any]]:
+        """The updates that the client got."""
+        frames = [json.loads(frame) for frame in self.to_client]
+        return [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
+
+
+def second_version() -> Wire:
+    """A link of protocol version 2 with a prompt accepted and running."""
+    wire = Wire()
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 2}})
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}})
+    wire.client(prompt())
+    wire.agent({"jsonrpc": "2.0", "id": 1, "result": {"messageId": "m"}})
+    wire.agent(update(sessionUpdate="state_update", state="running"))
+    return wire

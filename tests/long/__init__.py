@@ -1,0 +1,1 @@
+"""Programs that take long; `tests.process` has a short run of each."""

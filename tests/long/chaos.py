@@ -1,0 +1,313 @@
+"""Crashes by the thousand: real sidecars whose agents die in every way, over and over.
+
+    python -m tests.long.chaos --cycles 5000 --seed 1
+
+Owns what a cycle is (turns that stream, a death among them, what is asked next), and the count of
+what a sidecar holds before and after. Every prompt has to be answered exactly once, each with what
+was to be expected; the last line says how many were, and what was left: descriptors, zombies,
+orphans, threads, memory. The exit status is 1 where anything is not as it should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.kit import children, left_behind
+from tests.kit.client import Frame
+from tests.kit.patience import patient
+from tests.kit.places import AGENTS
+from tests.kit.sidecar import OUR_SOURCE, SidecarClient
+
+if TYPE_CHECKING:
+    from tests.kit.client import Frame
+
+HERE = Path(__file__).resolve().parent
+AGENT = (sys.executable, "-I", "-S", str(AGENTS / "chaos_agent.py"))
+SIDECAR = (sys.executable, str(HERE / "chaos_sidecar.py"))
+
+COMMON = ("sigkill", "exit_0", "exit_1", "sigsegv", "traceback", "mid_frame")
+DEATHS = dict.fromkeys(COMMON, 4) | {"stderr_flood": 2, "grandchild": 2}
+DEATHS |= {"stubborn_grandchild": 1, "closes_stdout": 1}
+"""How an agent dies, and how often of each: the last take a second or a quarter of one."""
+
+SESSIONS = 4
+CHILDREN = 3
+"""The agent, its guardian, and the recorder."""
+
+QUIET_SECONDS = 8.0
+"""How long what a dead agent left may take to be gone: a second before it is killed, and slack."""
+
+WARM_CYCLES = 60
+"""From when on memory is counted: by then the classifier is loaded, and each death was seen."""
+
+GROWTH_LIMIT_MB = 4.0
+
+
+@dataclass(slots=True)
+class Holding:
+    """What a sidecar holds while its agent is up and nothing is going on."""
+
+    fds: int
+    threads: int
+    rss_mb: float
+    children: int
+    zombies: int
+    orphans: int
+
+
+@dataclass(slots=True)
+class Score:
+    """What came of all cycles."""
+
+    cycles: int = 0
+    asked: int = 0
+    answered: int = 0
+    leaked_fds: int = 0
+    zombies: int = 0
+    orphans: int = 0
+    threads: int = 0
+    rss_growth_mb: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"cycles={self.cycles} answered={self.answered} leaked_fds={self.leaked_fds} "
+            f"zombies={self.zombies} orphans={self.orphans} threads={self.threads} "
+            f"rss_growth_mb={self.rss_growth_mb:.1f}"
+        )
+
+    @property
+    def clean(self) -> bool:
+        """Was every prompt answered, and is nothing left?"""
+        left = self.leaked_fds or self.zombies or self.orphans or self.threads
+        grown = self.rss_growth_mb > GROWTH_LIMIT_MB
+        return not (self.problems or left or grown or self.asked != self.answered)
+
+
+class Client(SidecarClient):
+    """A client of several sessions that does not keep what it has seen."""
+
+    sidecar = SIDECAR
+
+    def ask(self, session: str, text: str) -> int:
+        """Send a prompt; gives its id."""
+        prompt = [{"type": "text", "text": text}]
+        return self.request("session/prompt", sessionId=session, prompt=prompt)
+
+    def forget(self) -> Counter[Any]:
+        """Drop all frames; gives how often each request was answered in them."""
+        assert OUR_SOURCE not in self.said, self.story("a traceback of ours")
+        answers = Counter(frame["id"] for frame in self.frames if "method" not in frame)
+        self.peer.forget()
+        return answers
+
+
+class Chaos:
+    """One sidecar, and what is done to it."""
+
+    def __init__(self, cycles: int, seed: int) -> None:
+        self._cycles = cycles
+        self._random = random.Random(seed)
+        self._answers: Counter[Any] = Counter()
+        self._asked: list[int] = []
+        self.score = Score()
+
+    def run(self) -> None:
+        """All cycles, in a sidecar of their own."""
+        client = self._client = Client(AGENT)
+        try:
+            client.initialize()
+            for _ in range(SESSIONS):
+                client.answer(client.request("session/new", cwd="/", mcpServers=[]))
+            self._recover(self._sessions())
+            first = warm = self._at_rest(None)
+            for number in range(self._cycles):
+                if number == min(WARM_CYCLES, self._cycles // 2):
+                    warm = self._at_rest(first)
+                self._cycle()
+                self.score.cycles += 1
+            self._count(first, warm, self._at_rest(first))
+        except AssertionError as problem:
+            self.score.problems.append(str(problem))
+        try:
+            client.finish()
+        except AssertionError as problem:
+            self.score.problems.append(str(problem))
+        self.score.orphans += len(left_behind.processes(client.mark))
+
+    @staticmethod
+    def _sessions() -> list[str]:
+        return [f"s{number + 1}" for number in range(SESSIONS)]
+
+    def _ask(self, session: str, text: str) -> int:
+        request_id = self._client.ask(session, text)
+        self._asked.append(request_id)
+        return request_id
+
+    def _cycle(self) -> None:
+        """Turns under way, a death among them, and everything asked again."""
+        roll, sessions = self._random.random, self._sessions()
+        self._random.shuffle(sessions)
+        (how,) = self._random.choices([*DEATHS], [*DEATHS.values()])
+        victim, others = sessions[0], sessions[1:]
+        failing = [self._ask(s, "stream") for s in others[: self._random.randrange(SESSIONS)]]
+        # An agent that leaves with status 0 when nothing waits for it has ended on its own terms.
+        idle = how != "exit_0" and roll() < 0.2
+        dying = self._ask(victim, f"{'answer_and_die' if idle else 'die'} {how}")
+        racing = None
+        if len(failing) < len(others) and roll() < 0.3:
+            # Sent while the agent dies: it may be lost with it, or wait for the next one.
+            racing = self._ask(others[-1], "hello")
+        for request_id in failing:
+            self._expect_crash(self._answer(request_id), how)
+        if not idle:
+            self._expect_crash(self._answer(dying), how)
+        else:
+            assert "result" in self._answer(dying), "an answered turn is answered"
+        if racing is not None:
+            answer = self._answer(racing)
+            assert "result" in answer or is_crash(answer), answer
+        if not idle and roll() < 0.2:
+            self._cancel_at_once(victim)
+        self._recover(sessions[: 1 + self._random.randrange(SESSIONS)], raced=idle)
+        self._settle()
+
+    def _cancel_at_once(self, session: str) -> None:
+        """A prompt that is cancelled before there is an agent to take it."""
+        cancelled = self._ask(session, "hello")
+        self._client.notify("session/cancel", sessionId=session)
+        answer = self._answer(cancelled)
+        assert answer.get("result", {}).get("stopReason") in {"cancelled", "end_turn"}, answer
+
+    def _recover(self, sessions: list[str], *, raced: bool = False) -> None:
+        """Prompts to these sessions, which all have to come back."""
+        waiting = {session: self._ask(session, "hello") for session in sessions}
+        for session, request_id in waiting.items():
+            answer = self._answer(request_id)
+            if raced and is_crash(answer):
+                # It was still thought alive: the next one is not.
+                answer = self._answer(self._ask(session, "hello"))
+            assert answer.get("result") == {"stopReason": "end_turn"}, answer
+
+    def _answer(self, request_id: int) -> Frame:
+        return self._client.answer(request_id)
+
+    @staticmethod
+    def _expect_crash(answer: Frame, how: str) -> None:
+        assert is_crash(answer), f"after {how}: {answer}"
+
+    def _settle(self) -> None:
+        """Each prompt of this cycle was answered, and once."""
+        self._answers += self._client.forget()
+        for request_id in self._asked:
+            times = self._answers[request_id]
+            assert times == 1, f"prompt {request_id} was answered {times} times"
+        self.score.asked += len(self._asked)
+        self.score.answered += len(self._asked)
+        self._asked.clear()
+        self._answers.clear()
+
+    # --- what is held
+
+    def _at_rest(self, wanted: Holding | None) -> Holding:
+        """What the sidecar holds once it is quiet, and at most what is wanted; else what it has."""
+        self._recover(self._sessions())
+        self._settle()
+        deadline = time.monotonic() + patient(QUIET_SECONDS)
+        while True:
+            self._client.listen(0.05)
+            held = holding(self._client)
+            fds = wanted.fds if wanted else held.fds
+            calm = held.children == CHILDREN and not held.orphans and not held.zombies
+            if (calm and held.fds <= fds) or time.monotonic() > deadline:
+                return held
+
+    def _count(self, first: Holding, warm: Holding, last: Holding) -> None:
+        score = self.score
+        score.leaked_fds = last.fds - first.fds
+        score.threads = last.threads - first.threads
+        score.zombies, score.orphans = last.zombies, last.orphans
+        score.rss_growth_mb = max(0.0, last.rss_mb - warm.rss_mb)
+        if last.children != CHILDREN:
+            score.problems.append(f"{last.children} children; with the agent there are {CHILDREN}")
+
+
+def is_crash(answer: Frame) -> bool:
+    """Is this the typed failure of an agent that died?"""
+    data = answer.get("error", {}).get("data", {})
+    return bool(data.get("agent_error", {}).get("type") == "agent_crash")
+
+
+def holding(client: Client) -> Holding:
+    """What the sidecar of this client holds now."""
+    proc = Path(f"/proc/{client.pid}")
+    status = dict(
+        line.split(":", 1) for line in (proc / "status").read_text().splitlines() if ":" in line
+    )
+    children = (proc / "task" / proc.name / "children").read_text().split()
+    known = {client.pid, *map(int, children)}
+    return Holding(
+        fds=len(list((proc / "fd").iterdir())),
+        threads=int(status["Threads"]),
+        rss_mb=int(status["VmRSS"].split()[0]) / 1024,
+        children=len(children),
+        zombies=sum(_is_zombie(child) for child in children),
+        orphans=len(left_behind.processes(client.mark).keys() - known),
+    )
+
+
+def _is_zombie(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return False  # gone while we looked
+
+
+def run(cycles: int, seed: int, sidecars: int) -> Score:
+    """Cycles shared out among sidecars that run at the same time."""
+    # A death by SIGSEGV is to be quick, and to leave no file.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    shares = [cycles // sidecars + (number < cycles % sidecars) for number in range(sidecars)]
+    all_ = [Chaos(share, seed * 1000 + number) for number, share in enumerate(shares)]
+    threads = [threading.Thread(target=chaos.run) for chaos in all_]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    total = Score()
+    for score in (chaos.score for chaos in all_):
+        for name in ("cycles", "asked", "answered", "leaked_fds", "zombies", "orphans", "threads"):
+            setattr(total, name, getattr(total, name) + getattr(score, name))
+        total.rss_growth_mb = max(total.rss_growth_mb, score.rss_growth_mb)
+        total.problems += score.problems
+    if total.cycles != cycles:
+        total.problems.append(f"{cycles - total.cycles} cycles were not made")
+    return total
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cycles", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sidecars", type=int, default=2, help="how many run at a time")
+    options = parser.parse_args()
+    children.prepare()
+    score = run(options.cycles, options.seed, options.sidecars)
+    for problem in score.problems:
+        sys.stdout.write(f"{problem}\n\n")
+    sys.stdout.write(f"{score}\n")
+    return 0 if score.clean else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

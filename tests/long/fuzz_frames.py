@@ -1,0 +1,105 @@
+"""A fuzzer for what comes off a pipe: not run by pytest, needs `atheris`.
+
+    python -m tests.long.fuzz_frames -max_total_time=60 [CORPUS_FOLDER]
+
+Options are libFuzzer's. What may never happen: an exception, a line that changes by how the bytes
+were cut, a block that is read otherwise than its lines, or a frame of ours that is no frame.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import atheris
+
+from tests.kit.places import PROTOCOL
+
+with atheris.instrument_imports(include=["lastword"]):
+    from lastword.core.link.connection import Connection, Options, Side
+    from lastword.core.link.effects import Answer, Send
+    from lastword.core.link.failopen import FailOpen
+    from lastword.core.protocol import jsonrpc
+    from lastword.posix.framing import LineReader
+
+LIMIT_BYTES = 200
+VECTORS = PROTOCOL / "vectors"
+MAX_SEEDS = 600
+
+
+def fuzz(data: bytes) -> None:
+    """One input: its first byte says where it is cut, and how."""
+    cut, block = (data[0] if data else 1), data[1:]
+    check_lines(block, max(1, cut))
+    check_block(block)
+    check_link(block, seconds=cut)
+
+
+def check_lines(data: bytes, size: int) -> None:
+    """However the bytes are cut, the same lines come out, and none over the limit."""
+    whole, pieces = LineReader(LIMIT_BYTES), LineReader(LIMIT_BYTES)
+    at_once = [line for line in whole.feed(data)[1].split(b"\n") if len(line) <= LIMIT_BYTES]
+    in_pieces: list[bytes] = []
+    for start in range(0, len(data), size):
+        in_pieces += pieces.feed(data[start : start + size])[1].split(b"\n")
+    kept = [line for line in in_pieces if line and len(line) <= LIMIT_BYTES]
+    assert kept == [line for line in at_once if line]
+    assert len(pieces.rest()) <= LIMIT_BYTES + size
+
+
+def check_block(data: bytes) -> None:
+    """A block that is read in one go says what its lines say one by one."""
+    block = data if data.endswith(b"\n") else data + b"\n"
+    messages = jsonrpc.decode_block(block)
+    lines = jsonrpc.split_block(block, messages) if messages else None
+    if messages and lines is not None:
+        assert len(lines) == len(messages)
+        for line, message in zip(lines, messages, strict=True):
+            alone = jsonrpc.decode(line)
+            if isinstance(alone, jsonrpc.Frame):
+                assert alone.message.method == message.method
+                assert alone.message.request_id == message.request_id
+
+
+def _raised(error: Exception) -> None:
+    raise error
+
+
+def check_link(data: bytes, *, seconds: int) -> None:
+    """The core takes anything from either side; what it says itself is JSON, one object a line."""
+    core = FailOpen(Connection(Options(restart="on-crash", cancel_grace_seconds=1)), _raised)
+    now = 0.0
+    for number, line in enumerate(data.split(b"\n")):
+        side = Side.CLIENT if number % 2 == 0 else Side.AGENT
+        effects = core.receive(side, jsonrpc.decode(line), now)
+        now += seconds
+        due = core.next_timeout()
+        if due is not None and due <= now:
+            effects += core.handle_timeout(now)
+        for effect in effects:
+            if isinstance(effect, Send | Answer):
+                assert b"\n" not in effect.frame
+                assert isinstance(json.loads(effect.frame), dict)
+
+
+def seed(folder: Path) -> None:
+    """What the vectors say, as the first inputs."""
+    steps = [
+        step.get("client") or step.get("agent")
+        for file in sorted(VECTORS.glob("*.json"))
+        for vector in json.loads(file.read_text(encoding="utf-8"))
+        for step in vector["steps"]
+    ]
+    frames = [json.dumps(frame).encode() for frame in steps if frame]
+    for number in range(0, min(len(frames), MAX_SEEDS * 4), 4):
+        text = b"\n".join(frames[number : number + 4])
+        (folder / f"seed-{number}").write_bytes(bytes([number % 251]) + text)
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        if not argument.startswith("-") and Path(argument).is_dir():
+            seed(Path(argument))
+    atheris.Setup(sys.argv, fuzz)
+    atheris.Fuzz()

@@ -1,0 +1,105 @@
+"""What the attacks are made with: a sidecar or a guarded agent, and a strict client of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.process.attacks.client import FUSE_SECONDS, AttackClient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Life = dict[str, Any]
+
+ATTACKER = Path(__file__).parent / "attacker.py"
+GRACE = "--cancel-grace=0.5"
+"""Short enough to wait for, as every option here: each test takes seconds."""
+
+
+class Attack:
+    """Clients of one test, and what its agents noted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        plain = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
+        self.environment = {**plain, "LASTWORD_STATE_DIR": str(folder / "state")}
+
+    def agent(self, *lives: Life) -> list[str]:
+        """The command of an agent that lives so."""
+        (self.folder / "script.json").write_text(json.dumps(lives))
+        return [sys.executable, "-S", "-E", str(ATTACKER), str(self.folder)]
+
+    def run(self, *lives: Life, options: tuple[str, ...] = ()) -> AttackClient:
+        """`lastword run` before an agent that lives so, with a client."""
+        return self.start(
+            sys.executable, "-m", "lastword", "run", *options, "--", *self.agent(*lives)
+        )
+
+    def start(self, *command: str, environment: dict[str, str] | None = None) -> AttackClient:
+        """A client of any command."""
+        return AttackClient(command, {**self.environment, **(environment or {})})
+
+    def command(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
+        """Run a command of lastword's to its end."""
+        command = [sys.executable, "-m", "lastword", *arguments]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            env=self.environment,
+            cwd=self.folder,
+            timeout=FUSE_SECONDS,
+            check=False,
+        )
+        assert not check or done.returncode == 0, done
+        return done
+
+    def recorded(self) -> list[Life]:
+        """The sessions that the record tells of, each with its turns."""
+        sessions: list[Life] = json.loads(self.command("log", "--json").stdout)["sessions"]
+        return sessions
+
+    @property
+    def journal(self) -> list[Life]:
+        """What the agents read and did, in order."""
+        with contextlib.suppress(FileNotFoundError):
+            lines = (self.folder / "journal").read_text().splitlines(keepends=True)
+            return [json.loads(line) for line in lines if line.endswith("\n")]
+        return []
+
+    def reached(self, method: str | None, *, life: int | None = None) -> list[Life]:
+        """The messages of a method (`None`: answers) that reached an agent."""
+        return [
+            entry["message"]
+            for entry in self.journal
+            if "message" in entry
+            and entry["message"].get("method") == method
+            and life in (None, entry["life"])
+        ]
+
+    def pids(self, event: str) -> list[int]:
+        """The processes that were noted so: `started`, `worker`."""
+        return [entry["pid"] for entry in self.journal if entry.get("event") == event]
+
+    def end_processes(self) -> None:
+        """What an attack leaves alive on purpose is its test's own to end."""
+        mark = f"LASTWORD_STATE_DIR={self.environment['LASTWORD_STATE_DIR']}".encode()
+        for pid in [*self.pids("worker"), *self.pids("started")]:
+            with contextlib.suppress(OSError):
+                if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                    os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def attack(tmp_path: Path) -> Iterator[Attack]:
+    made = Attack(tmp_path)
+    yield made
+    made.end_processes()

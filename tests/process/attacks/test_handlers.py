@@ -1,0 +1,129 @@
+"""Handlers in this process that raise, cancel and print what nobody expects."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.process.attacks.client import payload_of
+
+if TYPE_CHECKING:
+    from tests.process.attacks.client import AttackClient
+    from tests.process.attacks.conftest import Attack
+
+GUARDED = Path(__file__).parent / "guarded.py"
+LIMITS = {
+    "LASTWORD_IDLE_TIMEOUT": "5",
+    "LASTWORD_FIRST_UPDATE_TIMEOUT": "5",
+    "LASTWORD_CANCEL_GRACE": "0.5",
+}
+"""They end what nobody answers, as `agent_stalled`."""
+
+END_TURN = {"stopReason": "end_turn"}
+ALL_DOORS = ["sdk", "asyncio", "trio"]
+TASKS = ["sdk", "asyncio"]
+"""Doors on asyncio: on trio a task cannot be cancelled from outside of its scopes."""
+
+
+def start(attack: Attack, *door: str) -> AttackClient:
+    return attack.start(sys.executable, str(GUARDED), *door, environment=LIMITS)
+
+
+def serves_on(client: AttackClient) -> bool:
+    """Is a further prompt answered well?"""
+    answer = client.turn("say")
+    assert answer.get("result") == END_TURN, client.story("it does not serve on")
+    return True
+
+
+# What leaves a handler ends its turn at once, whatever it is.
+
+
+WORDLESS = ["unspeakable", "wordless", "recursive"]
+
+
+@pytest.mark.parametrize("what", [*WORDLESS, "unspeakable-cause"])
+@pytest.mark.parametrize("door", ALL_DOORS)
+def test_an_exception_without_a_text_ends_its_turn_at_once(
+    attack: Attack, door: str, what: str
+) -> None:
+    with start(attack, door) as client:
+        client.open()
+        assert payload_of(client.turn(what))["type"] in {"internal", "unknown"}
+        assert serves_on(client)
+
+
+@pytest.mark.xfail(strict=True, reason="it is taken for the end of the connection")
+@pytest.mark.parametrize("what", ["timer", "cancels-itself"])
+@pytest.mark.parametrize("door", TASKS)
+def test_a_handler_that_its_author_cancelled_ends_its_turn_at_once_and_no_other(
+    attack: Attack, door: str, what: str
+) -> None:
+    with start(attack, door) as client:
+        client.open()
+        assert payload_of(client.turn(what))["reason"] == "agent_cancelled"
+        assert serves_on(client)
+
+
+@pytest.mark.xfail(strict=True, reason="it is taken for the end of the connection")
+@pytest.mark.parametrize("door", TASKS)
+def test_a_handler_whose_task_another_handler_cancels_ends_its_turn_at_once(
+    attack: Attack, door: str
+) -> None:
+    with start(attack, door) as client:
+        client.open()
+        prompt = client.prompt("hang")
+        client.asked("session/update")
+        client.request("session/set_mode", {"sessionId": "s1", "modeId": "m"})
+        assert payload_of(client.answer(prompt))["reason"] == "agent_cancelled"
+        assert serves_on(client)
+
+
+@pytest.mark.xfail(strict=True, reason="the handler counts as still at work, or ends the process")
+@pytest.mark.parametrize("door", TASKS)
+def test_a_cancel_of_the_users_that_the_author_carries_out_by_the_task_ends_it_cancelled(
+    attack: Attack, door: str
+) -> None:
+    with start(attack, door, "own-cancel") as client:
+        client.open()
+        prompt = client.prompt("hang")
+        client.asked("session/update")
+        client.cancel()
+        assert client.answer(prompt).get("result") == {"stopReason": "cancelled"}
+        assert serves_on(client)
+
+
+# Stdout is the client's: what a handler prints goes to stderr, and its author is told.
+
+
+PRINTS_BETWEEN = pytest.mark.xfail(strict=True, reason="the SDK's door leaves stdout as it is")
+
+
+@pytest.mark.parametrize("what", ["print", "print-a-part", "write", "run"])
+@pytest.mark.parametrize("door", [pytest.param("sdk", marks=PRINTS_BETWEEN), "asyncio", "trio"])
+def test_what_a_handler_prints_goes_to_stderr_and_never_between_frames(
+    attack: Attack, door: str, what: str
+) -> None:
+    with start(attack, door) as client:
+        client.open()
+        assert client.turn(what).get("result") == END_TURN
+        assert serves_on(client)
+        client.until(lambda: b"printed by the handler" in client.stderr, "what was printed")
+
+
+@pytest.mark.xfail(strict=True, reason="nobody tells the author")
+@pytest.mark.parametrize("door", ALL_DOORS)
+def test_an_author_whose_handler_prints_is_told_once_where_it_goes(
+    attack: Attack, door: str
+) -> None:
+    with start(attack, door) as client:
+        client.open()
+        client.turn("print")
+        client.turn("print")
+        client.close_stdin()
+        client.wait()
+        said = [line for line in client.stderr.decode().splitlines() if "stdout" in line]
+        assert len(said) == 1, said

@@ -1,0 +1,322 @@
+"""Text out of an agent on a terminal: no command passes what a terminal would obey.
+
+Everything that an agent, a client or a file can put words into is fed with the same marks, and each
+command's output is searched for what is left of them. What a command's output must say besides is
+other tests'.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.process.attacks.client import FUSE_SECONDS
+from tests.process.attacks.conftest import GRACE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.process.attacks.conftest import Attack, Life
+
+MARKS = {
+    "a title": "\x1b]0;OWNED\x07",
+    "a screen": "\x1b[2J\x1b[1;1H",
+    "a colour": "\x1b[31;5m",
+    "a link": "\x1b]8;;http://evil.example\x1b\\here\x1b]8;;\x1b\\",
+    "one byte for two": "\x9b31m\x9d0;OWNED\x9c",
+    "overwriting": "fine\rOWNED\x08\x7f",
+    "bidi": "\u202eDENWO\u202c\u2066\u2069\u200f\u061c",
+    "lines": "\x0b\x0c\u2028\u2029\x85",
+}
+EVIL = "evil " + " ".join(MARKS.values())
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+OUR_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+"""What a page of ours has on a terminal: weights and colours, nothing that moves or names."""
+
+ERROR = {"code": -32000, "message": EVIL, "data": {"details": EVIL, EVIL: EVIL}}
+RPC_ERROR = {"jsonrpc": "2.0", "id": 1, "error": ERROR}
+
+
+def evil_agent(**life: Any) -> Life:
+    """An agent that puts the marks wherever it has words."""
+    result = {
+        "protocolVersion": 1,
+        "agentInfo": {"name": EVIL, "title": EVIL, "version": EVIL, EVIL: EVIL},
+        "authMethods": [{"id": EVIL, "name": EVIL, "description": EVIL}],
+        "agentCapabilities": {EVIL: EVIL, "_meta": {EVIL: EVIL}},
+        EVIL: EVIL,
+    }
+    tool = {"toolCallId": EVIL, "title": EVIL, "kind": EVIL, "status": EVIL}
+    turn = [
+        ["update", EVIL, {EVIL: EVIL}],
+        ["update", "tool_call", tool],
+        ["update", "tool_call_update", {**tool, "status": "completed"}],
+        ["send", {"method": EVIL, "params": {"sessionId": EVIL, EVIL: EVIL}}],
+        ["send", {"id": EVIL, "result": {EVIL: EVIL}}],
+        ["raw", EVIL.replace("\x85", "") + "\n"],
+        ["error", ERROR],
+    ]
+    return {
+        "initialize": [[["answer", result]]],
+        "session/prompt": [turn],
+        **life,
+    }
+
+
+DIES: Life = {"start": [["stderr", f"Traceback: {EVIL}\n"], ["exit", 1]]}
+NO_SESSION: Life = {"session/new": [[["error", ERROR]]]}
+NOISE: Life = {"start": [["raw", EVIL.replace("\x85", "") + "\n"]]}
+NO_ACP: Life = {"initialize": [[["send", {"id": "$id", "result": {"protocolVersion": EVIL}}]]]}
+LIVES: dict[str, Life] = {
+    "an agent with a name": {},
+    "one that dies": DIES,
+    "one without sessions": NO_SESSION,
+    "one with noise": NOISE,
+    "one that is none": NO_ACP,
+}
+
+
+def harmless(output: bytes) -> list[str]:
+    """What is left in an output that a terminal would obey, with what stands around it."""
+    text = OUR_COLOURS.sub("", output.decode(errors="surrogateescape")).replace("\r\n", "\n")
+    return [
+        ascii(text[max(0, m.start() - 40) : m.end() + 20]) for m in list(OBEYED.finditer(text))[:3]
+    ]
+
+
+def both(done: subprocess.CompletedProcess[bytes]) -> bytes:
+    assert done.stdout or done.stderr
+    return done.stdout + done.stderr
+
+
+# `doctor` and `check` read an agent's answers, its stderr and its noise.
+
+
+@pytest.mark.parametrize("life", LIVES.values(), ids=LIVES)
+def test_doctor_shows_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> None:
+    command = attack.agent(evil_agent(**life))
+    done = attack.command("doctor", "--timeout", "5", "--", *command, check=False)
+    assert harmless(both(done)) == []
+
+
+def test_doctor_writes_no_json_that_a_terminal_obeys(attack: Attack) -> None:
+    command = attack.agent(evil_agent())
+    done = attack.command("doctor", "--json", "--", *command, check=False)
+    assert harmless(both(done)) == []
+
+
+CHECKS = ("--only", "AGT-1,AGT-4,AGT-10,AGT-18", "--timeout", "3", "--turn-limit", "3")
+
+
+@pytest.mark.parametrize("life", LIVES.values(), ids=LIVES)
+def test_check_shows_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> None:
+    command = attack.agent(evil_agent(**life))
+    done = attack.command("check", *CHECKS, "--", *command, check=False)
+    assert harmless(both(done)) == []
+
+
+def test_check_writes_no_json_and_no_junit_that_a_terminal_obeys(attack: Attack) -> None:
+    file = attack.folder / "report.xml"
+    command = attack.agent(evil_agent())
+    reports = ("--json", "--junit", str(file))
+    done = attack.command("check", *reports, *CHECKS, "--", *command, check=False)
+    assert harmless(file.read_bytes()) == []
+    assert harmless(both(done)) == []
+
+
+# `run` writes on its own stderr; what the agent writes to its stderr passes as it came.
+
+
+@pytest.mark.parametrize("life", LIVES.values(), ids=LIVES)
+def test_run_says_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> None:
+    agent = evil_agent(**life)
+    if life is DIES:
+        agent["start"] = [["exit", 1]]
+    with attack.run(agent, options=("--verbose", GRACE)) as client:
+        hello = client.request("initialize", {"protocolVersion": 1, "clientInfo": {"name": EVIL}})
+        client.answer(hello)
+        client.request(EVIL, {"sessionId": EVIL, "cwd": EVIL}, request_id=EVIL)
+        client.send_line(EVIL.replace("\x85", "").encode())
+        client.notify(EVIL, {EVIL: EVIL})
+        client.answer(client.request("session/new", {"cwd": "/", "mcpServers": []}))
+        client.answer(client.prompt("Hello"))
+        client.answer(client.prompt(EVIL, session=EVIL))
+    assert client.stderr
+    assert harmless(bytes(client.stderr)) == []
+
+
+def test_run_says_nothing_that_a_terminal_obeys_of_a_command_that_is_not_there(
+    attack: Attack,
+) -> None:
+    done = attack.command("run", "--verbose", "--", f"/none/{EVIL}", check=False)
+    assert harmless(both(done)) == []
+
+
+# The record is read by commands of its own.
+
+
+@pytest.fixture
+def recorded(attack: Attack) -> Attack:
+    """A record of a session whose agent and client had the marks in all their words."""
+    with attack.run(evil_agent(), options=(GRACE, "--record-text")) as client:
+        params = {"protocolVersion": 1, "clientInfo": {"name": EVIL, "version": EVIL}}
+        client.answer(client.request("initialize", params))
+        client.answer(client.request("session/new", {"cwd": EVIL, "mcpServers": []}))
+        client.answer(client.prompt("Hello"))
+        client.answer(client.prompt(EVIL, session=EVIL))
+        client.answer(client.request(EVIL, {"sessionId": EVIL}, request_id=EVIL))
+    return attack
+
+
+READERS: dict[str, Callable[[Attack], list[str]]] = {
+    "log": lambda _attack: ["log"],
+    "log of one session": lambda _attack: ["log", "--last"],
+    "log of the failures": lambda _attack: ["log", "--errors"],
+    "log as JSON": lambda _attack: ["log", "--json"],
+    "log of one session as JSON": lambda _attack: ["log", "--last", "--json"],
+    "log of the failures as JSON": lambda _attack: ["log", "--errors", "--json"],
+    "stats": lambda _attack: ["stats"],
+    "stats as JSON": lambda _attack: ["stats", "--json"],
+    "export on stdout": lambda _attack: ["export", "--last", "-o", "-"],
+    "export as JSON": lambda attack: [
+        "export",
+        "--last",
+        "--json",
+        "-o",
+        str(attack.folder / "x.zip"),
+    ],
+    "log of a name": lambda _attack: ["log", EVIL],
+    "export of a name": lambda _attack: ["export", EVIL],
+}
+
+
+@pytest.mark.parametrize("command", READERS.values(), ids=READERS)
+def test_what_reads_the_record_shows_nothing_that_a_terminal_obeys(
+    recorded: Attack, command: Callable[[Attack], list[str]]
+) -> None:
+    done = recorded.command(*command(recorded), check=False)
+    assert harmless(both(done)) == []
+
+
+def test_an_exported_file_holds_nothing_that_a_terminal_obeys(recorded: Attack) -> None:
+    file = recorded.folder / "report.zip"
+    recorded.command("export", "--last", "-o", str(file))
+    with zipfile.ZipFile(file) as bundle:
+        for member in bundle.namelist():
+            assert harmless(bundle.read(member)) == [], member
+
+
+# `explain` is given whatever somebody has.
+
+TOLD = {
+    "a JSON-RPC error": json.dumps(RPC_ERROR, ensure_ascii=False),
+    "an error object": json.dumps(ERROR, ensure_ascii=False),
+    "a text": f"429 Too Many Requests: {EVIL}",
+    "a traceback": f'Traceback (most recent call last):\n  File "{EVIL}"\nValueError: {EVIL}',
+    "a body": json.dumps({"error": {"type": EVIL, "message": EVIL, "code": EVIL}}),
+}
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--jsonl"]], ids=["page", "json", "jsonl"])
+@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
+def test_explain_shows_nothing_that_a_terminal_obeys(
+    attack: Attack, told: str, options: list[str]
+) -> None:
+    file = attack.folder / "told"
+    file.write_text(told if options != ["--jsonl"] else json.dumps({"id": EVIL, "text": told}))
+    done = attack.command("explain", *options, str(file), check=False)
+    assert harmless(both(done)) == []
+
+
+ARGUMENTS = [
+    ["explain", f"/none/{EVIL}"],
+    ["agent", EVIL],
+    ["agent", "--file", f"/none/{EVIL}"],
+    ["run", f"--{EVIL}", "--", "true"],
+    ["run", EVIL, "--", "true"],
+    ["log", "--record", f"/none/{EVIL}"],
+    ["export", "--last", "-o", f"/none/{EVIL}"],
+    ["doctor", "--client", EVIL, "--", f"/none/{EVIL}"],
+    ["explain", "--status", EVIL],
+    ["explain", "--header", EVIL, "--body", EVIL],
+    ["explain", "--exit-signal", EVIL],
+    ["agent", "--fallback", EVIL, "healthy"],
+    ["run", "--idle-timeout", EVIL, "--", "true"],
+    ["log", "--since", EVIL],
+    ["stats", "--days", EVIL],
+    ["check", "--only", EVIL, "--", "true"],
+    ["check", "--preset", EVIL, "--", "true"],
+    [EVIL],
+]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ARGUMENTS,
+    ids=[" ".join(words).replace(EVIL, "EVIL") for words in ARGUMENTS],
+)
+def test_no_command_repeats_an_argument_that_a_terminal_obeys(
+    attack: Attack, arguments: list[str]
+) -> None:
+    """They come from scripts and settings as much as from hands."""
+    done = attack.command(*arguments, check=False)
+    assert harmless(both(done)) == []
+
+
+def on_a_terminal(attack: Attack, *arguments: str) -> bytes:
+    """What a command writes to a terminal that is its stdout and stderr."""
+    near, far = pty.openpty()
+    command = [sys.executable, "-m", "lastword", *arguments]
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=far, stderr=far, env=attack.environment
+    )
+    os.close(far)
+    shown = b""
+    try:
+        while select.select([near], [], [], FUSE_SECONDS)[0]:
+            try:
+                data = os.read(near, 1 << 16)
+            except OSError:  # its other end is closed
+                break
+            shown += data
+    finally:
+        process.kill()
+        process.wait()
+        os.close(near)
+    return shown
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["log"], ["log", "--last"], ["log", "--errors"], ["stats"], ["export", "--last", "-o", "-"]],
+    ids=" ".join,
+)
+def test_on_a_terminal_there_is_no_more_than_our_own_colours(
+    recorded: Attack, command: list[str]
+) -> None:
+    shown = on_a_terminal(recorded, *command)
+    assert shown
+    assert harmless(shown) == []
+
+
+def test_on_a_terminal_doctor_and_explain_show_no_more_than_our_own_colours(
+    attack: Attack,
+) -> None:
+    agent = attack.agent(evil_agent(**NO_SESSION))
+    file = attack.folder / "told"
+    file.write_text(TOLD["a JSON-RPC error"])
+    for arguments in (["doctor", "--timeout", "5", "--", *agent], ["explain", str(file)]):
+        shown = on_a_terminal(attack, *arguments)
+        assert shown
+        assert harmless(shown) == []

@@ -1,0 +1,157 @@
+"""`lastword agent` as a person meets it: its help, its list, its mistakes, its terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from lastword import client
+from lastword.core.failure.ladder import Rung
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.kit.agent.scenarios import SCENARIOS
+from tests.kit.client import Client
+from tests.kit.patience import FUSE_SECONDS
+
+
+def agent(*arguments: str, data: bytes = b"", **environment: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", "agent", *arguments],
+        input=data,
+        capture_output=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env=os.environ | environment,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "200"])
+def test_the_list_names_every_scenario_within_the_terminals_width(columns: str) -> None:
+    status, out, err = agent("--list", COLUMNS=columns)
+    assert (status, err) == (0, "")
+    first_words = {line.split()[0].rstrip("~") for line in out.splitlines() if line.strip()}
+    assert set(SCENARIOS) <= first_words
+    for error_type in ErrorType:
+        assert f"\n{error_type.value}  [{error_type.value}]\n" in out
+    assert max(map(len, out.splitlines())) <= max(int(columns), 60)
+
+
+def test_the_list_says_of_each_what_a_good_client_does() -> None:
+    _, out, _ = agent("--list", COLUMNS="100")
+    assert out.count("\n    sees    ") == out.count("\n    client  ") == len(SCENARIOS)
+    assert 'offer "Continue"; no automatic resend' in out
+
+
+def test_the_list_says_which_scenarios_need_a_process_of_their_own() -> None:
+    _, out, _ = agent("--list")
+    marked = {line.split()[0] for line in out.splitlines() if line.split()[:1][0:] and "~" in line}
+    assert {"crash_loop~", "fails_to_start~", "silence_warned~"} <= marked
+    assert "agent_crash~" not in marked
+    assert "\n~ needs a process of its own" in out
+
+
+def test_the_list_is_there_for_machines_too() -> None:
+    status, out, err = agent("--list", "--json")
+    listed = json.loads(out)
+    assert (status, err) == (0, "")
+    assert [entry["name"] for entry in listed] == list(SCENARIOS)
+    assert {entry["error_type"] for entry in listed} >= {word.value for word in ErrorType}
+    for entry in listed:
+        assert entry["client"]
+        assert entry["sees"]
+        assert entry["script"]["turns"]
+        assert entry["error"] is None or entry["error"]["type"] == entry["error_type"]
+
+
+def test_the_rungs_are_the_ladders_own() -> None:
+    status, out, err = agent("--rungs", "--json")
+    told = {entry["rung"]: entry for entry in json.loads(out)}
+    assert (status, err) == (0, "")
+    assert set(told) == {rung.value for rung in Rung}
+    for entry in told.values():
+        read = [client.read_error(frame) for frame in entry["frames"]]
+        assert any(error and error.type is ErrorType.RATE_LIMIT for error in read)
+    status, out, _ = agent("--rungs", COLUMNS="80")
+    assert status == 0
+    for rung in Rung:
+        assert f"{rung.value}: " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rate-limit"], 'no scenario "rate-limit"; like it: rate_limit'),
+        (["crash"], "agent_crash"),
+        (["zzzzzz"], 'no scenario "zzzzzz". `lastword agent --list`'),
+        ([], "a scenario is missing"),
+        (["--json"], "--json goes with --list and --rungs"),
+        (["healthy", "--json"], "--json goes with --list and --rungs"),
+        (["--bare", "--fallback", "text", "auth"], "--bare leaves lastword out"),
+        (["--fallback", "loud", "auth"], "invalid choice: 'loud'"),
+        (["./none.json"], "./none.json: no such file or directory"),
+        (["--nonsense"], "unrecognized arguments"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_answered_with_a_sentence(
+    arguments: list[str], words: str
+) -> None:
+    status, out, err = agent(*arguments)
+    assert status == 2
+    assert out == ""
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_help_shows_how_to_put_it_into_a_clients_settings() -> None:
+    status, out, err = agent("--help")
+    assert (status, err) == (0, "")
+    assert "command: lastword    arguments: agent rate_limit" in out
+    assert "agent --bare id_null" in out
+
+
+def test_a_client_that_says_nothing_and_leaves_is_no_failure() -> None:
+    assert agent("healthy") == (0, "", "")
+
+
+def test_a_person_at_a_terminal_is_told_what_this_is() -> None:
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lastword", "agent", "healthy"],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        os.write(ours, b"hello\n\x04")
+        out, err = process.communicate(timeout=FUSE_SECONDS)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert process.returncode == 0
+    assert b"speaks ACP on stdin and stdout" in err
+    assert b"is no valid JSON" in out
+
+
+def test_an_interrupt_ends_it_quietly() -> None:
+    client = Client([sys.executable, "-m", "lastword", "agent", "healthy"])
+    try:
+        client.initialize()
+        client.signal(signal.SIGINT)
+        assert (client.wait(), client.said) == (0, "")
+    finally:
+        client.kill()
+
+
+def test_listing_loads_neither_the_json_rpc_library_nor_the_classifier() -> None:
+    code = "import sys; from lastword.cli.agent.command import main; main(['--list']); "
+    code += "print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not {"jsonrpcserver", "jsonschema"} & set(done.stderr.split())

@@ -1,0 +1,399 @@
+"""`lastword doctor`: agents that can and cannot be started here, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lastword.core.failure.ladder import Rung
+from lastword.kit.doctor import clients, command
+from lastword.quirks.clients import RULES
+from tests.kit.patience import FUSE_SECONDS
+
+AGENT = [sys.executable, "-m", "lastword", "agent"]
+HELLO = '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{}}}'
+
+
+def doctor(*arguments: str, **environment: str) -> tuple[int, str, str]:
+    own = {key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", "doctor", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env=own | environment,
+    )
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def report(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
+    status, out, err = doctor("--json", *arguments, **environment)
+    assert err == ""
+    told = json.loads(out)
+    assert told["ok"] is (status == 0)
+    return status, told
+
+
+def finding(told: dict[str, Any], step: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(f for f in reversed(told["findings"]) if f["step"] == step)
+    return found
+
+
+def problems(told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [f for f in told["findings"] if f["verdict"] == "problem"]
+
+
+def script(folder: Path, text: str, *, name: str = "agent.sh", mode: int = 0o755) -> str:
+    file = folder / name
+    file.write_text(text)
+    file.chmod(mode)
+    return str(file)
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+# --- an agent that is well
+
+
+def test_an_agent_that_is_well_is_told_step_by_step() -> None:
+    status, told = report("--", *AGENT, "--bare", "healthy")
+    assert status == 0
+    steps = [f["step"] for f in told["findings"]]
+    own = ["command", "initialize", "capabilities", "login", "agent_error", "session", "exit"]
+    assert [step for step in steps if step in own] == own
+    hello = finding(told, "initialize")["facts"]
+    assert hello["agent"]["name"] == "lastword-agent"
+    assert hello["protocol_version"] == 1
+    assert 0 < hello["seconds"] < FUSE_SECONDS
+    assert finding(told, "capabilities")["facts"]["resume"] is True
+    assert finding(told, "agent_error")["facts"] == {"speaks": False}
+    assert finding(told, "version 2")["verdict"] == "ok"
+
+
+def test_an_agent_behind_lastword_speaks_agent_error() -> None:
+    _, told = report("--", *AGENT, "healthy")
+    assert finding(told, "agent_error")["facts"] == {"speaks": True}
+
+
+def test_a_login_that_it_offers_is_named() -> None:
+    _, told = report("--", *AGENT, "--bare", "login_needed")
+    assert finding(told, "login")["facts"] == {"methods": ["Log in"]}
+
+
+def test_each_kind_of_client_gets_the_rung_that_the_ladder_chooses() -> None:
+    _, told = report("--", *AGENT, "--bare", "healthy")
+    rungs = {row["client"]: row["rung"] for row in told["clients"]}
+    assert set(rungs) == {*RULES, "jetbrains", "typed", "older", "v2"}
+    assert rungs["typed"] == "typed"
+    assert rungs["older"] == "stop_reason"
+    assert rungs["v2"] == "v2"
+    assert rungs["zed"] == RULES["zed"].rung
+    assert all(row["means"] for row in told["clients"])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("typed", "typed"), ("zed", "stop_reason"), ("my-own", "stop_reason")]
+)
+def test_one_client_can_be_asked_for(name: str, expected: str) -> None:
+    _, told = report("--client", name, "--", *AGENT, "--bare", "healthy")
+    assert [(row["client"], row["rung"]) for row in told["clients"]] == [(name, expected)]
+
+
+def test_a_rung_that_the_environment_forces_is_said() -> None:
+    _, told = report("--", *AGENT, "--bare", "healthy", LASTWORD_FALLBACK="text")
+    rows = {row["client"]: row for row in told["clients"]}
+    assert (rows["older"]["rung"], rows["older"]["forced"]) == ("text", True)
+    assert (rows["v2"]["rung"], rows["v2"]["forced"]) == ("v2", False)
+
+
+def test_an_agent_of_version_1_gives_a_client_of_version_2_the_first() -> None:
+    rows = {row.client: row for row in clients.table(None, option="auto", speaks_v2=False)}
+    assert rows["v2"].rung is Rung.STOP_REASON
+    assert "version 1 alone" in rows["v2"].about
+
+
+def test_a_person_reads_it_within_80_columns() -> None:
+    status, out, err = doctor("--", *AGENT, "--bare", "healthy", COLUMNS="80")
+    assert (status, err) == (0, "")
+    path_free = [line for line in out.splitlines() if os.sep not in line]
+    assert max(map(len, path_free)) <= 80
+    assert "  typed      typed  " in out
+    assert out.endswith("Nothing stands in the way.\n")
+
+
+# --- what cannot be started
+
+
+def test_a_command_that_is_not_there_is_said(tmp_path: Path) -> None:
+    status, told = report("--", "no-such-agent", "acp")
+    assert status == 1
+    assert "none of the" in problems(told)[0]["says"]
+    assert "Install" in problems(told)[0]["do"]
+    assert "no such file" in problems(report("--", str(tmp_path / "no"))[1])[0]["says"]
+    status, out, _ = doctor("--", "no-such-agent")
+    assert (status, "PROBLEM" in out) == (1, True)
+
+
+def test_what_is_no_program_is_told_apart(tmp_path: Path) -> None:
+    text = script(tmp_path, "#!/bin/sh\n", mode=0o644)
+    assert problems(report("--", text)[1])[0]["do"] == f"chmod +x {text}"
+    on_path = problems(report("--", "agent.sh", PATH=str(tmp_path))[1])[0]
+    assert on_path["do"] == f"chmod +x {text}"
+    assert "is a directory" in problems(report("--", str(tmp_path))[1])[0]["says"]
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("#!/no/such/interp\n", "needs /no/such/interp"),
+        ("#!/usr/bin/env no-such-interp\n", "needs no-such-interp"),
+        ("#!/usr/bin/env -S no-such-interp -u\n", "needs no-such-interp"),
+        ("#!/bin/sh\r\n", "ends in a carriage return"),
+        ("#!\n", "names nothing"),
+        ("", "is empty"),
+        ("MZ\0\0", "program for Windows"),
+    ],
+)
+def test_a_file_that_nothing_here_can_run_is_said(tmp_path: Path, line: str, missing: str) -> None:
+    status, told = report("--", script(tmp_path, line))
+    assert status == 1
+    assert missing in problems(told)[0]["says"]
+
+
+def test_a_program_of_another_machine_is_said(tmp_path: Path) -> None:
+    machine = next(n for n, name in command.MACHINES.items() if name == "riscv64")
+    head = b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x02\0" + machine.to_bytes(2, "little")
+    file = tmp_path / "agent"
+    file.write_bytes(head + b"\0" * 100)
+    file.chmod(0o755)
+    assert "built for riscv64" in problems(report("--", str(file))[1])[0]["says"]
+
+
+def test_the_machines_own_programs_pass() -> None:
+    path = os.path.realpath("/bin/sh")
+    assert [f.verdict.value for f in command.examine(path, os.environ)] == ["ok"]
+
+
+# --- what starts, and goes wrong
+
+
+def test_a_crash_at_the_start_is_explained_with_its_last_words() -> None:
+    status, told = report("--", *python("raise KeyError('model')"))
+    died = problems(told)[0]
+    assert (status, died["step"], died["facts"]["reason"]) == (1, "start", "uncaught_exception")
+    assert "status 1" in died["says"]
+    assert "KeyError: 'model'" in died["facts"]["stderr"]
+
+
+def test_an_agent_that_is_killed_at_its_start_is_told_by_its_signal() -> None:
+    _, told = report("--", *python("import os; os.kill(os.getpid(), 9)"))
+    assert "by signal 9" in problems(told)[0]["says"]
+
+
+def test_an_agent_that_never_answers_is_given_up() -> None:
+    status, told = report("--timeout", "0.5", "--", "sleep", "60")
+    assert status == 1
+    assert "did not answer initialize within 0.5 s" in problems(told)[0]["says"]
+    assert "acp" in problems(told)[0]["do"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(HELLO.replace('"id":1', f'"id":{wrong}') for wrong in ("true", "1.0", "[]", "{}", '"1"')),
+        '{"jsonrpc":"2.0","id":1,"method":[]}',
+    ],
+)
+def test_an_answer_under_another_id_is_none(tmp_path: Path, line: str) -> None:
+    agent = script(tmp_path, f"#!/bin/sh\nread l\necho '{line}'\ncat >/dev/null\n")
+    status, told = report("--timeout", "0.3", "--", agent)
+    assert status == 1
+    assert "did not answer initialize" in finding(told, "initialize")["says"]
+
+
+def test_a_program_that_writes_back_what_it_reads_is_no_agent() -> None:
+    status, told = report("--", "cat")
+    assert status == 1
+    assert "no ACP agent" in problems(told)[0]["says"]
+
+
+def test_a_banner_on_stdout_is_no_problem_with_lastword(tmp_path: Path) -> None:
+    agent = " ".join([*AGENT, "--bare", "healthy"])
+    banner = script(tmp_path, f"#!/bin/sh\necho 'Welcome to the agent!'\nexec {agent}\n")
+    status, told = report("--", banner)
+    noise = finding(told, "stdout")
+    assert (status, noise["verdict"]) == (0, "note")
+    assert noise["facts"]["lines"] == ["Welcome to the agent!"]
+    assert "stderr" in noise["do"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "words"),
+    [
+        ('"error":{"code":-32000,"message":"Authentication required"}', "note", "asks for a login"),
+        ('"error":{"code":-32603,"message":"no config"}', "problem", "session/new fails"),
+    ],
+)
+def test_a_session_that_does_not_open_is_said(
+    tmp_path: Path, answer: str, verdict: str, words: str
+) -> None:
+    code = f'read a\necho \'{HELLO}\'\nread b\necho \'{{"jsonrpc":"2.0","id":2,{answer}}}\'\ncat'
+    status, told = report("--", script(tmp_path, f"#!/bin/sh\n{code} >/dev/null\n"))
+    assert finding(told, "session")["verdict"] == verdict
+    assert words in finding(told, "session")["says"]
+    assert status == (1 if verdict == "problem" else 0)
+
+
+def test_an_agent_that_dies_at_session_new_is_said(tmp_path: Path) -> None:
+    text = f"#!/bin/sh\nread a\necho '{HELLO}'\nread b\nexit 3\n"
+    _, told = report("--", script(tmp_path, text))
+    assert "with status 3 at session/new" in finding(told, "session")["says"]
+
+
+def test_secrets_in_its_last_words_are_not_shown() -> None:
+    secret = "sk-ant-api03-" + "a1B2c3D4" * 8
+    _, out, _ = doctor("--json", "--", *python(f"raise KeyError('{secret}')"))
+    assert "KeyError" in out
+    assert secret[:24] not in out
+
+
+def test_nothing_of_a_stubborn_agent_stays_behind(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    code = (
+        "import os, signal, subprocess, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"child = subprocess.Popen(['sleep', '60'])\n"
+        f"open({str(pids)!r}, 'a').write(f'{{os.getpid()}} {{child.pid}} ')\n"
+        "time.sleep(60)\n"
+    )
+    status, told = report("--timeout", "1", "--", *python(code))
+    assert (status, bool(problems(told))) == (1, True)
+    for pid in map(int, pids.read_text().split()):
+        assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_doctor_that_is_stopped_ends_the_agent(tmp_path: Path, number: int) -> None:
+    fifo = tmp_path / "pid"
+    os.mkfifo(fifo)
+    agent = script(tmp_path, f"#!/bin/sh\nread hello\necho $$ > {fifo}\nexec sleep 60\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lastword", "doctor", "--", agent],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    running = os.pidfd_open(int(fifo.read_text()))
+    process.send_signal(number)
+    _, err = process.communicate(timeout=FUSE_SECONDS)
+    assert b"Traceback" not in err
+    assert process.returncode == (1 if number == signal.SIGINT else -number)
+    # A descriptor of a process is ready once it is gone.
+    gone, _, _ = select.select([running], [], [], FUSE_SECONDS)
+    os.close(running)
+    assert gone
+
+
+def test_an_agent_that_stays_at_the_end_of_its_input_is_noted(tmp_path: Path) -> None:
+    new = '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'
+    text = f"#!/bin/sh\nread a\necho '{HELLO}'\nread b\necho '{new}'\nsleep 60\n"
+    status, told = report("--", script(tmp_path, text))
+    assert status == 0
+    assert finding(told, "exit")["verdict"] == "note"
+
+
+# --- lastword's own surroundings
+
+
+def test_a_bad_variable_of_lastwords_is_a_problem() -> None:
+    status, told = report("--", *AGENT, "--bare", "healthy", LASTWORD_IDLE_TIMEOUT="soon")
+    assert status == 1
+    assert "LASTWORD_IDLE_TIMEOUT cannot be 'soon'" in problems(told)[0]["says"]
+
+
+def test_good_and_unknown_variables_are_told_apart() -> None:
+    environment = {"LASTWORD_IDLE_TIMEOUT": "5", "LASTWORD_IDEL_TIMEOUT": "5"}
+    environment["LASTWORD_ELSEWHERE"] = "5"
+    status, told = report("--", *AGENT, "--bare", "healthy", **environment)
+    said = [f["says"] for f in told["findings"] if f["step"] == "environment"]
+    assert status == 0
+    assert any("LASTWORD_IDLE_TIMEOUT=5 is in force" in text for text in said)
+    assert any("LASTWORD_IDLE_TIMEOUT is meant?" in text for text in said)
+    assert any("LASTWORD_ELSEWHERE is set, and no option of `lastword run`." in t for t in said)
+
+
+def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    environment = {
+        "LASTWORD_STATE_DIR": str(file),
+        "LASTWORD_RECORD_DAYS": "a week",
+        "LASTWORD_RECORD_MIB": "64",
+    }
+    status, told = report("--", *AGENT, "--bare", "healthy", **environment)
+    assert status == 1
+    wrong = [found["says"] for found in problems(told)]
+    assert wrong[0].startswith("LASTWORD_RECORD_DAYS is 'a week', which is no number")
+    assert wrong[1] == f"LASTWORD_STATE_DIR cannot be '{file}': that is no folder."
+
+
+def test_a_path_without_lastword_is_noted() -> None:
+    _, told = report("--", "/bin/cat", PATH="/usr/bin:/bin")
+    assert finding(told, "PATH")["verdict"] == "note"
+    assert finding(told, "lastword")["facts"]["platform"] == sys.platform
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "the agent's command is missing"),
+        (["--"], "the agent's command is missing"),
+        (["--", ""], "the agent's command is missing"),
+        (["opencode", "acp"], "unrecognized arguments"),
+        (["--timeout", "0", "--", "cat"], "a number of seconds above 0"),
+        (["--timeout", "soon", "--", "cat"], "invalid float value"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_answered_with_a_sentence(
+    arguments: list[str], words: str
+) -> None:
+    status, out, err = doctor(*arguments)
+    assert (status, out) == (2, "")
+    assert words in err
+
+
+def test_help_names_the_clients() -> None:
+    status, out, _ = doctor("--help")
+    assert status == 0
+    assert ", ".join([*RULES, "jetbrains", "typed", "older", "v2"]) in " ".join(out.split())
+
+
+@pytest.mark.parametrize("result", ["null", "5", "[]", "{}", '{"protocolVersion":"1"}'])
+def test_an_empty_greeting_is_a_problem(tmp_path: Path, result: str) -> None:
+    line = f'{{"jsonrpc":"2.0","id":1,"result":{result}}}'
+    agent = script(tmp_path, f"#!/bin/sh\nread l\necho '{line}'\ncat >/dev/null\n")
+    status, told = report("--timeout", "0.3", "--", agent)
+    assert status == 1
+    assert finding(told, "initialize")["verdict"] == "problem"
+
+
+@pytest.mark.parametrize("result", ["null", "5", "{}", '{"sessionId":7}'])
+def test_a_session_without_an_id_is_a_problem(tmp_path: Path, result: str) -> None:
+    line = f'{{"jsonrpc":"2.0","id":2,"result":{result}}}'
+    talk = f"read l\necho '{HELLO}'\nread l\necho '{line}'\ncat >/dev/null\n"
+    status, told = report("--timeout", "0.3", "--", script(tmp_path, f"#!/bin/sh\n{talk}"))
+    assert status == 1
+    assert finding(told, "session")["verdict"] == "problem"

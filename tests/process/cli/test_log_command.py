@@ -1,0 +1,418 @@
+"""`lastword log` as a person meets it: lists, timelines, what happens, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.core.timeline.entry import Kind
+from tests.kit.desk import Editor
+from tests.kit.recording import (
+    DAY_MS,
+    FUSE_SECONDS,
+    HOUR_MS,
+    Book,
+    a_run,
+    lastword,
+    now_ms,
+    write,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+INCIDENT = "01M7X4Q9WSKR12H4A9DNDD1JMH-1"
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a real session leaves: a failure, retries, a tool, and a crash in the middle of one."""
+    state = tmp_path_factory.mktemp("real")
+    editor = Editor(state)
+    for scenario in ("rate_limit", "retried", "healthy_tool", "crash_after_text"):
+        editor.play(scenario)
+    editor.leave()
+    return state
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """Three sessions, written by the real writer."""
+    book = Book(now_ms() - 2 * DAY_MS)
+    book.created("old-session")
+    book.ok("old-session", 1)
+    write(tmp_path, book, a_run("01OLD", at_ms=book.began_ms))
+    book = Book(now_ms() - HOUR_MS)
+    book.note(Kind.CLIENT_ATTACHED, name="an-editor", version="1")
+    book.note(Kind.AGENT_READY, name="an-agent", version="2")
+    book.created("abc-1")
+    book.failed("abc-1", 1, "budget", reason="credits", incident_id=INCIDENT)
+    book.ok("abc-1", 2)
+    book.created("abd-2")
+    book.note(Kind.PROMPT, "abd-2", 3)
+    book.note(Kind.CANCEL, "abd-2", 3, by="user")
+    book.note(Kind.ANSWER, "abd-2", 3, stop_reason="cancelled", by="agent")
+    write(tmp_path, book, a_run("01NEW", at_ms=book.began_ms))
+    return tmp_path
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 200])
+@pytest.mark.parametrize("arguments", [(), ("--last",), ("--errors",)])
+def test_everything_fits_into_the_terminal(
+    real: Path, columns: int, arguments: tuple[str, ...]
+) -> None:
+    done = lastword("log", *arguments, state=real, COLUMNS=str(columns))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= columns
+    assert "\033" not in done.stdout
+
+
+def test_a_real_session_is_listed_with_its_turns(real: Path) -> None:
+    done = lastword("log", state=real, COLUMNS="60")
+    head, marks, *rows = done.stdout.splitlines()
+    assert head.startswith("scripted-1-1  ")
+    assert head.endswith("lastword-agent in an-editor")
+    assert marks == "  x..x  4 turns"
+    assert [row.split()[1] for row in rows[:4]] == ["rate_limit", "ok", "ok", "agent_crash"]
+    assert re.search(r"[▁▂▃▄▅▆▇█]{2}$", rows[1])
+    assert "1 tool" in rows[2]
+    assert "x failed" in done.stdout
+
+
+def test_a_real_timeline_tells_the_story_and_nothing_that_was_said(real: Path) -> None:
+    done = lastword("log", "scri", state=real, COLUMNS="100")
+    told = [
+        "turn 1: rate_limit",
+        "HTTP 429",
+        "wait 20 s",
+        "a retry is safe",
+        "retry after provider_unavailable, attempt 2, waits 1.0 s",
+        "turn 4: agent_crash",
+        "agent exited: SIGKILL, during 1 turn",
+    ]
+    places = [done.stdout.index(words) for words in told]
+    assert places == sorted(places)
+    assert "tool starts (execute)" in done.stdout
+    assert "SECRET" not in done.stdout
+    assert "SECRET" not in lastword("log", "scri", "--json", state=real).stdout
+
+
+def test_the_list_for_machines_holds_what_the_list_shows(real: Path) -> None:
+    told = json.loads(lastword("log", "--json", state=real).stdout)
+    (session,) = told["sessions"]
+    assert (session["session_id"], session["turn_count"], told["more"]) == (
+        "scripted-1-1",
+        4,
+        False,
+    )
+    assert [turn["outcome"] for turn in session["turns"]] == ["failed", "ok", "ok", "failed"]
+    assert len(session["turns"][1]["retry_wait_seconds"]) == 2
+    assert session["run"]["alive"] is False
+    timeline = json.loads(lastword("log", "--last", "--json", state=real).stdout)
+    kinds = [entry["kind"] for entry in timeline["runs"][0]["entries"]]
+    assert kinds[0] == "agent_started"
+    assert kinds.count("prompt") == 4
+
+
+def test_a_session_that_goes_on_is_shown_as_running_and_a_killed_one_as_without_end(
+    tmp_path: Path,
+) -> None:
+    editor = Editor(tmp_path)
+    try:
+        editor.play("healthy")
+        with follower("--json", state=tmp_path) as (process, next_line):
+            editor.prompt("/scenario cancelled")
+            while json.loads(next_line())["kind"] != "first_output":
+                continue
+            process.send_signal(signal.SIGINT)
+        assert " running\n" in lastword("log", state=tmp_path).stdout
+        assert "still running" in lastword("log", "--last", state=tmp_path).stdout
+    finally:
+        editor.kill()
+    assert " no end recorded\n" in lastword("log", state=tmp_path).stdout
+    assert "ended without a word" in lastword("log", "--last", state=tmp_path).stdout
+
+
+def test_an_agent_that_never_started_is_found_among_the_failures(tmp_path: Path) -> None:
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
+    subprocess.run(
+        [sys.executable, "-m", "lastword", "run", "--", "/nonexistent-agent"],
+        input=json.dumps(hello).encode() + b"\n",
+        capture_output=True,
+        env=os.environ | {"LASTWORD_STATE_DIR": str(tmp_path)},
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    listed = lastword("log", state=tmp_path).stdout
+    assert "No turn is recorded yet." in listed
+    assert "`lastword log --errors`" in listed
+    failures = lastword("log", "--errors", state=tmp_path).stdout
+    assert "agent_crash\n    spawn failed, startup, initialize, nonexistent-agent\n" in failures
+    assert lastword("log", "--last", state=tmp_path).stderr == (
+        "lastword log: no turn is recorded yet\n"
+    )
+
+
+def test_failures_are_listed_alone_the_newest_first(state: Path) -> None:
+    book = Book()
+    book.note(Kind.ERROR, type="auth", method="session/new", reason="login_required")
+    write(state, book, a_run("01AUTH"))
+    done = lastword("log", "--errors", state=state)
+    assert re.findall(r"\d\d:\d\d  (\w+)", done.stdout) == ["auth", "budget"]
+    assert "session/new" in done.stdout
+    assert INCIDENT in done.stdout
+    told = json.loads(lastword("log", "--errors", "--json", state=state).stdout)
+    assert [failure["of"] for failure in told["failures"]] == ["request", "turn"]
+    limited = lastword("log", "--errors", "--limit", "1", state=state)
+    assert "auth" in limited.stdout
+    assert "more failures; --limit 2" in limited.stdout
+
+
+def test_a_failure_s_incident_leads_to_its_session(state: Path) -> None:
+    done = lastword("log", INCIDENT, "--errors", state=state)
+    assert "session abc-1" in done.stdout
+    assert "turn 1: budget" in done.stdout
+    assert "turn 2" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("since", "sessions"),
+    [
+        ("2h", ["abd-2", "abc-1"]),
+        ("30m", []),
+        ("3d", ["abd-2", "abc-1", "old-session"]),
+        ("2020-01-01", ["abd-2", "abc-1", "old-session"]),
+        ("2999-12-31T10:00", []),
+    ],
+)
+def test_only_what_began_since_then_is_listed(state: Path, since: str, sessions: list[str]) -> None:
+    told = json.loads(lastword("log", "--since", since, "--json", state=state).stdout)
+    assert [session["session_id"] for session in told["sessions"]] == sessions
+    shown = lastword("log", "--since", since, state=state)
+    assert bool(sessions) != ("No turn is recorded in this time." in shown.stdout)
+
+
+def test_a_turn_of_another_day_is_shown_with_its_date(tmp_path: Path) -> None:
+    book = Book(1795122000_000)
+    book.ok("s", 1)
+    book.seconds += 24 * 3600
+    book.ok("s", 2)
+    book.seconds += 60
+    book.note(Kind.PROMPT, "s", 3)
+    book.note(Kind.ANSWER, "s", 3, stop_reason="max_turn_requests", by="agent")
+    write(tmp_path, book)
+    listed = lastword("log", state=tmp_path, TZ="UTC").stdout.splitlines()
+    assert [line.split()[:2] for line in listed[2:5]] == [
+        ["11-19", "ok"],
+        ["21:00:02", "ok"],
+        ["21:01:03", "max_turn_requests"],
+    ]
+    shown = lastword("log", "s", state=tmp_path, TZ="UTC").stdout
+    assert "turn 1: ok after 1.0 s, 2026-11-19 21:00:00" in shown
+
+
+def test_a_limit_says_that_there_is_more(state: Path) -> None:
+    done = lastword("log", "--limit", "1", state=state)
+    assert "abd-2" in done.stdout
+    assert "abc-1" not in done.stdout
+    assert "more sessions; --limit 2" in done.stdout
+    assert "more sessions" not in lastword("log", "--limit", "3", state=state).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["nonsense"], 2, "no session begins with 'nonsense'; `lastword log` lists them"),
+        ([""], 2, "no session begins with ''"),
+        (["ab"], 2, "may be any of these; give more of it:\n  abd-2"),
+        (["--since", "yesterday"], 2, "no moment: 'yesterday'; it takes 30m, 2h"),
+        (["--limit", "0"], 2, "a whole number from 1 up"),
+        (["--limit", "many"], 2, "a whole number from 1 up"),
+        (["abc", "--last"], 2, "--last names a session by itself"),
+        (["--follow", "--since", "2h"], 2, "--follow begins now"),
+        (["--follow", "zzz"], 2, "no session begins with 'zzz'"),
+        (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),
+    ],
+)
+def test_what_cannot_be_shown_is_answered_in_a_sentence(
+    state: Path, arguments: list[str], status: int, words: str
+) -> None:
+    done = lastword("log", *arguments, state=state)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_record_is_found_where_run_was_told_to_keep_it(state: Path, tmp_path: Path) -> None:
+    elsewhere = str(tmp_path / "elsewhere")
+    by_option = lastword("log", "--record", str(state), LASTWORD_STATE_DIR=elsewhere)
+    by_variable = lastword("log", LASTWORD_RECORD=str(state), LASTWORD_STATE_DIR=elsewhere)
+    assert "abc-1" in by_option.stdout
+    assert by_variable.stdout == by_option.stdout
+
+
+@pytest.mark.parametrize("command", ["log", "stats", "export"])
+def test_a_store_that_cannot_be_used_is_answered_in_a_sentence(state: Path, command: str) -> None:
+    path = state / "record.db"
+    arguments = [command, *(["--last"] if command == "export" else [])]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 77")
+    newer = lastword(*arguments, state=state)
+    path.write_bytes(b"garbage" * 1000)
+    damaged = lastword(*arguments, state=state)
+    path.write_bytes(b"")
+    empty = lastword(*arguments, state=state)
+    for done, words in (
+        (newer, "a newer lastword made it (schema 77, known here is 1); update lastword"),
+        (damaged, "it is damaged; the next session sets it aside and begins a new one"),
+        (empty, "nothing has been recorded in it yet"),
+    ):
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith(f"lastword {command}: {path} cannot be used: ")
+        assert words in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_record_that_was_set_aside_is_told_of(state: Path) -> None:
+    path = state / "record.db"
+    path.write_bytes(b"garbage" * 1000)
+    book = Book()
+    book.ok("s", 1)
+    write(state, book, a_run("01AFTER"))
+    done = lastword("log", state=state)
+    assert done.returncode == 0
+    assert re.search(
+        rf"a damaged record was set aside as {path}\.broken-[-\d]+; delete", done.stderr
+    )
+
+
+def test_a_reader_that_leaves_is_no_reason_for_a_word(state: Path) -> None:
+    for arguments in (["log"], ["log", "--last"], ["log", "--json"], ["stats"]):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        done = subprocess.run(
+            [sys.executable, "-m", "lastword", *arguments, "--record", str(state)],
+            stdin=subprocess.DEVNULL,
+            stdout=write_end,
+            stderr=subprocess.PIPE,
+            timeout=FUSE_SECONDS,
+            check=False,
+        )
+        os.close(write_end)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+@contextmanager
+def follower(*arguments: str, state: Path) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+    """`log --follow`, once it has begun; leaving waits for its end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lastword", "log", "--follow", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"LASTWORD_STATE_DIR": str(state)},
+    )
+    fuse = threading.Timer(FUSE_SECONDS, process.kill)
+    fuse.start()
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        assert "wait" in (begun := process.stderr.readline()) or "follow" in begun
+        yield process, process.stdout.readline
+        process.wait(FUSE_SECONDS)
+    finally:
+        fuse.cancel()
+        process.kill()
+        process.wait(FUSE_SECONDS)
+        process.stdout.close()
+        process.stderr.close()
+
+
+def test_what_happens_is_shown_as_it_happens_until_ctrl_c(tmp_path: Path) -> None:
+    with follower(state=tmp_path) as (process, next_line):
+        # There was no store yet; nor does it matter that another takes its place.
+        book = Book()
+        book.ok("first-session", 1)
+        write(tmp_path, book)
+        lines = [next_line() for _ in book.rows]
+        os.rename(tmp_path / "record.db", tmp_path / "away.db")
+        book = Book()
+        book.failed("second-session", 4, "network")
+        write(tmp_path, book)
+        lines += [next_line() for _ in book.rows]
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0
+    assert re.match(r"\d\d:\d\d:\d\d  first-session 1  prompt\n", lines[0])
+    assert lines[-1].endswith("second-session 4  network\n")
+
+
+def test_one_session_s_errors_can_be_followed_for_machines(state: Path) -> None:
+    with follower("abc", "--errors", "--json", state=state) as (process, next_line):
+        book = Book()
+        book.failed("abd-2", 9, "network")
+        book.ok("abc-1", 9)
+        book.failed("abc-1", 10, "timeout")
+        write(state, book, a_run("01MORE"))
+        assert json.loads(next_line())["facts"]["type"] == "timeout"
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0
+
+
+def test_following_ends_with_its_reader(state: Path) -> None:
+    with follower(state=state) as (process, _):
+        assert process.stdout is not None
+        process.stdout.close()
+    assert process.returncode == 0
+
+
+def test_a_name_cannot_move_the_cursor(tmp_path: Path) -> None:
+    book = Book()
+    book.note(Kind.AGENT_READY, name="evil\x1b[2J\nagent", version="\r1")
+    book.failed("s\x1b]0;title\x07", 1, "budget", reason="\x1b[31mred")
+    write(tmp_path, book)
+    for arguments in ((), ("--last",), ("--errors",)):
+        shown = lastword("log", *arguments, state=tmp_path).stdout
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", shown)
+
+
+def test_without_block_characters_retries_are_shown_in_plain_ones(real: Path) -> None:
+    done = lastword("log", state=real, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert re.search(r"[.:=+*%#-]{2}$", done.stdout.splitlines()[3])
+
+
+def test_the_list_loads_neither_pydantic_nor_the_classifier(state: Path) -> None:
+    code = "import sys; from lastword.cli import main; main(['log']); main(['log', '--last']); "
+    code += "print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=FUSE_SECONDS,
+        env=os.environ | {"LASTWORD_STATE_DIR": str(state)},
+    )
+    loaded = done.stderr.split()
+    unwanted = (
+        "pydantic",
+        "anyio",
+        "asyncio",
+        "lastword.core.classify",
+        "lastword.core.redact.redactor",
+    )
+    assert "sqlite3" in loaded
+    assert not [name for name in loaded if name.startswith(unwanted)]

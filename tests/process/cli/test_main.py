@@ -1,0 +1,130 @@
+"""The command line as a whole: odd places, odd terminals, readers that leave."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def lastword(
+    *arguments: str, cwd: Path | None = None, data: bytes = b"", **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "lastword", *arguments],
+        input=data,
+        capture_output=True,
+        cwd=cwd,
+        env=os.environ | environment,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("--nonsense",)])
+def test_a_command_that_is_not_there_is_answered_with_what_there_is(
+    arguments: tuple[str, ...],
+) -> None:
+    done = lastword(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert b"lastword run -- opencode acp" in done.stderr
+
+
+def test_the_demo_shows_the_defaults_wherever_and_however_it_is_run(tmp_path: Path) -> None:
+    for name in ("json.py", "lastword.py", "select.py"):
+        (tmp_path / name).write_text("raise SystemExit('the wrong module')\n")
+    done = lastword("demo", cwd=tmp_path, LASTWORD_PASSTHROUGH="1", LASTWORD_FALLBACK="text")
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+    assert b"type: rate_limit" in done.stdout
+
+
+def test_the_demo_leaves_nothing_in_the_users_record(tmp_path: Path) -> None:
+    places = {"HOME": str(tmp_path), "XDG_STATE_HOME": "", "LASTWORD_STATE_DIR": ""}
+    done = lastword("demo", **places)
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+    assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.parametrize("command", [("demo",), ("--help",), ("explain", "--status", "429")])
+def test_a_reader_that_leaves_is_no_reason_for_a_traceback(command: tuple[str, ...]) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", *command],
+        stdin=subprocess.DEVNULL,
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    os.close(write_end)
+    assert done.stderr == b""
+
+
+def test_what_a_program_that_is_no_agent_prints_arrives_as_it_printed_it() -> None:
+    text = b"usage: agent\n\n  --help   this\n\n"
+    done = lastword("run", "--", "printf", "%s", text.decode())
+    assert done.stdout == text
+    assert done.returncode == 0
+
+
+def test_what_a_program_that_is_no_agent_prints_is_bounded_and_the_cut_is_said() -> None:
+    script = (
+        "import sys; sys.stdout.write('x' * 99 + '\\n'); sys.stdout.write('y' * 3000000 + '\\n')"
+    )
+    done = lastword("run", "--", sys.executable, "-c", script)
+    assert done.stdout == b"x" * 99 + b"\n"
+    assert b"left out" in done.stderr
+
+
+EVERY_COMMAND = [
+    ("log",),
+    ("log", "--json"),
+    ("stats",),
+    ("export", "--last"),
+    ("explain", "--status", "429"),
+    ("agent", "--list"),
+    ("agent", "--bare", "healthy"),
+    ("check", "--list"),
+    ("check", "--help"),
+    ("doctor", "--", "true"),
+    ("--version",),
+    ("nonsense",),
+]
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND)
+def test_a_stream_that_is_closed_is_no_reason_for_a_traceback(command: tuple[str, ...]) -> None:
+    line = [sys.executable, "-P", "-m", "lastword", *command]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" <&- >&-', "sh", *line],
+        stderr=subprocess.PIPE,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr
+    assert b"Error" not in done.stderr
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND)
+def test_a_terminal_with_ascii_alone_is_no_reason_for_a_traceback(command: tuple[str, ...]) -> None:
+    done = lastword(*command, PYTHONIOENCODING="ascii")
+    assert b"Traceback" not in done.stderr
+
+
+def test_an_agent_that_speaks_in_half_characters_can_be_told_of() -> None:
+    result = r"""{"protocolVersion":1,"agentInfo":{"name":"\\ud800"}}"""
+    answer = f'{{"jsonrpc":"2.0","id":1,"result":{result}}}'
+    agent = ("sh", "-c", f"read _; printf '%b\\n' '{answer}'; cat >/dev/null")
+    done = lastword("doctor", "--timeout", "1", "--", *agent)
+    assert b"Traceback" not in done.stderr
+    assert b"\\ud800" in done.stdout

@@ -1,0 +1,120 @@
+"""`lastword stats`: failures by type, agent and day, and whether every turn was answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.core.timeline.entry import Kind
+from tests.kit.recording import DAY_MS, HOUR_MS, Book, a_run, lastword, now_ms, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """Two agents: one of today, with failures; one of ten days ago."""
+    old = Book(now_ms() - 10 * DAY_MS)
+    old.note(Kind.AGENT_READY, name="old-agent", version="1")
+    old.failed("s0", 1, "network")
+    old.failed("s0", 2, "rate_limit")
+    write(tmp_path, old, a_run("01OLD", at_ms=old.began_ms))
+    new = Book(now_ms() - HOUR_MS)
+    new.note(Kind.AGENT_READY, name="new-agent", version="1")
+    for turn in range(1, 4):
+        new.failed("s1", turn, "rate_limit")
+    new.failed("s1", 4, "agent_crash")
+    new.note(Kind.AGENT_RESTARTED, attempt=1)
+    new.ok("s1", 5)
+    new.note(Kind.PROMPT, "s1", 6)
+    new.note(Kind.RETRY, "s1", 6, attempt=2, wait_seconds=30, type="rate_limit")
+    new.note(Kind.ANSWER, "s1", 6, stop_reason="cancelled", by="agent")
+    new.note(Kind.ERROR, type="auth", method="session/new")
+    write(tmp_path, new, a_run("01NEW", at_ms=new.began_ms))
+    return tmp_path
+
+
+def test_the_last_days_are_summed_beside_the_days_before(state: Path) -> None:
+    told = json.loads(lastword("stats", "--json", state=state).stdout)
+    now, before = told["now"], told["before"]
+    assert (now["turns"], now["ok"], now["failed"], now["cancelled"]) == (6, 1, 4, 1)
+    assert (now["failed_requests"], now["restarts"], now["retries"]) == (1, 1, 1)
+    assert (now["wait_seconds"], now["answered_percent"]) == (30.0, 100.0)
+    assert now["by_type"] == {"rate_limit": 3, "agent_crash": 1, "auth": 1}
+    assert now["by_agent"] == {"new-agent": 5}
+    assert sum(now["by_day"].values()) == 5
+    assert now["first_output"] == {"count": 1, "p50": 0.5, "p90": 0.5, "p99": 0.5}
+    assert now["whole_turn"]["p50"] == 1.0
+    assert before["by_type"] == {"network": 1, "rate_limit": 1}
+    assert before["restarts"] == 0
+    longer = json.loads(lastword("stats", "--json", "--days", "30", state=state).stdout)
+    assert longer["now"]["by_type"]["rate_limit"] == 4
+    assert longer["before"]["turns"] == 0
+
+
+def test_a_person_sees_the_change(state: Path) -> None:
+    done = lastword("stats", state=state, COLUMNS="60")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = {" ".join(line.split()) for line in done.stdout.splitlines()}
+    assert done.stdout.startswith("the last 7 days, and the change against the 7 days")
+    assert {"turns 6 +4", "failed 4 +2", "answered 100 %", "restarts of an agent 1 +1"} <= rows
+    assert {"rate_limit 3 +2", "network 0 -1", "new-agent 5 +5", "old-agent 0 -2"} <= rows
+    assert "to the first output 500 ms 500 ms 500 ms" in rows
+    assert any(re.match(r"\d{4}-\d\d-\d\d 5 in 6 turns #+$", row) for row in rows)
+    assert max(map(len, done.stdout.splitlines())) <= 60
+
+
+def test_a_turn_without_an_end_costs_the_hundred_unless_its_run_goes_on(state: Path) -> None:
+    book = Book(now_ms() - 1000)
+    book.note(Kind.PROMPT, "s9", 1)
+    write(state, book, a_run("01HERE", pid=os.getpid(), at_ms=now_ms()), ended=False)
+    shown = lastword("stats", state=state).stdout
+    assert "100 %" in shown
+    assert "running" in shown
+    write(state, book, a_run("01GONE"), ended=False)
+    told = json.loads(lastword("stats", "--json", state=state).stdout)["now"]
+    assert (told["running"], told["no_end"]) == (1, 1)
+    assert round(told["answered_percent"], 1) == 85.7
+    assert "85.71 %" in lastword("stats", state=state).stdout
+
+
+def test_a_failure_counts_for_its_agent_though_its_run_began_a_moment_later(
+    tmp_path: Path,
+) -> None:
+    book = Book(now_ms() - 8 * DAY_MS)
+    book.note(Kind.AGENT_READY, name="an-agent", version="1")
+    book.failed("s", 1)
+    write(tmp_path, book, a_run(at_ms=now_ms()))
+    told = json.loads(lastword("stats", "--json", state=tmp_path).stdout)
+    assert told["before"]["by_agent"] == {"an-agent": 1}
+
+
+def test_a_time_without_turns_says_so(tmp_path: Path) -> None:
+    book = Book(now_ms() - 100 * DAY_MS)
+    book.ok("s", 1)
+    write(tmp_path, book, a_run(at_ms=book.began_ms))
+    done = lastword("stats", state=tmp_path)
+    assert done.returncode == 0
+    assert "No turn is recorded in this time" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--days", "0"], 2, "a whole number from 1 up"),
+        (["--days", "1.5"], 2, "a whole number from 1 up"),
+        (["--days", "99999"], 2, "at most 3650 days"),
+        (["--record", "/nonexistent"], 1, "there is no record at /nonexistent/record.db yet"),
+    ],
+)
+def test_what_cannot_be_summed_is_answered_in_a_sentence(
+    state: Path, arguments: list[str], status: int, words: str
+) -> None:
+    done = lastword("stats", *arguments, state=state)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr

@@ -1,0 +1,234 @@
+"""`lastword check` and its pytest form as a person and a build server meet them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from lastword.kit.check.checks import CHECKS
+from tests.kit.agents import MISBEHAVING_AGENT
+from tests.kit.places import ROOT, SOURCE
+
+HEALTHY = [sys.executable, "-m", "lastword", "agent", "healthy"]
+FAULTY = [*MISBEHAVING_AGENT, "noise"]
+FUSE_SECONDS = 120
+
+
+def check(*arguments: str, **environment: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", "check", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env=os.environ | environment,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_an_agent_without_the_fault_gives_0() -> None:
+    status, out, err = check("--only", "AGT-9", "--", *HEALTHY)
+    assert (status, err) == (0, "")
+    assert out.count("pass  AGT-9") == 4
+    assert "4 passed;" in out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "200"])
+def test_a_failure_is_told_with_its_evidence_and_what_to_do(columns: str) -> None:
+    status, out, err = check("--only", "stdout,UPD-2", "--", *FAULTY, COLUMNS=columns)
+    assert (status, err) == (1, "")
+    assert "FAIL  AGT-10" in out
+    words = " ".join(out.split())
+    assert "it is no JSON" in words
+    assert "Welcome to the agent!" in words
+    assert "`lastword run --` in front mends it" in words
+    assert max(map(len, out.splitlines())) <= max(32, int(columns))
+
+
+def test_what_could_not_be_reached_says_why() -> None:
+    status, out, _ = check("--only", "AGT-24,AGT-1", "--", *HEALTHY)
+    assert status == 0
+    assert "n/r   AGT-24" in out
+    assert "a failing provider could not be played" in " ".join(out.split())
+
+
+def test_an_agent_of_which_nothing_can_be_said_is_not_fine() -> None:
+    status, out, _ = check("--only", "AGT-9", "--", *MISBEHAVING_AGENT, "dies-at-once")
+    assert status == 1
+    assert "it exited with status 3" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "an agent is missing: lastword check -- CMD"),
+        (["--", "no-such-agent"], "no-such-agent: not found"),
+        (["--only", "AGT-999", "--", "cat"], "there is no check 'AGT-999'"),
+        (["--preset", "foo", "--", "cat"], "there is no preset 'foo'; there are opencode"),
+        (["--provider-env", "FOO", "--", "cat"], "--provider-env FOO={openai}"),
+        (["--scenario-prompts", "x", "--", "cat"], "needs {name}"),
+        (["--preset", "kimi", "--keep-home", "--", "cat"], "a home of its own"),
+        (["--timeout", "0", "--", "cat"], "--timeout"),
+        (["--junit", "/dev/null/x", "--", "cat"], "/dev/null"),
+    ],
+)
+def test_what_cannot_be_run_is_one_sentence_and_2(arguments: list[str], words: str) -> None:
+    status, out, err = check(*arguments)
+    assert (status, out) == (2, "")
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_everything_is_there_for_machines(tmp_path: Path) -> None:
+    report, kept = tmp_path / "report" / "junit.xml", tmp_path / "kept"
+    only = ("--only", "stdout,AGT-24,AGT-1,AGT-17")
+    status, out, _ = check(
+        *only, "--json", "--junit", str(report), "--keep", str(kept), "--", *FAULTY
+    )
+    told: dict[str, Any] = json.loads(out)
+    assert status == 1
+    assert told["summary"]["fail"] == 1
+    assert told["agent"] == FAULTY
+    by_name = {row["name"]: row for row in told["checks"]}
+    assert by_name["stdout"]["verdict"] == "fail"
+    assert by_name["stdout"]["frames"]
+    assert by_name["failing-turn-told"]["verdict"] == "unreached"
+    cases = {case.get("name"): case for case in ET.parse(report).iter("testcase")}
+    failure = cases["AGT-10 stdout"].find("failure")
+    assert failure is not None
+    assert "no JSON" in str(failure.get("message"))
+    assert cases["AGT-24 failing-turn-told"].find("skipped") is not None
+    assert list(cases["AGT-1 initialize"]) == []
+    assert [path.name for path in report.parent.iterdir()] == [report.name]
+    lines = (kept / "healthy.jsonl").read_text().splitlines()
+    assert '"method": "initialize"' in json.loads(lines[0])["line"]
+
+
+def test_the_list_is_there_for_people_and_machines() -> None:
+    status, out, _ = check("--list", COLUMNS="80")
+    assert status == 0
+    assert max(map(len, out.splitlines())) <= 80
+    listed = json.loads(check("--list", "--json")[1])
+    assert {row["name"] for row in listed} == set(CHECKS)
+
+
+def test_every_check_is_of_a_requirement_and_every_requirement_of_agents_has_one() -> None:
+    requirements = json.loads((ROOT / "protocol" / "requirements.json").read_text())
+    ids = {row["id"] for row in requirements}
+    checked = {row.requirement for row in CHECKS.values()}
+    assert checked <= ids
+    assert {name for name in ids if name.startswith("AGT-")} <= checked
+
+
+def test_failures_that_are_played_are_in_no_record_and_on_no_dashboard(tmp_path: Path) -> None:
+    told, kept = tmp_path / "told", tmp_path / "kept"
+    script = f'env > {told}; exec "$@"'
+    agent = ["sh", "-c", script, "sh", sys.executable, "-m", "lastword", "run", "--", *HEALTHY]
+    words = ("--scenario-prompts", "Please: /scenario {name}", "--only", "healthy-turn")
+    asked = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "LASTWORD_RECORD": str(kept)}
+    status, _, err = check(*words, "--", *agent, **asked)
+    assert (status, err) == (0, "")
+    assert not kept.exists()
+    assert "OTEL_SDK_DISABLED=true" in told.read_text().splitlines()
+
+
+def test_an_agent_that_writes_one_endless_line_fills_no_memory() -> None:
+    limit = f"ulimit -v {2 * 1024 * 1024}"
+    line = f'{limit}; exec "$@"'
+    command = [sys.executable, "-m", "lastword", "check", "--timeout", "2", "--only", "initialize"]
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", *command, "--", "cat", "/dev/zero"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"1 failed" in done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path, number: signal.Signals) -> None:
+    pids = tmp_path / "pids"
+    script = f"echo $$ >> {pids}; trap '' HUP TERM; cat > /dev/null; while :; do sleep 1; done"
+    command = [sys.executable, "-m", "lastword", "check", "--", "sh", "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + FUSE_SECONDS
+        while not (pids.exists() and len(pids.read_text().split()) >= 2):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=FUSE_SECONDS)
+        assert process.returncode == 130
+    assert b"given up" in err
+    assert b"Traceback" not in err
+    for pid in pids.read_text().split():
+        assert not Path(f"/proc/{pid}/cmdline").exists()
+
+
+# --- pytest
+
+
+def under_pytest(*arguments: str, folder: Path) -> tuple[int, str]:
+    installed = importlib.metadata.entry_points(group="pytest11").names
+    plugin = [] if "lastword" in installed else ["-p", "lastword.conformance.pytest_plugin"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", *plugin, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST") and k != "CI"}
+        | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(SOURCE)))},
+    )
+    return done.returncode, done.stdout.decode() + done.stderr.decode()
+
+
+PYARGS = ("--pyargs", "lastword.conformance")
+
+
+def test_under_pytest_each_check_is_a_test(tmp_path: Path) -> None:
+    agent = " ".join(FAULTY)
+    only = "AGT-1,stdout,AGT-24"
+    status, out = under_pytest(*PYARGS, "--agent", agent, "--only", only, folder=tmp_path)
+    assert status == 1, out
+    assert "1 failed, 1 passed, 1 skipped" in out
+    assert "AGT-10: stdout carries nothing but" in out
+    assert "could not be played" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "say which agent"),
+        (("--agent", "no-such-agent"), "no-such-agent: not found"),
+        (("--agent", "cat", "--only", "AGT-999"), "there is no check 'AGT-999'"),
+    ],
+)
+def test_under_pytest_a_mistake_is_one_sentence(
+    arguments: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
+    status, out = under_pytest(*PYARGS, *arguments, folder=tmp_path)
+    assert status not in {0, 1}
+    assert words in out
+    assert "Traceback" not in out
+
+
+def test_other_peoples_runs_of_pytest_may_have_the_options_names(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_addoption(parser):\n    parser.addoption('--agent')\n"
+    )
+    (tmp_path / "test_x.py").write_text("def test_x():\n    pass\n")
+    status, out = under_pytest("--agent", "007", "test_x.py", folder=tmp_path)
+    assert status == 0, out

@@ -1,0 +1,289 @@
+"""Each check finds the fault that it is for, and finds nothing in an agent that has none."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import sys
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
+from lastword.kit.check.pointing import Hooks
+from lastword.kit.check.run import CheckRun, CheckSettings, findings
+from lastword.kit.check.transcript import WaitLimits
+from tests.kit.agents import MISBEHAVING_AGENT
+from tests.process.conformance.meddler import MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MEDDLER = (sys.executable, "-m", "tests.process.conformance.meddler")
+HEALTHY = (sys.executable, "-m", "lastword", "agent", "healthy")
+WORDS = "Please play this: /scenario {name}"
+DRIVEN = Hooks(scenario_prompts=WORDS)
+BARE = Hooks(prompt="fail")
+"""The misbehaving agents misbehave at this word."""
+
+WITH_KEY = Hooks(scenario_prompts=WORDS, provider_env=("FOO_KEY={key}",))
+WORKERS = 4
+SOON = WaitLimits(answer_seconds=4.0, turn_seconds=4.0, exit_seconds=2.0)
+
+AUTH = ("fail:unauthorized",)
+BOTH = ("fail:unauthorized", "fail:rate_limited")
+
+FAULTS: list[tuple[str, str, tuple[str, ...]]] = [
+    ("version-as-text", "initialize", ()),
+    ("parrots-version", "future-version", ()),
+    ("dies-of-hurry", "before-initialize", ()),
+    ("ids-as-text", "ids", ("strangers",)),
+    ("internal-for-unknown", "unknown-method", ()),
+    ("answers-notifications", "unknown-notification", ()),
+    ("swallows-bad-prompts", "bad-params", ()),
+    ("reads-blocks", "framing", ()),
+    ("dies-of-text", "junk-text", ()),
+    ("dies-of-scalars", "junk-scalars", ()),
+    ("dies-of-blank", "junk-blank", ()),
+    ("dies-of-utf8", "junk-utf8", ()),
+    ("prints", "stdout", ("healthy",)),
+    ("data-null", "error-shape", AUTH),
+    ("no-message", "error-shape", AUTH),
+    ("code-as-text", "error-shape", AUTH),
+    ("twice", "one-answer", ("healthy",)),
+    ("never-ends", "one-answer", ("healthy",)),
+    ("leaks", "secrets", ("healthy",)),
+    ("leaks-on-stderr", "secrets", ("healthy",)),
+    ("stays", "exit", ()),
+    ("stays-in-turn", "exit-in-turn", ()),
+    ("exit-3", "exit-status", ()),
+    ("leaves-child", "nothing-left", ("healthy",)),
+    ("floods-stderr", "unread-stderr", ()),
+    ("floods-stderr", "stderr-amount", ("healthy",)),
+    ("stop-exploded", "healthy-turn", ()),
+    ("silent", "healthy-turn", ()),
+    ("lists-everywhere", "healthy-turn", ()),
+    ("one-session", "sessions", ()),
+    ("wrong-session", "sessions", ()),
+    ("late-text", "late-content", ("healthy",)),
+    ("cancelled-as-done", "cancel", ()),
+    ("never-ends", "cancel", ()),
+    ("cancelled-as-done", "cancel-while-silent", ()),
+    ("deaf-after-cancel", "prompt-after-cancel", ()),
+    ("deaf-after-idle-cancel", "idle-cancel", ()),
+    ("open-tool", "open-tools", ("healthy",)),
+    ("failures-hang", "failing-turn-ends", AUTH),
+    ("silent", "failing-turn-told", AUTH),
+    ("prose", "failing-turn-no-prose", AUTH),
+    ("wrong-type", "failing-turn-typed", AUTH),
+    ("no-payload", "failing-turn-typed", AUTH),
+    ("taken-code", "failing-turn-code", AUTH),
+    ("refuses", "no-refusal", AUTH),
+    ("forgets-after-failure", "session-goes-on", AUTH),
+    ("no-types", "advertisement", ()),
+    ("typed-twice", "typed-update", AUTH),
+    ("no-payload", "typed-update", AUTH),
+    ("update-differs", "update-and-answer", AUTH),
+    ("no-payload", "payload-in-time", AUTH),
+    ("told-again", "nothing-after", AUTH),
+    ("always-typed", "not-negotiated", ()),
+    ("always-typed", "malformed-advertisement", ()),
+    ("no-payload", "rung-of-older-clients", ()),
+    ("titled-carrier", "carrier", ()),
+    ("result-unasked", "consent", AUTH),
+    ("consent-ignored", "consent-kept", ()),
+    ("retries-unasked", "retries-asked-for", AUTH),
+    ("cancel-as-failure", "cancel-is-no-failure", ()),
+    ("no-retryable", "payload-required", AUTH),
+    ("null-member", "payload-no-null", AUTH),
+    ("bracket", "payload-message", AUTH),
+    ("long-message", "payload-message", AUTH),
+    ("detail-as-text", "payload-detail", AUTH),
+    ("large", "payload-detail", AUTH),
+    ("half-seconds", "payload-waits", AUTH),
+    ("no-stop-reason", "payload-stop-reason", AUTH),
+    ("strange-type", "payload-type", AUTH),
+    ("strange-origin", "payload-closed-sets", AUTH),
+    ("unreadable", "payload-read", AUTH),
+    ("data-as-text", "error-data", AUTH),
+    ("no-kind", "error-members", AUTH),
+    ("login-for-all", "login-code", BOTH),
+    ("codes-swapped", "resend-code", BOTH),
+    ("large", "frame-size", AUTH),
+    ("taken-words", "taken-words", AUTH),
+    ("root-member", "standard-updates", ("plain",)),
+    ("nothing", "agent-killed", ()),
+]
+"""A mode of `meddler.py`, the check that finds it, and the acts that are enough for it."""
+
+SHOULD = {"exit-status", "stderr-amount", "late-content", "failing-turn-typed"}
+"""Checks of what only should be: they warn."""
+
+
+class Farm:
+    """Faults being looked for ahead of the tests that ask: most of their time is waiting."""
+
+    def __init__(self, items: list[pytest.Item]) -> None:
+        self._pool = ThreadPoolExecutor(WORKERS)
+        self._found: dict[str, Future[Finding]] = {}
+        for item in items:
+            asks = isinstance(item, pytest.Function) and "found" in item.fixturenames
+            if asks and item.path == Path(__file__):
+                self._found[item.nodeid] = self._pool.submit(_look, item.callspec.params)
+
+    def result(self, item: pytest.Item) -> Finding:
+        """What was found for a test."""
+        return self._found[item.nodeid].result()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def find(
+    command: tuple[str, ...],
+    check: str,
+    acts: tuple[str, ...] = (),
+    hooks: Hooks = DRIVEN,
+) -> Finding:
+    row = CHECKS[check]
+    row = dataclasses.replace(row, acts=acts or row.acts)
+    with CheckRun(CheckSettings(command, hooks, SOON), [row]) as run:
+        return run.finding(row)
+
+
+def _look(case: dict[str, Any]) -> Finding:
+    if "size" in case:
+        command = (*MISBEHAVING_AGENT, "stderr-flood", case["size"])
+        return find(command, "unread-stderr", (), BARE)
+    if "acts" not in case:
+        return find((*MISBEHAVING_AGENT, case["mode"]), case["check"], ("healthy",), BARE)
+    hooks = WITH_KEY if case["mode"].startswith("leaks") else DRIVEN
+    return find(meddled(case["mode"]), case["check"], case["acts"], hooks)
+
+
+@pytest.fixture(scope="module")
+def farm(request: pytest.FixtureRequest) -> Iterator[Farm]:
+    """The faults of the selected tests."""
+    farm = Farm(request.session.items)
+    yield farm
+    farm.close()
+
+
+@pytest.fixture
+def found(farm: Farm, request: pytest.FixtureRequest) -> Finding:
+    """What was found for this test."""
+    return farm.result(request.node)
+
+
+def meddled(mode: str) -> tuple[str, ...]:
+    return (*MEDDLER, mode, "--", *HEALTHY)
+
+
+@pytest.mark.parametrize(("mode", "check", "acts"), FAULTS, ids=str)
+def test_the_check_finds_the_fault(
+    found: Finding, mode: str, check: str, acts: tuple[str, ...]
+) -> None:
+    assert found.verdict is (CheckVerdict.WARN if check in SHOULD else CheckVerdict.FAIL), found
+    assert found.evidence
+
+
+def test_every_check_has_a_fault_that_it_finds_and_every_mode_is_used() -> None:
+    assert {check for _, check, _ in FAULTS} == set(CHECKS)
+    assert {mode for mode, _, _ in FAULTS} == MODES
+
+
+def test_an_agent_that_keeps_every_promise_passes_every_check() -> None:
+    settings = CheckSettings(HEALTHY, WITH_KEY, WaitLimits())
+    verdicts = {row.name: finding for row, finding in findings(settings, list(CHECKS.values()))}
+    wrong = {name: f for name, f in verdicts.items() if f.verdict is not CheckVerdict.PASS}
+    assert not wrong
+
+
+def test_no_check_stumbles_over_members_of_the_wrong_type() -> None:
+    settings = CheckSettings(meddled("lists-everywhere"), DRIVEN, SOON)
+    verdicts = {row.name: f.verdict for row, f in findings(settings, list(CHECKS.values()))}
+    assert verdicts["healthy-turn"] is CheckVerdict.FAIL
+    assert verdicts["error-shape"] is CheckVerdict.FAIL
+    assert verdicts["payload-type"] is CheckVerdict.FAIL
+
+
+def test_an_agent_behind_the_sidecar_passes_what_an_intermediary_is_for() -> None:
+    command = (sys.executable, "-m", "lastword", "run", "--", *meddled("nothing"))
+    assert find(command, "agent-killed").verdict is CheckVerdict.PASS
+    alone = (sys.executable, "-m", "lastword", "agent", "--bare", "healthy")
+    assert find(alone, "agent-killed").verdict is CheckVerdict.NOT_APPLICABLE
+
+
+MISBEHAVING = [
+    ("shows-nothing", "healthy-turn"),
+    ("string-code", "error-shape"),
+    ("empty-error", "error-shape"),
+    ("no-message", "error-shape"),
+    ("text-as-error", "error-shape"),
+    ("unknown-stop-reason", "healthy-turn"),
+    ("null-result", "healthy-turn"),
+    ("id-as-text", "ids"),
+    ("id-null", "one-answer"),
+    ("foreign-id", "ids"),
+    ("twice", "one-answer"),
+    ("error-twice", "one-answer"),
+    ("silence", "one-answer"),
+    ("silence-after-text", "healthy-turn"),
+    ("silence-in-tool", "one-answer"),
+    ("stops-reading", "one-answer"),
+    ("ignores-end", "exit"),
+    ("stubborn", "exit"),
+    ("noise", "stdout"),
+    ("invalid-utf8", "stdout"),
+    ("not-a-number", "stdout"),
+    ("wide-characters", "stdout"),
+    ("byte-order-mark", "stdout"),
+    ("cat", "initialize"),
+    ("prints-version", "initialize"),
+    ("dies-at-once", "initialize"),
+    ("exits-0-at-once", "initialize"),
+    ("silent-at-initialize", "initialize"),
+    ("refuses-sessions", "error-shape"),
+    ("kills-itself", "one-answer"),
+    ("segfaults", "one-answer"),
+    ("exits-3", "one-answer"),
+    ("exits-0", "one-answer"),
+    ("dies-in-answer", "one-answer"),
+    ("closes-stdout", "one-answer"),
+    ("grandchild-holds-stdout", "one-answer"),
+    ("unordered", "open-tools"),
+    ("error-after-text", "open-tools"),
+    ("traceback", "one-answer"),
+    ("dies-after-answer", "idle-cancel"),
+]
+"""A misbehaving agent, and a check that tells on it."""
+
+
+@pytest.mark.parametrize(("mode", "check"), MISBEHAVING, ids=str)
+def test_a_misbehaving_agent_is_found_out(found: Finding, mode: str, check: str) -> None:
+    assert found.verdict is CheckVerdict.FAIL, found
+
+
+@pytest.mark.parametrize("size", ["200000", "3000000"])
+def test_an_agent_that_floods_stderr_is_found_out(found: Finding, size: str) -> None:
+    assert found.verdict is CheckVerdict.FAIL
+
+
+def test_nothing_of_the_agents_that_were_checked_is_left(tmp_path: Path) -> None:
+    sleep = shutil.which("sleep")
+    assert sleep
+    mark = tmp_path / f"sleeper-{tmp_path.name}"
+    mark.symlink_to(sleep)
+    script = f"trap '' TERM; {mark} 60 & cat >/dev/null; {mark} 60"
+    find(("sh", "-c", script), "initialize")
+    alive = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    assert not [entry for entry in alive if str(mark).encode() in _command_line(entry)]
+
+
+def _command_line(entry: Path) -> bytes:
+    try:
+        return (entry / "cmdline").read_bytes()
+    except OSError:
+        return b""

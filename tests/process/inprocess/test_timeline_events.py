@@ -1,0 +1,276 @@
+"""The timeline as log records, and as what an author's own test collects."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from lastword import Options
+from lastword.core.protocol import jsonrpc
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.inprocess.journal import Journal, tell, timeline
+from lastword.inprocess.link import HandlerLink
+from lastword.record import thread as recording
+from lastword.record.recorder import Recorder
+from lastword.testing import capture_timeline
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+    from lastword.record.run import Row
+    from tests.kit.serve_client import ServeClient
+    from tests.process.inprocess.conftest import Record
+
+
+def entry(kind: Kind, **facts: Any) -> Entry:
+    return Entry(kind=kind, at_seconds=1.5, session_id="s1", turn=2, request_id="7", facts=facts)
+
+
+def test_an_entry_is_a_log_record_at_its_level_with_its_facts_as_fields(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.DEBUG, "lastword"):
+        tell(entry(Kind.ERROR, type="rate_limit", phase="before_output"))
+        tell(entry(Kind.FIRST_PROGRESS))
+    failed, first = caplog.records
+    assert (failed.name, failed.levelno) == ("lastword.timeline", logging.ERROR)
+    assert failed.getMessage() == "session s1 turn 2: error: rate_limit"
+    fields = {k: v for k, v in failed.__dict__.items() if k.startswith("lastword_")}
+    assert fields == {
+        "lastword_kind": "error",
+        "lastword_at_seconds": 1.5,
+        "lastword_session_id": "s1",
+        "lastword_turn": 2,
+        "lastword_request_id": "7",
+        "lastword_type": "rate_limit",
+        "lastword_phase": "before_output",
+    }
+    assert first.levelno == logging.DEBUG
+
+
+def test_a_fact_with_a_name_that_log_records_have_clashes_with_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    taken = dict.fromkeys(("name", "msg", "args", "message", "asctime", "levelname"), "x")
+    with caplog.at_level(logging.DEBUG, "lastword"):
+        tell(entry(Kind.ANSWER, **taken))
+    assert caplog.records[0].name == "lastword.timeline"
+    assert caplog.records[0].__dict__["lastword_message"] == "x"
+
+
+def test_where_nobody_listens_no_log_record_is_made() -> None:
+    made: list[object] = []
+    usual = logging.getLogRecordFactory()
+
+    def counting(*args: Any, **kwargs: Any) -> logging.LogRecord:
+        made.append(args)
+        return usual(*args, **kwargs)
+
+    logging.setLogRecordFactory(counting)
+    try:
+        for kind in (Kind.PROMPT, Kind.FIRST_PROGRESS, Kind.TOOL_STARTED, Kind.ANSWER):
+            tell(entry(kind))
+    finally:
+        logging.setLogRecordFactory(usual)
+    assert made == []
+
+
+def test_an_agent_without_logging_writes_nothing_of_the_timeline_to_stderr(
+    start: Callable[..., ServeClient], door: str
+) -> None:
+    client = start()
+    client.turn("tool x")
+    if door == "serve":
+        # The SDK itself sets logging up when a handler raises.
+        client.turn("fail")
+    client.end()
+    assert "session s1" not in client.said
+
+
+def test_every_entry_of_a_session_is_in_the_authors_log(
+    start: Callable[..., ServeClient], record: Record, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    client = start("log", LOG_FILE=str(log))
+    client.turn("tool x")
+    client.turn("fail")
+    client.end()
+    kinds = [json.loads(line)["lastword_kind"] for line in log.read_text().splitlines()]
+    assert kinds == record.kinds
+
+
+def turn_of(journal: Journal) -> None:
+    """A turn through a link, with an update and an answer."""
+    link = HandlerLink(
+        Options(in_process=True),
+        to_client=lambda _: None,
+        to_handler=lambda *_: None,
+        on_cancel=lambda _: None,
+        rearm=lambda: None,
+        note=journal.note,
+    )
+    say = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x"}}
+    for message in (
+        {"id": 0, "method": "initialize", "params": {"protocolVersion": 1}},
+        {"id": 1, "method": "session/prompt", "params": {"sessionId": "s1", "prompt": []}},
+    ):
+        link.from_client(jsonrpc.dumps({"jsonrpc": "2.0", **message}))
+    for message in (
+        {"method": "session/update", "params": {"sessionId": "s1", "update": say}},
+        {"id": 1, "result": {"stopReason": "end_turn"}},
+    ):
+        link.from_handler(jsonrpc.dumps({"jsonrpc": "2.0", **message}), None)
+    journal.close()
+
+
+def test_turns_of_links_in_this_process_are_captured_and_told_apart(tmp_path: Path) -> None:
+    with capture_timeline() as timeline:
+        for _ in range(2):
+            turn_of(Journal(Options(record=str(tmp_path / "own")), door="serve"))
+    first, second = timeline.turns
+    assert (first.number, second.number) == (1, 1)
+    assert first.stop_reason == second.stop_reason == "end_turn"
+    assert first.error_type is None
+    assert len(first.all(Kind.FIRST_OUTPUT)) == 1
+    assert first.summary().outcome == timeline.summary().outcome == "ok"
+    assert len(timeline.entries) == 2 * (len(first.entries) + 1)
+    assert not (tmp_path / "own").exists()
+
+
+def test_nothing_is_captured_before_or_after() -> None:
+    journal = Journal(Options(record=False), door="serve")
+    journal.note(entry(Kind.PROMPT))
+    with capture_timeline() as timeline:
+        journal.note(entry(Kind.RETRY))
+        open_turn = timeline.turns[0]
+    journal.note(entry(Kind.ANSWER))
+    journal.close()
+    assert [each.kind for each in timeline.entries] == [Kind.RETRY]
+    assert (open_turn.end, open_turn.error_type, open_turn.stop_reason) == (None, None, None)
+
+
+def test_a_log_handler_that_raises_costs_the_record_and_no_turn(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(logging.Filter):
+        def filter(self, _: logging.LogRecord) -> bool:
+            raise RuntimeError("no")
+
+    broken = Broken()
+    journal = Journal(Options(record=False), door="serve")
+    timeline.addFilter(broken)
+    try:
+        with caplog.at_level(logging.DEBUG, "lastword"):
+            journal.note(entry(Kind.PROMPT))
+            journal.note(entry(Kind.ANSWER))
+    finally:
+        timeline.removeFilter(broken)
+    journal.close()
+    assert "Nothing more is recorded (RuntimeError: no)." in caplog.text
+
+
+class Rows:
+    """A carrier that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+
+    def send(self, rows: list[Row]) -> None:
+        self.rows += rows
+
+    def close(self) -> None:
+        """Nothing is to be done."""
+
+
+def test_what_a_thread_without_time_cannot_take_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recording, "MAX_WAITING", 10)
+    kept, go_on = Rows(), threading.Event()
+
+    def held_up() -> Recorder:
+        assert go_on.wait(FUSE_SECONDS)
+        return Recorder(lambda: kept)
+
+    thread = recording.RecorderThread()
+    number = thread.open(held_up)
+    for _ in range(25):
+        thread.send(number, entry(Kind.PROMPT))
+    go_on.set()
+    until = time.monotonic() + FUSE_SECONDS
+    while not thread.idle:
+        assert time.monotonic() < until
+    thread.send(number, entry(Kind.ANSWER))
+    thread.close(number)
+    thread.finish()
+    left_out = [row.facts["count"] for row in kept.rows if row.kind == "omitted"]
+    prompts = len([row for row in kept.rows if row.kind == "prompt"])
+    assert sum(left_out) + prompts == 25
+    assert left_out
+
+
+_HANGS = """
+import threading
+from lastword.record.thread import recorder_thread
+
+recorder_thread().open(threading.Event().wait)
+print("done")
+"""
+
+
+def test_a_recorder_that_hangs_for_ever_keeps_no_process_alive() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _HANGS],
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+_FORKS = """
+import os, sys
+from lastword import Options
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.inprocess.journal import Journal
+
+def note(journal, *kinds):
+    for kind in kinds:
+        journal.note(Entry(kind=kind, at_seconds=1.0, session_id="s", turn=1))
+
+options = Options(record=sys.argv[1])
+parents = Journal(options, door="serve")
+note(parents, Kind.PROMPT)
+child = os.fork()
+if not child:
+    note(parents, Kind.ERROR, Kind.ERROR)
+    own = Journal(options, door="guard")
+    note(own, Kind.PROMPT, Kind.ANSWER)
+    own.close()
+    parents.close()
+    sys.exit(0)
+os.waitpid(child, 0)
+note(parents, Kind.ANSWER)
+"""
+
+
+def test_a_forked_child_has_a_record_of_its_own_and_none_of_its_parents(
+    record: Record,
+) -> None:
+    folder = str(record.path.parent)
+    subprocess.run([sys.executable, "-c", _FORKS, folder], check=True, timeout=FUSE_SECONDS)
+    found = record.rows(
+        "SELECT door, ended, group_concat(kind) FROM runs JOIN entries ON run = runs.id"
+        " GROUP BY run ORDER BY door"
+    )
+    assert found == [("guard", 1, "prompt,answer"), ("serve", 1, "prompt,answer")]

@@ -1,0 +1,404 @@
+"""Real children: how they are started, watched, stopped, and not left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.posix.process import GUARDIAN_GRACE_SECONDS, Agent, Exit, spawn
+from lastword.sidecar.stop import TERM_GRACE_SECONDS, TOLD_GRACE_SECONDS, StopSequence
+from tests.kit.patience import FUSE_SECONDS, patient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+READY = b"ready\n"
+
+
+def until(seen: Callable[[], object], what: str) -> None:
+    """Wait for something, under a fuse."""
+    deadline = time.monotonic() + FUSE_SECONDS
+    while not seen():
+        assert time.monotonic() < deadline, f"not within {FUSE_SECONDS} s: {what}"
+        time.sleep(0.005)
+
+
+def read(fd: int, size: int = 4096) -> bytes:
+    """Read from a descriptor that does not block, under a fuse."""
+    assert select.select([fd], [], [], FUSE_SECONDS)[0]
+    return os.read(fd, size)
+
+
+@pytest.fixture
+def shell() -> Iterator[Callable[..., Agent]]:
+    """Starts a shell script; it and its group are gone when the test is over."""
+    agents: list[Agent] = []
+
+    def start(script: str, *arguments: str) -> Agent:
+        agents.append(spawn(["sh", "-c", script, "sh", *arguments]))
+        return agents[-1]
+
+    yield start
+    for agent in agents:
+        agent.signal_group(signal.SIGKILL)
+        if agent.exit is None:
+            until(agent.poll, "its end")
+        agent.end_group(signal.SIGKILL)
+        agent.reap()
+        for fd in (agent.stdin, agent.stdout, agent.stderr):
+            try:
+                os.close(fd)
+            except OSError:
+                continue
+
+
+def ended(agent: Agent) -> Exit:
+    """How it ended, once it has."""
+    until(agent.poll, "its end")
+    assert agent.exit is not None
+    return agent.exit
+
+
+@pytest.mark.parametrize(
+    ("exit_", "status", "clean"),
+    [
+        (Exit(0, None), 0, True),
+        (Exit(3, None), 3, False),
+        (Exit(255, None), 255, False),
+        (Exit(None, 9), 137, False),
+        (Exit(None, 15), 143, False),
+        (Exit(None, None), 1, False),
+    ],
+)
+def test_an_end_is_told_as_a_shell_tells_it(exit_: Exit, status: int, clean: bool) -> None:
+    assert (exit_.status, exit_.clean) == (status, clean)
+
+
+def test_a_child_reads_and_writes_on_its_own_three_pipes(shell: Callable[..., Agent]) -> None:
+    agent = shell("read line; echo \"got $line\"; echo 'on stderr' >&2")
+    os.write(agent.stdin, b"a word\n")
+    assert read(agent.stdout) == b"got a word\n"
+    assert read(agent.stderr) == b"on stderr\n"
+
+
+def test_our_ends_do_not_block_and_are_not_inherited(shell: Callable[..., Agent]) -> None:
+    agent = shell("cat")
+    for fd in (agent.stdin, agent.stdout, agent.stderr):
+        assert os.get_blocking(fd) is False
+        assert os.get_inheritable(fd) is False
+    # With our end closed a child that reads sees the end of its input, whatever else was started.
+    other = shell("cat")
+    os.close(agent.stdin)
+    assert ended(agent).code == 0
+    assert other.poll() is None
+
+
+def test_arguments_pass_as_they_are(shell: Callable[..., Agent]) -> None:
+    agent = shell('printf "%s|" "$@"', "", "two words", "*", "\u2603", "--")
+    assert read(agent.stdout).decode() == "|two words|*|\u2603|--|"
+
+
+def test_a_child_leads_a_group_of_its_own(shell: Callable[..., Agent]) -> None:
+    agent = shell("echo ready; cat")
+    assert read(agent.stdout) == READY
+    assert os.getpgid(agent.pid) == agent.pid
+    assert os.getpgid(0) != agent.pid
+
+
+def test_the_last_words_of_a_child_fit_into_its_pipes(shell: Callable[..., Agent]) -> None:
+    # Nobody reads, and it ends all the same: 512 KiB wait in each pipe.
+    agent = shell("head -c 524288 /dev/zero; head -c 524288 /dev/zero >&2")
+    assert ended(agent).code == 0
+
+
+@pytest.mark.parametrize(("script", "code", "number"), [("exit 3", 3, None), ("exit 0", 0, None)])
+def test_an_exit_is_seen_with_its_code(
+    shell: Callable[..., Agent], script: str, code: int, number: int | None
+) -> None:
+    exit_ = ended(shell(script))
+    assert (exit_.code, exit_.signal) == (code, number)
+
+
+@pytest.mark.parametrize("name", ["KILL", "TERM", "SEGV", "ABRT"])
+def test_a_death_by_signal_is_seen_with_its_number(shell: Callable[..., Agent], name: str) -> None:
+    exit_ = ended(shell(f"ulimit -c 0; kill -{name} $$"))
+    assert (exit_.code, exit_.signal) == (None, signal.Signals[f"SIG{name}"])
+
+
+def test_the_end_is_seen_while_a_grandchild_holds_the_pipes_open(
+    shell: Callable[..., Agent],
+) -> None:
+    agent = shell("sleep 60 & exit 4")
+    assert ended(agent).code == 4
+    assert select.select([agent.stdout], [], [], 0)[0] == []
+    agent.reap()
+    assert agent.group_alive()
+
+
+def test_an_ended_child_keeps_its_pid_until_it_is_reaped(shell: Callable[..., Agent]) -> None:
+    agent = shell("exit 4")
+    first = ended(agent)
+    os.kill(agent.pid, 0)
+    assert agent.poll() is first
+    agent.reap()
+    agent.reap()
+    assert agent.poll() is first
+    until(lambda: not agent.group_alive(), "the end of its group")
+
+
+def test_a_child_whose_status_the_kernel_threw_away_has_ended_all_the_same() -> None:
+    script = (
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "from lastword.posix.process import spawn\n"
+        "agent = spawn(['sh', '-c', 'exit 4'])\n"
+        "while agent.poll() is None: time.sleep(0.005)\n"
+        "agent.reap()\n"
+        "print(agent.exit.code, agent.exit.signal, agent.exit.status)\n"
+    )
+    assert _python(script) == "None None 1\n"
+
+
+def test_a_signal_goes_to_the_whole_group(shell: Callable[..., Agent]) -> None:
+    wait = "while :; do sleep 0.01; done"
+    child = f"trap 'echo child' USR1; echo ready; {wait}"
+    agent = shell(f"trap 'echo parent' USR1; sh -c \"$1\" & {wait}", child)
+    assert read(agent.stdout) == READY
+    agent.signal_group(signal.SIGUSR1)
+    said = b""
+    while said.count(b"\n") < 2:
+        said += read(agent.stdout)
+    assert sorted(said.split()) == [b"child", b"parent"]
+
+
+def test_signals_to_the_reaped_disturb_nobody(shell: Callable[..., Agent]) -> None:
+    agent = shell("exit 0")
+    ended(agent)
+    agent.reap()
+    agent.signal_group(signal.SIGKILL)
+    agent.end_group(signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("no-such-program-anywhere", errno.ENOENT),
+        ("/", errno.EACCES),
+        ("/dev/null/program", errno.ENOTDIR),
+    ],
+)
+def test_what_cannot_be_started_raises_and_leaves_no_descriptor(name: str, number: int) -> None:
+    before = _descriptors()
+    with pytest.raises(OSError, match=r".") as caught:
+        spawn([name])
+    assert caught.value.errno == number
+    assert _descriptors() == before
+
+
+def test_a_text_file_is_no_program(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("exit 0\n", encoding="utf-8")
+    text.chmod(0o755)
+    with pytest.raises(OSError, match=r".") as caught:
+        spawn([str(text)])
+    assert caught.value.errno == errno.ENOEXEC
+
+
+def test_without_standard_streams_the_pipes_are_still_the_childs_own() -> None:
+    script = (
+        "import os\n"
+        "from lastword.posix.process import spawn\n"
+        "out = os.dup(1)\n"
+        "for fd in (0, 1, 2): os.close(fd)\n"
+        "agent = spawn(['sh', '-c', 'read x; echo \"got $x\"; echo oops >&2'])\n"
+        "for fd in (agent.stdin, agent.stdout, agent.stderr):\n"
+        "    assert fd > 2\n"
+        "    os.set_blocking(fd, True)\n"
+        "os.write(agent.stdin, b'it\\n')\n"
+        "os.write(out, os.read(agent.stdout, 99) + os.read(agent.stderr, 99))\n"
+    )
+    assert _python(script) == "got it\noops\n"
+
+
+ORPHANS = """\
+import os, sys
+from lastword.posix.process import Guardian, spawn
+agent = spawn(["sh", "-c", sys.argv[1]])
+guardian = Guardian(agent.pid)
+os.set_blocking(agent.stdout, True)
+os.read(agent.stdout, 99)
+print(agent.pid, flush=True)
+{end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "least", "most"),
+    [
+        ("echo ready; cat", 0.0, GUARDIAN_GRACE_SECONDS + 1),
+        ("trap '' TERM; echo ready; sleep 60", GUARDIAN_GRACE_SECONDS / 2, 2.5),
+        ("sleep 60 & echo ready; wait", 0.0, GUARDIAN_GRACE_SECONDS + 1),
+    ],
+    ids=["ends by itself", "ignores SIGTERM", "has a child"],
+)
+def test_the_guardian_ends_the_group_of_one_who_vanished(
+    script: str, least: float, most: float
+) -> None:
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", ORPHANS.format(end="os.kill(os.getpid(), 9)"), script],
+        stdout=subprocess.PIPE,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    pid = int(done.stdout)
+    until(lambda: not _runs(pid), "the end of the group")
+    assert least <= time.monotonic() - started < patient(most + 2)
+
+
+def test_a_disarmed_guardian_leaves_the_group_alone_and_is_no_more() -> None:
+    end = (
+        "guardian.disarm()\n"
+        "os.kill(agent.pid, 0)\n"
+        "try: os.waitpid(-1, os.WNOHANG) == (0, 0) or sys.exit('another child has ended')\n"
+        "finally: os.killpg(agent.pid, 9)\n"
+    )
+    assert _python(ORPHANS.format(end=end), "echo ready; sleep 60").strip().isdigit()
+
+
+def test_a_guardian_that_somebody_killed_can_be_disarmed() -> None:
+    end = (
+        "os.kill(guardian._pid, 9)\n"
+        "os.waitid(os.P_PID, guardian._pid, os.WEXITED | os.WNOWAIT)\n"
+        "guardian.disarm()\n"
+        "os.killpg(agent.pid, 9)\n"
+    )
+    assert _python(ORPHANS.format(end=end), "echo ready; sleep 60").strip().isdigit()
+
+
+def test_an_agent_that_leaves_by_itself_is_sent_nothing(shell: Callable[..., Agent]) -> None:
+    agent = shell("trap 'echo told' TERM; cat")
+    shutdown = StopSequence(agent)
+    shutdown.after(2.0, 100.0)
+    assert shutdown.due(100.0) == 102.0
+    os.close(agent.stdin)
+    ended(agent)
+    shutdown.agent_ended(100.1, leave_group=True)
+    shutdown.run(110.0)
+    assert not shutdown.group_left
+    assert shutdown.due(110.0) is None
+
+
+def test_an_agent_that_stays_is_told_once_and_then_killed(shell: Callable[..., Agent]) -> None:
+    agent = shell("trap 'echo told' TERM; echo ready; while :; do read x || sleep 0.01; done")
+    assert read(agent.stdout) == READY
+    shutdown = StopSequence(agent)
+    shutdown.after(2.0, 100.0)
+    shutdown.after(2.0, 101.0)
+    shutdown.run(101.9)
+    assert shutdown.due(101.9) == 102.0
+    shutdown.run(102.0)
+    assert read(agent.stdout) == b"told\n"
+    assert shutdown.due(102.0) == 102.0 + TERM_GRACE_SECONDS
+    shutdown.run(102.0 + TERM_GRACE_SECONDS)
+    assert ended(agent).signal == signal.SIGKILL
+
+
+def test_who_is_told_to_stop_passes_it_on_and_kills_one_second_later(
+    shell: Callable[..., Agent],
+) -> None:
+    agent = shell("trap '' TERM; trap 'echo told' INT; echo ready; while :; do sleep 0.01; done")
+    assert read(agent.stdout) == READY
+    shutdown = StopSequence(agent)
+    shutdown.told_to_stop(signal.SIGINT, 100.0)
+    assert read(agent.stdout) == b"told\n"
+    assert shutdown.due(100.0) == 100.0 + TOLD_GRACE_SECONDS
+    shutdown.run(100.5)
+    assert agent.poll() is None
+    shutdown.run(101.0)
+    assert ended(agent).signal == signal.SIGKILL
+
+
+def test_what_was_killed_is_not_waited_for(shell: Callable[..., Agent]) -> None:
+    agent = shell("trap '' TERM; sleep 60 & echo ready; wait")
+    assert read(agent.stdout) == READY
+    shutdown = StopSequence(agent)
+    shutdown.told_to_stop(signal.SIGTERM, 100.0)
+    shutdown.run(101.0)
+    ended(agent)
+    # The whole group was sent SIGKILL. What is seen of it now are zombies that wait for init.
+    shutdown.agent_ended(101.0, leave_group=False)
+    assert not shutdown.group_left
+
+
+def _python(script: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _descriptors() -> list[str]:
+    folder = "/proc/self/fd" if sys.platform == "linux" else "/dev/fd"
+    return sorted(os.listdir(folder))
+
+
+def _runs(pgid: int) -> bool:
+    """Is there a process in the group that is no zombie?"""
+    return any(int(group) == pgid and not state.startswith("Z") for state, group in _states())
+
+
+def _states() -> Iterator[tuple[str, str]]:
+    """State and group of every process."""
+    if sys.platform != "linux":
+        command = ["ps", "-A", "-o", "stat=,pgid="]
+        for line in subprocess.run(
+            command, capture_output=True, text=True, check=True
+        ).stdout.splitlines():
+            state, group = line.split()
+            yield state, group
+        return
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stat:
+                state, _parent, group, *_ = stat.read().rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended while we looked
+        yield state, group
+
+
+def test_a_start_that_runs_out_of_descriptors_leaves_none_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    real = os.pipe
+
+    def pipe() -> tuple[int, int]:
+        if len(made) == 4:
+            raise OSError(errno.EMFILE, "Too many open files")
+        made.extend(ends := real())
+        return ends
+
+    monkeypatch.setattr(os, "pipe", pipe)
+    with pytest.raises(OSError, match="Too many open files"):
+        spawn(["true"])
+    for fd in made:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(fd)

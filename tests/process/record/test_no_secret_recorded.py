@@ -1,0 +1,138 @@
+"""No secret comes into the record through the sidecar, nor out of it, whatever carried it."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
+from tests.kit.desk import Desk, members
+from tests.kit.recording import FUSE_SECONDS, lastword
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Step = dict[str, Any]
+
+ENVIRONMENT_KEY = "correct-horse-xq7-battery"
+"""A secret of no known shape, which only its variable's name gives away."""
+
+TELLTALE = {**CANARIES, "by what stands before it": PLAIN, "of the environment": ENVIRONMENT_KEY}
+SHAPES = (*CANARIES.values(), *NAMED_CANARIES.values(), ENVIRONMENT_KEY)
+
+
+def failing_turns(secrets: tuple[str, ...]) -> Iterator[list[Step]]:
+    """Turns that carry each secret wherever an agent can tell one."""
+    for secret in secrets:
+        yield [
+            {"stderr": f"odd: {secret}"},
+            {
+                "fail": {
+                    "http": 401,
+                    "message": f"bad {secret}",
+                    "headers": {"x-request-id": secret},
+                }
+            },
+        ]
+        yield [{"fail": {"exception": f"odd {secret}, sorry"}}]
+        error = {"code": -32603, "message": secret, "data": {"details": secret, secret: [secret]}}
+        yield [{"fail": {"error": error}}]
+    for secret in secrets[::6]:
+        yield [
+            {"say": f"It is {secret}. "},
+            {"tool": {"title": f"Run {secret}", "kind": "execute", "id": f"call {secret}"}},
+            {"update": tool_input(secret)},
+            {"raw": f"noise {secret}"},
+            {"ask": permission(secret)},
+            {"retry": {"attempt": 2, "http": 529, "message": f"busy {secret}"}},
+            {"fail": {"http": 529, "code": secret, "message": secret}},
+        ]
+
+
+def tool_input(secret: str) -> Step:
+    content = [{"type": "content", "content": {"type": "text", "text": secret}}]
+    call = {"toolCallId": "call_2", "title": secret, "kind": "edit", "status": "in_progress"}
+    return {"sessionUpdate": "tool_call", "rawInput": {"key": secret}, "content": content, **call}
+
+
+def permission(secret: str) -> Step:
+    option = {"optionId": "allow", "name": f"Allow {secret}", "kind": "allow_once"}
+    call = {"toolCallId": "call_2", "title": secret, "rawInput": {"command": secret}}
+    return {
+        "method": "session/request_permission",
+        "params": {"toolCall": call, "options": [option]},
+    }
+
+
+def record_all(folder: Path, *options: str) -> Path:
+    """Play every turn, and one that is cancelled with a reason; gives the state folder."""
+    joined = " ".join(SHAPES)
+    turns = [*failing_turns(SHAPES), [{"say": "x"}, {"silence": True}]]
+    servers = [{"name": joined, "command": "x", "args": [joined], "env": []}]
+    params = {"mcpServers": servers, "_meta": {"key": joined}}
+    desk = Desk(
+        folder,
+        {"turns": turns},
+        *options,
+        params=params,
+        SOME_API_KEY=ENVIRONMENT_KEY,
+    )
+    for _ in turns[:-1]:
+        desk.answer(desk.prompt(joined))
+    number = desk.prompt(joined)
+    desk.until("agent_message_chunk")
+    desk.cancel(reason=joined, _meta={"reason": joined})
+    desk.answer(number)
+    until_on_disk(desk.state)
+    # As it is while the run goes on: the log beside the store, too.
+    assert traces(everything_in(desk.state)) == []
+    desk.leave()
+    return desk.state
+
+
+def until_on_disk(state: Path) -> None:
+    deadline = time.monotonic() + FUSE_SECONDS
+    while json.loads(lastword("stats", "--json", state=state).stdout or "{}") == {}:
+        assert time.monotonic() < deadline, "nothing was recorded"
+
+
+def everything_in(state: Path) -> str:
+    return "".join(file.read_bytes().decode("latin-1") for file in sorted(state.iterdir()))
+
+
+def traces(text: str) -> list[str]:
+    """Which secrets stand in a text, whole or for the most part."""
+    plain = text.replace("\\/", "/")
+    return [name for name, secret in TELLTALE.items() if secret in plain or secret[6:-2] in plain]
+
+
+@pytest.mark.parametrize("options", [(), ("--record-text",)], ids=["facts alone", "with texts"])
+def test_no_secret_is_in_the_record_or_in_what_is_shown_of_it(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    state = record_all(tmp_path, *options)
+    assert traces(everything_in(state)) == []
+    turns = json.loads(lastword("log", "--last", "--json", state=state).stdout)
+    assert turns, "nothing was recorded, so nothing was proved"
+    for command in (
+        *(["log"], ["log", "--json"], ["log", "--last"], ["log", "--last", "--json"]),
+        *(["log", "--errors"], ["log", "--last", "--limit", "1000"], ["stats"]),
+        *(["stats", "--json"], ["export", "--last", "-o", "-"]),
+    ):
+        done = lastword(*command, state=state)
+        assert done.returncode == 0, (command, done.stderr)
+        assert done.stdout, command
+        assert traces(done.stdout + done.stderr) == [], command
+    for name, text in members(state, tmp_path).items():
+        assert traces(text) == [], name
+
+
+def test_where_texts_are_recorded_they_are_there_without_their_secrets(tmp_path: Path) -> None:
+    state = record_all(tmp_path, "--record-text")
+    timeline = members(state, tmp_path)["timeline.jsonl"]
+    assert "sorry" in timeline
+    assert traces(timeline) == []

@@ -1,0 +1,331 @@
+"""The store on a disk that is full, broken, cut, locked, shared, too new, or not ours."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import sqlite3
+import stat
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.errors import StoreError
+from lastword.record import reader, retention, schema, store, writer
+from lastword.record.writer import Writer
+from tests.kit.recording import FOR_EVER, FUSE_SECONDS, Book, a_book, a_run, count, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.connection import Connection
+    from pathlib import Path
+
+NOBODY = 65534
+SPAWN = multiprocessing.get_context("fork")
+
+
+def in_a_process(work: Callable[[], str]) -> str:
+    """What `work` gives, from a process of its own; its limits and its user are its own, too."""
+    ours, theirs = SPAWN.Pipe(duplex=False)
+    process = SPAWN.Process(target=_send, args=(theirs, work))
+    process.start()
+    theirs.close()
+    assert ours.poll(FUSE_SECONDS)
+    told = ours.recv()
+    process.join(FUSE_SECONDS)
+    assert isinstance(told, str)
+    return told
+
+
+def _send(pipe: Connection, work: Callable[[], str]) -> None:
+    try:
+        pipe.send(work())
+    except BaseException as error:
+        pipe.send(f"{type(error).__name__}: {error}")
+        raise
+
+
+def test_nobody_else_can_read_the_record(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "state"
+    before = os.umask(0)
+    try:
+        one = Writer(str(folder / "record.db"), a_run(), FOR_EVER)
+        one.write(a_book().rows)
+        modes = {name: stat.S_IMODE(os.stat(folder / name).st_mode) for name in os.listdir(folder)}
+        one.close()
+    finally:
+        os.umask(before)
+    assert set(modes) == {"record.db", "record.db-wal", "record.db-shm"}
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+
+
+def test_many_writers_and_a_reader_do_not_lose_an_entry(tmp_path: Path) -> None:
+    path, writers, batches = tmp_path / "record.db", 4, 25
+    write(tmp_path, a_book(1), a_run("01FIRST"))
+
+    def work(number: int) -> None:
+        one = Writer(str(path), a_run(f"01RUN{number}"), FOR_EVER)
+        book = Book()
+        for turn in range(1, batches + 1):
+            book.ok(f"s{number}", turn)
+            one.write(book.rows)
+            book.rows.clear()
+        one.close()
+
+    processes = [SPAWN.Process(target=work, args=(number,)) for number in range(writers)]
+    for process in processes:
+        process.start()
+    seen = []
+    while any(process.is_alive() for process in processes):
+        with reader.reading(str(path)) as record:
+            entries = record.execute("SELECT count(*) FROM entries").fetchone()[0]
+            turns = record.execute("SELECT count(*) FROM turns").fetchone()[0]
+            ended = record.execute("SELECT count(*) FROM turns WHERE outcome = 'ok'").fetchone()[0]
+        # A batch is there whole or not at all.
+        assert entries == 3 * turns == 3 * ended
+        seen.append(entries)
+    for process in processes:
+        process.join(FUSE_SECONDS)
+        assert process.exitcode == 0
+    assert seen == sorted(seen)
+    assert count(path) == 3 * (writers * batches + 1)
+    assert count(path, "runs WHERE ended = 1 AND lost_entries = 0") == writers + 1
+
+
+def test_a_writer_that_is_killed_leaves_what_it_had_written(tmp_path: Path) -> None:
+    path = tmp_path / "record.db"
+    ours, theirs = SPAWN.Pipe(duplex=False)
+
+    def work() -> None:
+        one = Writer(str(path), a_run("01KILLED"), FOR_EVER)
+        one.write(a_book(40).rows)
+        theirs.send("written")
+        while True:
+            one.write(a_book(5).rows)
+
+    process = SPAWN.Process(target=work)
+    process.start()
+    assert ours.poll(FUSE_SECONDS)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(FUSE_SECONDS)
+    with reader.reading(str(path)) as record:
+        (part,), _ = reader.latest_parts(record, 5)
+        run = reader.run_of(record, part.run)
+        assert reader.count_turns(record, part) == 40
+    assert not run.ended
+    write(tmp_path, a_book(1), a_run("01AFTER"))
+    assert count(path, "runs") == 2
+
+
+def test_a_full_disk_keeps_entries_waiting_until_there_is_room(tmp_path: Path) -> None:
+    path = tmp_path / "record.db"
+    write(tmp_path, a_book(1), a_run("01FIRST"))
+
+    def work() -> str:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        one = Writer(str(path), a_run("01FULL"), FOR_EVER)
+        one.write(a_book(1).rows)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16 * 1024, before[1]))
+        one.write(a_book(200, session="s2").rows)
+        problem = one.problem
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        one.close()
+        return f"{problem} / {one.problem}"
+
+    told = in_a_process(work)
+    assert "None / " not in told
+    assert told.endswith("/ None")
+    assert count(path) == 3 * 202
+    with reader.reading(str(path)) as record:
+        assert reader.latest_parts(record, 5)[0][0].session_id == "s2"
+
+
+def test_what_a_broken_disk_costs_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MAX_KEPT", 30)
+    folder = tmp_path / "state"
+    folder.write_text("no folder")
+    one = Writer(str(folder / "record.db"), a_run(), FOR_EVER)
+    for row in a_book(20).rows:
+        one.write([row])
+    assert one.problem is not None
+    assert "cannot be written" in one.problem
+    folder.unlink()
+    one.close()
+    with reader.reading(str(folder / "record.db")) as record:
+        assert reader.run_of(record, 1).lost_entries == 30
+    assert count(folder / "record.db") == 30
+
+
+def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = write(tmp_path, a_book())
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"a newer lastword made it .* update lastword"):
+        store.open_for_reading(str(path))
+    one = Writer(str(path), a_run("01OTHER"), FOR_EVER)
+    one.write(a_book().rows)
+    one.close()
+    assert one.problem is not None
+    assert "newer lastword" in one.problem
+    assert path.read_bytes() == before
+    assert store.set_aside_before(str(path)) == []
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "record.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="a database of something else; name another folder"):
+        store.open_for_reading(str(path))
+    one = Writer(str(path), a_run(), FOR_EVER)
+    one.write(a_book().rows)
+    assert "something else" in (one.problem or "")
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_store_is_set_aside_whole_and_a_new_one_begins(tmp_path: Path) -> None:
+    path = tmp_path / "record.db"
+    path.write_bytes(b"this is no database at all\n" * 400)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="damaged; the next session sets it aside"):
+        store.open_for_reading(str(path))
+    assert path.read_bytes() == before
+    write(tmp_path, a_book(2))
+    (aside,) = store.set_aside_before(str(path))
+    with open(aside, "rb") as file:
+        assert file.read() == before
+    assert count(path) == 6
+
+
+def test_a_store_that_turns_out_damaged_while_it_is_written_is_set_aside_too(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path, a_book(2000))
+    with open(path, "r+b") as file:
+        # All but the pages that are read when it is opened.
+        file.seek(8192)
+        file.write(b"\xff" * (path.stat().st_size - 8192))
+    damaged = path.read_bytes()
+    write(tmp_path, a_book(5), a_run("01OTHER"))
+    (aside,) = store.set_aside_before(str(path))
+    with open(aside, "rb") as file:
+        assert len(file.read()) == len(damaged)
+    assert count(path) == 15
+
+
+@pytest.mark.parametrize("kept", [0.1, 0.35, 0.6, 0.9, 0.99])
+def test_a_store_that_was_cut_is_read_whole_or_answered_in_a_sentence(
+    tmp_path: Path, kept: float
+) -> None:
+    path = write(tmp_path, a_book(400))
+    size = path.stat().st_size
+    os.truncate(path, int(size * kept))
+    told, found = "", []
+    try:
+        with reader.reading(str(path)) as record:
+            parts, _ = reader.latest_parts(record, 5)
+            found = [entry for part in parts for entry in reader.entries_of(record, part)]
+    except StoreError as error:
+        told = str(error)
+    # Where it was read, what was lost is a page that nobody asked for.
+    assert "damaged" in told or len(found) == 1200
+
+
+def test_whatever_bytes_are_broken_reading_gives_a_sentence_or_an_answer(tmp_path: Path) -> None:
+    path = write(tmp_path, a_book(60))
+    whole = path.read_bytes()
+    dice = random.Random(7)
+    refused = 0
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(dice.choice((1, 8, 200))):
+            data[dice.randrange(len(data))] = dice.randrange(256)
+        path.write_bytes(data)
+        for name in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                os.unlink(f"{path}{name}")
+        try:
+            with reader.reading(str(path)) as record:
+                parts, _ = reader.latest_parts(record, 50)
+                for part in parts:
+                    reader.run_of(record, part.run)
+                    reader.turns_of(record, part)
+                    list(reader.entries_of(record, part))
+                reader.failed_requests(record, 0)
+        except StoreError:
+            refused += 1
+    assert refused > 20
+
+
+def test_a_store_without_anything_in_it_says_so_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "record.db"
+    path.touch()
+    with pytest.raises(StoreError, match="nothing has been recorded in it yet"):
+        store.open_for_reading(str(path))
+    assert path.stat().st_size == 0
+    path.unlink()
+    with pytest.raises(StoreError, match=r"no record at .* yet; one is kept from the first prompt"):
+        store.open_for_reading(str(path))
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_store_that_another_process_holds_is_answered_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
+    path = write(tmp_path, a_book())
+    with closing(sqlite3.connect(path)) as holder:
+        holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+        holder.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="another process holds it; try again"):
+            store.open_for_reading(str(path))
+    with reader.reading(str(path)) as record:
+        assert reader.last_id(record) == 9
+
+
+def test_a_record_in_a_folder_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    path = write(folder, a_book())
+    for each in (tmp_path, *tmp_path.parents):
+        if each.stat().st_uid == os.getuid() and str(each) not in ("/", "/tmp"):
+            each.chmod(each.stat().st_mode | 0o055)
+    path.chmod(0o444)
+    folder.chmod(0o555)
+
+    def work() -> str:
+        if os.getuid() == 0:
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        with reader.reading(str(path)) as record:
+            return str(reader.last_id(record))
+
+    told = in_a_process(work)
+    folder.chmod(0o755)
+    assert told == "9"
+    assert os.listdir(folder) == ["record.db"]
+
+
+def test_entries_are_not_written_twice_where_tidying_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held(*_: object) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr(retention, "keep_within", held)
+    one = Writer(str(tmp_path / "record.db"), a_run(), FOR_EVER)
+    one.write(a_book(2).rows)
+    assert one.problem == "another process holds it; try again"
+    one.close()
+    assert count(tmp_path / "record.db") == 6

@@ -1,0 +1,200 @@
+"""One scenario played through the real process by a raw client, and what came, in short words.
+
+Owns the client for both protocol versions, also for an agent whose stdout holds anything. What
+should come is the tests'. `python -m tests.process.scenarios.scenario_play` writes `expected.json`
+anew, to be read before it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lastword.kit.agent.scenarios import GROUPS, SCENARIOS
+from tests.kit import children
+from tests.kit.client import update_of
+from tests.kit.serve_client import ServeClient
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+EXPECTED = Path(__file__).resolve().parent / "expected.json"
+AGENT = [sys.executable, "-m", "lastword", "agent"]
+
+Frame = dict[str, Any]
+
+TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}, "session": {"notices": {}}}
+CANCELLED = {"cancelled", "cancel_ignored"}
+"""Scenarios in which the user cancels."""
+
+BARE = [s.name for s in GROUPS["what an agent without lastword does to a client"]]
+SILENT_WHEN_BARE = {"id_null": "error", "id_wrong": "result"}
+"""What is the last thing that comes of these."""
+
+
+@dataclass(slots=True)
+class Played:
+    """What came of one turn: short words in order, and the answer's error where there is one."""
+
+    words: list[str] = field(default_factory=list)
+    error: Frame | None = None
+    answer: Frame | None = None
+    frames: list[Any] = field(default_factory=list)
+
+
+class AnyClient(ServeClient):
+    """A client that survives whatever stands on stdout: what is no frame becomes `{"noise": …}`."""
+
+    def __init__(
+        self, command: Sequence[str], *, environment: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(command, environment=environment)
+        self.peer.takes_noise = True
+
+    def hello(self, version: int, capabilities: Frame) -> Frame:
+        """`initialize` in either version."""
+        own, info = (
+            ("capabilities", "info") if version > 1 else ("clientCapabilities", "clientInfo")
+        )
+        members = {own: capabilities, info: {"name": "raw", "version": "1"}}
+        return self.answer(self.request("initialize", protocolVersion=version, **members))
+
+    def open_session(self) -> None:
+        """`session/new`."""
+        answer = self.answer(self.request("session/new", cwd="/", mcpServers=[]))
+        self.session = answer["result"]["sessionId"]
+
+
+def play(name: str, *, version: int = 1, bare: bool = False) -> Played:
+    """Play a scenario's first turn."""
+    client = AnyClient([*AGENT, *(["--bare"] if bare else []), name])
+    try:
+        return _play(client, name, version, bare)
+    finally:
+        client.kill()
+
+
+def _play(client: AnyClient, name: str, version: int, bare: bool) -> Played:
+    hello = client.hello(version, TYPED)
+    if "error" in hello:
+        return _seen([hello], hello)
+    client.open_session()
+    since = len(client.frames)
+    prompt = client.prompt("Why does the parser fail?")
+    if name in CANCELLED:
+        client.expect(lambda frame: "content" in update_of(frame))
+        client.cancel()
+    if name == "permission":
+        asked = client.expect(lambda frame: frame.get("method") == "session/request_permission")
+        client.send(
+            id=asked["id"], result={"outcome": {"outcome": "selected", "optionId": "allow"}}
+        )
+    if bare and name in SILENT_WHEN_BARE:
+        client.expect(lambda f: SILENT_WHEN_BARE[name] in f and f.get("id") in {None, 987654})
+        client.cancel()
+    if bare and name == "stdout_held":
+        # Of the agent's death nothing comes on its stdout, which is another's now.
+        client.expect(lambda frame: "content" in update_of(frame))
+        status = client.wait()
+        assert status < 0
+        assert not any(frame.get("end") for frame in client.frames)
+        return _seen([*client.frames[since:], {"exit": status}], {})
+    last = _last(client, prompt, version, bare)
+    if version > 1 and "error" in last:
+        # A refused prompt's answer; that nothing is at work is told after it.
+        client.expect(lambda frame: update_of(frame).get("state") == "idle")
+    if name == "answered_twice":
+        client.expect(lambda f: client.frames.count(f) > 1 or (not bare and f is last))
+    if name == "talks_afterwards":
+        client.expect(lambda frame: update_of(frame).get("sessionUpdate") == "usage_update")
+    return _seen(list(client.frames[since:]), last)
+
+
+def _last(client: AnyClient, prompt: int, version: int, bare: bool) -> Frame:
+    """The frame that ends the turn, or the end of stdout."""
+
+    def ends(frame: Frame) -> bool:
+        if frame.get("end"):
+            return True
+        if version == 1 or bare:
+            return "method" not in frame and frame.get("id") in {prompt, str(prompt)}
+        refused = frame.get("id") == prompt and "error" in frame
+        return refused or update_of(frame).get("state") == "idle"
+
+    return client.expect(ends)
+
+
+def _seen(frames: list[Frame], last: Frame) -> Played:
+    ending = update_of(last) or last
+    error = ending.get("error")
+    data = error.get("data") if isinstance(error, dict) else None
+    payload = data.get("agent_error") if isinstance(data, dict) else None
+    words: list[str] = []
+    for frame in frames:
+        word = _word(frame)
+        if not words or words[-1].removesuffix(" …") != word:
+            words.append(word)
+        elif not words[-1].endswith(" …"):
+            words[-1] += " …"
+    return Played(words, payload, last, frames)
+
+
+def _word(frame: Frame) -> str:
+    """A frame in short: what the user or the client would tell it by."""
+    if "noise" in frame:
+        return f"noise {frame['noise']}"
+    update = update_of(frame)
+    if update:
+        known = ("status", "state", "stopReason", "attempt", "wait_seconds", "severity")
+        told = [str(update[key]) for key in known if key in update]
+        payload = update.get("error", {})
+        told += [payload["type"]] if "type" in payload else []
+        return " ".join([update["sessionUpdate"], *told])
+    if "method" in frame:
+        return str(frame["method"])
+    if "end" in frame or "exit" in frame:
+        return "end of stdout" if "end" in frame else f"exit {frame['exit']}"
+    if "result" in frame:
+        result = frame["result"] or {"stopReason": result_null(frame)}
+        return f"answer {type(frame['id']).__name__} {result.get('stopReason', 'accepted')}"
+    return _error_word(frame)
+
+
+def result_null(frame: Frame) -> str:
+    return "null" if frame["result"] is None else "empty"
+
+
+def _error_word(frame: Frame) -> str:
+    error = frame.get("error")
+    if not isinstance(error, dict):
+        return f"error {error!r}"
+    data = error.get("data")
+    payload = data.get("agent_error") if isinstance(data, dict) else None
+    if payload is None:
+        own = {key: error[key] for key in ("code", "message", "data") if key in error}
+        return f"error id={type(frame.get('id')).__name__} {json.dumps(own)}"
+    facts = ("type", "reason", "phase", "retry_safety", "action", "retry_after_seconds")
+    told = [str(payload[key]) for key in facts if key in payload]
+    return " ".join(["error", str(error["code"]), *told])
+
+
+def main() -> None:
+    """Write what comes of every scenario today, or of those that are named."""
+    names = sys.argv[1:] or list(SCENARIOS)
+    told: dict[str, dict[str, list[str]]] = {}
+    if sys.argv[1:]:
+        told = json.loads(EXPECTED.read_text())
+    for name in names:
+        told[name] = {"v1": play(name).words, "v2": play(name, version=2).words}
+        if name in BARE:
+            told[name]["bare"] = play(name, bare=True).words
+        sys.stderr.write(f"{name}\n")
+    EXPECTED.write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    children.prepare()
+    main()

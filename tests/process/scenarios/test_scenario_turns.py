@@ -1,0 +1,194 @@
+"""The scripted agent over several turns: prompts that ask, restarts, cancels, files' turns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.kit.agent.scenarios import SCENARIOS
+from tests.kit.patience import patient
+from tests.process.scenarios.scenario_play import AGENT, TYPED, AnyClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    Start = Callable[..., AnyClient]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """A function that starts the agent with arguments, and opens a session."""
+    started: list[AnyClient] = []
+
+    def start(*arguments: str, command: list[str] = AGENT, **environment: str) -> AnyClient:
+        started.append(AnyClient([*command, *arguments], environment=environment))
+        assert "result" in started[-1].hello(1, TYPED)
+        started[-1].open_session()
+        return started[-1]
+
+    yield start
+    for client in started:
+        client.kill()
+
+
+@pytest.mark.parametrize("text", ["/scenario budget", "please\n /scenario\tbudget now"])
+def test_a_prompt_plays_another_scenario_for_its_turn(start: Start, text: str) -> None:
+    client = start("healthy")
+    assert client.turn(text).error["type"] == "budget"
+    assert client.turn("go").answer["result"] == {"stopReason": "end_turn"}
+
+
+def test_a_prompt_that_names_no_scenario_is_told_the_nearest(start: Start) -> None:
+    error = start("healthy").turn("/scenario rate-limits").error
+    assert error["type"] == "invalid_request"
+    assert 'no scenario "rate-limits"; like it: rate_limit' in error["message"]
+
+
+def test_a_prompt_cannot_ask_for_what_befalls_a_process_from_its_start(start: Start) -> None:
+    error = start("healthy").turn("/scenario crash_loop").error
+    assert error["type"] == "invalid_request"
+    assert "start lastword agent crash_loop" in error["message"].replace("`", "")
+
+
+ASKED_FOR = ["rate_limit", "after_tool", "agent_stalled", "agent_crash", "hang", "error_is_text"]
+
+
+@pytest.mark.parametrize("name", ASKED_FOR)
+def test_what_is_not_marked_can_be_asked_for_in_a_prompt(start: Start, name: str) -> None:
+    assert start("healthy").turn(f"/scenario {name}").error["type"] == SCENARIOS[name].error_type
+
+
+@pytest.mark.parametrize("name", ["restarted", "restarted_by_load"])
+def test_a_session_lives_on_after_a_restart(start: Start, name: str) -> None:
+    client = start(name)
+    assert client.turn("go").error["reason"] == "killed"
+    second = client.turn("go on")
+    assert second.answer["result"] == {"stopReason": "end_turn"}
+    assert second.text == "Here is the answer."
+
+
+def test_a_lost_session_asks_for_a_new_one(start: Start) -> None:
+    client = start("context_lost")
+    client.turn("go")
+    assert client.turn("go on").error["reason"] == "context_lost"
+    client.open_session()
+    assert client.turn("go on").answer["result"] == {"stopReason": "end_turn"}
+
+
+def test_an_agent_that_only_crashes_is_told_as_such(start: Start) -> None:
+    client = start("crash_loop")
+    reasons = [client.turn("go").error["reason"] for _ in range(5)]
+    assert reasons[0] == "killed"
+    assert reasons[-1] == "crash_loop"
+
+
+def test_what_comes_too_late_reaches_nobody(start: Start) -> None:
+    client = start("late_frames")
+    client.turn("go")
+    # Its answer comes once the agent has ended its old turn, and said all that it had to say.
+    assert client.turn("/scenario healthy").answer["result"] == {"stopReason": "end_turn"}
+    assert "too late" not in str(client.frames)
+
+
+def test_a_login_mends_the_next_prompt(start: Start) -> None:
+    client = start("login_needed")
+    assert client.turn("go").answer["error"]["code"] == -32000
+    assert "result" in client.answer(client.request("authenticate", methodId="login"))
+    assert client.turn("go").text == "You are logged in now."
+
+
+def test_overlapping_prompts_both_end(start: Start) -> None:
+    client = start("slow")
+    first, second = client.prompt("one"), client.prompt("two")
+    assert client.answer(first)["result"] == {"stopReason": "end_turn"}
+    assert client.answer(second)["result"] == {"stopReason": "end_turn"}
+
+
+def test_a_limit_of_the_environment_comes_before_the_scenarios(start: Start) -> None:
+    client = start("agent_stalled", LASTWORD_IDLE_TIMEOUT="0.3")
+    client.prompt("go")
+    client.expect(lambda frame: "error" in frame, fuse=patient(1.9))
+
+
+def test_the_agent_alone_speaks_no_word_of_lastword(start: Start) -> None:
+    client = start("--bare", "rate_limit")
+    answer = client.turn("go").answer["error"]
+    assert (answer["code"], answer["message"]) == (-32603, "Internal error")
+    assert "agent_error" not in str(client.frames)
+
+
+def test_what_no_client_should_send_is_survived(start: Start) -> None:
+    client = start("--bare", "healthy")
+    for line in ("no json", "[]", "7", '{"id":[1],"result":1}', '{"id":1,"method":{"a":1}}'):
+        client.send_bytes(line.encode() + b"\n")
+    client.send(id=70, method="session/prompt", params={"sessionId": {"a": 1}, "prompt": 3})
+    client.send(id=71, method="session/prompt", params=[1])
+    client.send(id=72, method="_nobody/knows", params={})
+    codes = [client.answer(number)["error"]["code"] for number in (70, 71, 72)]
+    assert codes == [-32602, -32602, -32601]
+    assert client.end() == 0
+    assert client.said == ""
+
+
+def test_its_stderr_is_its_own(start: Start) -> None:
+    client = start("rate_limit")
+    client.turn("go")
+    assert client.end() == 0
+    assert client.said == ""
+
+
+def test_a_terminal_of_a_dead_agent_is_killed_and_released(start: Start) -> None:
+    client = start("crash_with_terminal")
+    turn = client.turn("go")
+    assert turn.error["type"] == "agent_crash"
+    asked = client.expect(lambda frame: frame.get("method") == "terminal/create")
+    client.send(id=asked["id"], result={"terminalId": "terminal-1"})
+    for method in ("terminal/kill", "terminal/release"):
+        sent = client.expect(lambda frame, method=method: frame.get("method") == method)
+        assert sent["params"]["terminalId"] == "terminal-1"
+
+
+def test_an_open_dialog_of_a_dead_agent_is_withdrawn(start: Start) -> None:
+    client = start("crash_with_dialog")
+    client.turn("go")
+    asked = client.expect(lambda frame: frame.get("method") == "session/request_permission")
+    taken_back = client.expect(lambda frame: frame.get("method") == "$/cancel_request")
+    assert taken_back["params"]["requestId"] == asked["id"]
+
+
+RUNGS = {
+    "typed": ("agent_error", "error"),
+    "stop_reason": ("session_info_update", "error"),
+    "stop_reason_result": ("session_info_update", "result"),
+    "rpc_error": ("", "error"),
+    "text": ("agent_message_chunk", "result"),
+}
+
+
+@pytest.mark.parametrize("name", ["rate_limit", "crash_after_edit"])
+@pytest.mark.parametrize("rung", RUNGS)
+def test_a_client_that_negotiated_nothing_sees_each_rung(name: str, rung: str) -> None:
+    client = AnyClient([*AGENT, "--fallback", rung, name])
+    try:
+        client.hello(1, {})
+        client.open_session()
+        turn = client.turn("go")
+        kind, member = RUNGS[rung]
+        ours = [k for k in turn.kinds if k not in {"tool_call", "tool_call_update"}]
+        assert ours == ([kind] if kind else [])
+        assert member in turn.answer
+        assert SCENARIOS[name].error_type in str(turn.answer)
+    finally:
+        client.kill()
+
+
+def test_a_module_in_the_clients_directory_is_not_loaded(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "uuid.py").write_text("raise SystemExit('the wrong one')\n")
+    (tmp_path / "subprocess.py").write_text("raise SystemExit('the wrong one')\n")
+    monkeypatch.chdir(tmp_path)
+    safe = [AGENT[0], "-P", *AGENT[1:]]
+    assert start("healthy", command=safe).turn("go").text.startswith("The parser")

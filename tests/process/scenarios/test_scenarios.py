@@ -1,0 +1,95 @@
+"""The scripted agent: what comes of each scenario, in both versions, with lastword and without.
+
+`expected.json` holds every turn in short words, as `scenario_play.py` writes them: no change of a
+scenario goes unnoticed. What the list says of each is held against the same turns.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword import client
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.kit.agent.scenarios import SCENARIOS
+from tests.process.scenarios.scenario_play import BARE, EXPECTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.process.scenarios.scenario_play import Played
+
+    Play = Callable[..., Played]
+
+WORDS = json.loads(EXPECTED.read_text())
+FLOODS = {"runaway", "slow", "late_frames"}
+
+
+def test_every_type_of_failure_has_a_scenario_of_its_name() -> None:
+    for error_type in ErrorType:
+        assert SCENARIOS[error_type.value].error_type is error_type
+
+
+def test_every_scenario_is_expected_and_no_other() -> None:
+    assert list(WORDS) == list(SCENARIOS)
+    assert [name for name, told in WORDS.items() if "bare" in told] == BARE
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_comes_as_it_is_expected(played: Play, name: str, version: int) -> None:
+    assert played(name, version).words == WORDS[name][f"v{version}"]
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_a_wire_fault_comes_raw_without_lastword(played: Play, name: str) -> None:
+    seen = played(name, bare=True)
+    assert seen.words == WORDS[name]["bare"]
+    assert "agent_error" not in str(seen.frames)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_failure_is_the_one_that_the_list_tells(played: Play, name: str, version: int) -> None:
+    told, seen = SCENARIOS[name].told_in(version), played(name, version)
+    if told is None or told.type is ErrorType.CANCELLED:
+        assert seen.error is None
+        stop_reason = str(seen.words[-2:])
+        assert ("cancelled" in stop_reason) is (told is not None)
+        return
+    assert seen.error is not None
+    listed = told.error.payload()
+    del listed["message"]
+    assert listed.items() <= seen.error.items()
+    waits = {"retry_after_seconds", "reset_at_epoch_ms"} & seen.error.keys()
+    assert bool(waits) is (told.resets or told.wait_seconds is not None)
+
+
+@pytest.mark.parametrize("name", [n for n, s in SCENARIOS.items() if s.error_type])
+def test_a_client_reads_the_same_failure_from_the_answer(played: Play, name: str) -> None:
+    seen = played(name)
+    assert seen.answer is not None
+    read = client.read_error(seen.answer)
+    assert (read and read.payload()) == (
+        seen.error and {key: value for key, value in seen.error.items() if key != "stopReason"}
+    )
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_what_a_client_sees_and_does_is_told_in_a_line(name: str) -> None:
+    scenario = SCENARIOS[name]
+    assert 0 < len(scenario.sees) < 100
+    assert 0 < len(scenario.advice) < 200
+    assert "\n" not in scenario.sees + scenario.advice
+    assert name.count("_") <= 3
+
+
+def test_the_advice_follows_from_what_a_client_would_show() -> None:
+    advice = {name: scenario.advice for name, scenario in SCENARIOS.items()}
+    assert "countdown (retry in 20 s), then resend unasked" in advice["rate_limit"]
+    assert 'offer "Continue"; no automatic resend' in advice["after_text"]
+    assert "only if the user agrees" in advice["after_tool"]
+    assert 'no resend; offer "Add credits"' in advice["budget"]
+    assert "resets in 1 h 30 min" in advice["wait_too_long"]

@@ -1,0 +1,54 @@
+"""A process that lives long: twenty thousand turns leave no memory and no task behind."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.kit.agent_process import AgentProcess
+    from tests.process.sdk.conftest import Start
+
+TURNS = 20_000
+AT_ONCE = 50
+WARM_UP_TURNS = 2_000
+GROWTH_LIMIT_KIB = 4 * 1024
+"""What two thousand turns may leave in an allocator that reuses, and the store's cache of pages,
+which SQLite fills up to 2 MiB; 256 bytes a turn would be more."""
+
+
+def resident_kib(agent: AgentProcess) -> int:
+    status = Path(f"/proc/{agent.pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1])
+
+
+def take(agent: AgentProcess, turns: int) -> None:
+    """Take so many turns, some at once in sessions of their own, every tenth a failing one."""
+    for _ in range(turns // AT_ONCE):
+        prompts = [
+            agent.prompt("fail value_error" if n % 10 == 0 else "hello", f"session-{n % 5}")
+            for n in range(AT_ONCE)
+        ]
+        for prompt in prompts:
+            agent.answer(prompt)
+        # This side must not grow either: the answers are all there.
+        agent.peer.forget()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_twenty_thousand_turns_leave_no_memory_and_no_task_behind(start: Start) -> None:
+    agent = start().opened()
+    take(agent, WARM_UP_TURNS)
+    tasks = agent.call("_tasks")["result"]
+    before = resident_kib(agent)
+    take(agent, TURNS)
+    after = resident_kib(agent)
+    left = agent.call("_tasks")["result"]
+    assert left["tasks"] == tasks["tasks"]
+    assert left["objects"] < tasks["objects"] + TURNS // 100
+    assert after < before + GROWTH_LIMIT_KIB, f"{before} KiB, then {after} KiB"
+    assert agent.end() == 0

@@ -1,0 +1,231 @@
+"""How a run begins, or does not: commands that cannot be started, terminals, the command line."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kit import left_behind
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.sidecar import OUR_SOURCE, SIDECAR, agent_command
+from tests.process.sidecar.failing_turn import payload_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process.sidecar.conftest import Start
+
+
+@pytest.fixture
+def no_program(tmp_path: Path) -> dict[str, Path]:
+    """Files that cannot be run, by why."""
+    directory = tmp_path / "directory"
+    directory.mkdir()
+    forbidden = tmp_path / "forbidden"
+    forbidden.write_text("#!/bin/sh\n", encoding="utf-8")
+    text = tmp_path / "text"
+    text.write_text("exit 0\n", encoding="utf-8")
+    text.chmod(0o755)
+    interpreter = tmp_path / "interpreter"
+    interpreter.write_text("#!/no/such/interpreter\n", encoding="utf-8")
+    interpreter.chmod(0o755)
+    return {
+        "directory": directory,
+        "forbidden": forbidden,
+        "text": text,
+        "interpreter": interpreter,
+        "missing": tmp_path / "missing",
+        "below a file": text / "program",
+    }
+
+
+@pytest.mark.parametrize(
+    ("why", "status", "word"),
+    [
+        ("missing", 127, "not found"),
+        ("interpreter", 127, "not found"),
+        ("directory", 126, "permission denied"),
+        ("forbidden", 126, "permission denied"),
+        ("text", 126, "exec format error"),
+        ("below a file", 126, "not a directory"),
+    ],
+)
+def test_a_command_that_cannot_be_started_is_a_typed_answer_and_a_sentence(
+    start: Start, no_program: dict[str, Path], why: str, status: int, word: str
+) -> None:
+    if why == "forbidden" and os.access(no_program[why], os.X_OK):
+        pytest.skip("this user may run anything")
+    command = str(no_program[why])
+    client = start.command([command])
+    answer = client.initialize()
+    payload = payload_of(answer)
+    assert (payload["type"], payload["reason"]) == ("agent_crash", "spawn_failed")
+    assert payload["phase"] == "startup"
+    assert payload["retryable"] is False
+    assert payload["action"] == "fix_configuration"
+    assert "error" in client.answer(client.request("session/new", cwd="/", mcpServers=[]))
+    assert client.end() == status
+    client.listen(0.1)
+    assert client.said.startswith(f"lastword: {command}: ")
+    assert word in client.said
+    assert client.said.count("\n") == 1
+
+
+def test_a_machine_without_descriptors_is_a_typed_answer(start: Start) -> None:
+    # Room for what the interpreter needs, and not for three pipes more.
+    few = ["sh", "-c", 'ulimit -n 9; exec "$@"', "sh"]
+    client = start("healthy", under=few)
+    payload = payload_of(client.initialize())
+    assert (payload["type"], payload["reason"]) == ("agent_crash", "spawn_failed")
+    assert client.end() == 126
+    assert "too many open files" in client.said
+
+
+def test_an_agent_that_leaves_with_0_before_it_has_said_anything_is_a_typed_answer(
+    start: Start,
+) -> None:
+    client = start("exits-0-at-once")
+    payload = payload_of(client.initialize())
+    assert payload["type"] == "agent_crash"
+    assert payload["exit_code"] == 0
+
+
+def test_a_command_that_cannot_be_started_and_nobody_who_asks_end_at_once(start: Start) -> None:
+    client = start.command(["no-such-agent-anywhere"])
+    assert client.end() == 127
+    assert client.stdout.data == b""
+
+
+@pytest.mark.parametrize("mode", ["prints-version", "names-its-pid"])
+def test_a_program_that_prints_and_exits_is_seen_as_it_is(start: Start, mode: str) -> None:
+    program = start.program(agent_command(mode))
+    program.close_stdin()
+    printed = program.read_to_end().decode()
+    if mode == "prints-version":
+        assert printed == "test-agent 1.2.3\n(built \u201ctoday\u201d)\n"
+        assert program.wait() == 0
+    else:
+        assert printed.strip().isdigit()
+        assert program.wait() == 7
+
+
+def test_a_program_that_prints_and_exits_is_not_kept_waiting_for_a_client_that_is_silent(
+    start: Start,
+) -> None:
+    program = start.program(agent_command("prints-version"))
+    assert program.read_to_end().startswith(b"test-agent 1.2.3\n")
+
+
+def test_passthrough_becomes_the_agent(start: Start) -> None:
+    program = start.program(agent_command("names-its-pid"), options=["--passthrough"])
+    assert program.read_to_end() == b"%d\n" % program.pid
+    assert program.wait() == 7
+
+
+def test_passthrough_is_a_plain_pipe(start: Start) -> None:
+    client = start("error-twice", environment={"LASTWORD_PASSTHROUGH": "1"})
+    assert client.initialize()["result"] == {
+        "protocolVersion": 1,
+        "agentInfo": {"name": "test-agent", "version": "1"},
+    }
+
+
+@pytest.mark.parametrize(("command", "status"), [("missing", 127), ("text", 126)])
+def test_passthrough_to_what_cannot_be_started_is_a_sentence(
+    start: Start, no_program: dict[str, Path], command: str, status: int
+) -> None:
+    program = start.program([str(no_program[command])], options=["--passthrough"])
+    assert program.wait() == status
+    program.listen(0.1)
+    assert program.said.startswith("lastword: ")
+    assert program.said.count("\n") == 1
+
+
+@pytest.mark.parametrize("terminal", ["stdin", "stdout"])
+def test_with_a_terminal_the_sidecar_becomes_the_agent(terminal: str) -> None:
+    ours, theirs = pty.openpty()
+    mark = left_behind.new_mark()
+    try:
+        process = subprocess.Popen(
+            [*SIDECAR, "--", *agent_command("names-its-pid")],
+            stdin=theirs if terminal == "stdin" else subprocess.DEVNULL,
+            stdout=theirs if terminal == "stdout" else subprocess.PIPE,
+            env={**os.environ, left_behind.VARIABLE: mark},
+        )
+        with process:
+            fd = ours if process.stdout is None else process.stdout.fileno()
+            assert select.select([fd], [], [], FUSE_SECONDS)[0]
+            assert int(os.read(fd, 100)) == process.pid
+            assert process.wait(FUSE_SECONDS) == 7
+    finally:
+        left_behind.kill_all(mark)
+        os.close(ours)
+        os.close(theirs)
+    assert left_behind.wait_for_none(mark) == {}
+
+
+def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lastword", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "words"),
+    [
+        (["run"], {}, "the agent's command is missing"),
+        (["run", "--"], {}, "no command after --"),
+        (["run", "my-agent", "acp"], {}, "lastword run -- my-agent acp"),
+        (["run", "--no-such-option", "--", "x"], {}, "no option --no-such-option"),
+        (["run", "--idle-timeout", "soon", "--", "x"], {}, "'soon'"),
+        (["run", "--idle-timeout", "--", "x"], {}, "--idle-timeout needs a value"),
+        (["run", "--", "x"], {"LASTWORD_LINE_LIMIT": "much"}, "LASTWORD_LINE_LIMIT"),
+        (["no-such-command"], {}, "no-such-command"),
+        ([], {}, "command is missing"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_clear_sentence(
+    arguments: list[str], environment: dict[str, str], words: str
+) -> None:
+    done = _run(*arguments, **environment)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    first, *rest = done.stderr.splitlines()
+    assert first.startswith("lastword: ")
+    assert words in first
+    assert not rest or rest[1].startswith("usage: ")
+    assert OUR_SOURCE not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--version"], "lastword "),
+        (["--help"], "usage: lastword COMMAND"),
+        (["run", "--help"], "usage: lastword run [options] -- CMD ARGS..."),
+        (["run", "-h"], "--idle-timeout"),
+    ],
+)
+def test_help_and_version_go_to_stdout(arguments: list[str], words: str) -> None:
+    done = _run(*arguments)
+    assert done.returncode == 0
+    assert words in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_help_of_the_agent_is_the_agents(start: Start) -> None:
+    program = start.program([*agent_command("prints-version"), "--help"])
+    program.close_stdin()
+    assert program.read_to_end().startswith(b"test-agent 1.2.3\n")

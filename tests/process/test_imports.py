@@ -1,0 +1,151 @@
+"""What an import and a start load, seen from a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import lastword
+
+LATE = {
+    *("lastword.core.classify", "lastword.core.failure.wording", "lastword.core.redact.redactor"),
+    *("lastword.core.restart", "lastword.core.restart.layer"),
+    *("lastword.core.failure.payload", "lastword.client", "lastword.kit.demo", "lastword.cli.demo"),
+    *("pydantic", "anyio", "asyncio", "tenacity", "jsonrpcserver", "jsonschema", "sqlite3"),
+    *("argparse", "subprocess", "logging", "json", "dataclasses", "http", "threading"),
+}
+"""What no healthy turn needs, and so may not be loaded before one has failed."""
+
+
+def test_reading_a_failure_needs_no_event_loop_no_server_and_no_retry_library() -> None:
+    code = "import sys, lastword.client as c; c.read_error({'code': -32603, 'message': 'x'}); "
+    code += "print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not {"acp", "anyio", "asyncio", "jsonrpcserver", "tenacity"} & set(done.stdout.split())
+
+
+_HEALTHY_TURN = """
+import sys
+sys.argv = ["lastword"]
+from lastword.cli.run.command import main
+import lastword.cli.run.start
+from lastword.core.protocol import jsonrpc
+from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.failopen import FailOpen
+core = FailOpen(Connection(Options(restart="on-crash")), print)
+for side, line in (
+    ("client", b'{"id":0,"method":"initialize","params":{"protocolVersion":1}}'),
+    ("agent", b'{"id":0,"result":{"protocolVersion":1}}'),
+    ("client", b'{"id":1,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'),
+    ("agent", b'{"method":"session/update","params":{"sessionId":"s","update":'
+              b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}'),
+    ("agent", b'{"id":1,"result":{"stopReason":"end_turn"}}'),
+):
+    core.receive(Side(side), jsonrpc.decode(line), 0.0)
+assert not core.blown
+print("\\n".join(sys.modules))
+"""
+
+
+def test_a_healthy_turn_loads_nothing_that_only_a_failing_one_needs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", _HEALTHY_TURN],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+        | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    loaded = set(done.stdout.split())
+    assert not {name for name in loaded if name in LATE - {"json", "dataclasses"}}
+
+
+def test_before_the_agent_is_spawned_almost_nothing_is_loaded() -> None:
+    code = "import sys; before = set(sys.modules); import lastword.cli.run.command; "
+    code += "print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not {"msgspec", "typing", "contextlib", "re", "json"} & set(done.stdout.split())
+
+
+def test_the_plugin_that_every_pytest_run_loads_imports_nothing() -> None:
+    code = "import sys; before = set(sys.modules); import lastword.conformance.pytest_plugin; "
+    code += "print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert all(name.startswith(("lastword", "__future__")) for name in done.stdout.split())
+    assert len(done.stdout.split()) < 6
+
+
+def test_importing_the_package_loads_nothing_of_it() -> None:
+    code = "import sys; before = set(sys.modules); import lastword; "
+    code += "print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert set(done.stdout.split()) == {"lastword", "lastword._version"}
+
+
+def test_the_core_does_not_load_the_models() -> None:
+    code = "import sys, lastword.core.link.connection; print('pydantic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+_UNTIL_THE_FIRST_CRASH = """
+import sys
+from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.failopen import FailOpen
+core = FailOpen(Connection(Options(restart="on-crash")), print)
+print(*[name for name in sys.modules if name.startswith("lastword.core.restart")])
+core.handle_timeout(1.0)
+for side in sys.argv[1:]:
+    core.receive_eof(Side(side), None, 2.0)
+print(*[name for name in sys.modules if name.startswith("lastword.core.restart")])
+"""
+
+
+@pytest.mark.parametrize(("ends", "loads"), [(["client", "agent"], False), (["agent"], True)])
+def test_nothing_of_restarts_is_loaded_before_a_crash(ends: list[str], *, loads: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _UNTIL_THE_FIRST_CRASH, *ends],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    before, after = done.stdout.splitlines()
+    assert before == ""
+    assert bool(after) is loads
+
+
+def test_a_recorder_that_nobody_asked_for_telemetry_loads_none_of_it() -> None:
+    code = "import sys; from lastword.otel.enabled import of_own, within_program\n"
+    code += "assert of_own(None) is None and within_program(None) is None\n"
+    code += "assert not any('opentelemetry' in name for name in sys.modules)\n"
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=kept)
+
+
+def test_the_library_is_loaded_by_serve_alone() -> None:
+    others = [name for name in lastword.__all__ if name != "serve"]
+    code = "import sys, lastword; "
+    code += f"[getattr(lastword, name) for name in {others!r}]; "
+    code += "print({'jsonrpcserver', 'lastword.inprocess.serve.server'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "set()"
+
+
+def test_serve_can_be_imported_where_warnings_are_errors() -> None:
+    code = "import lastword; lastword.serve"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)

@@ -1,0 +1,1 @@
+"""No process, no connection: these are quick, and measure what of the core is tested."""

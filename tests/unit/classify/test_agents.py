@@ -1,0 +1,154 @@
+"""Failures and retries that agents tell in ways of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.core.classify import agents
+from lastword.quirks.agents import agent_key
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("@zed-industries/claude-code-acp", "claude"),
+        ("@agentclientprotocol/claude-agent-acp", "claude"),
+        ("@zed-industries/codex-acp", "codex"),
+        ("Kimi Code CLI", "kimi-code"),
+        ("opencode", "opencode"),
+        ("OpenCode", "opencode"),
+        ("gemini-cli", "gemini"),
+        ("@mistralai/mistral-vibe", "vibe"),
+        ("", None),
+        (None, None),
+        ("somebody's agent", None),
+    ],
+)
+def test_an_agent_is_known_by_any_of_its_names(name: str | None, key: str | None) -> None:
+    assert agent_key(name) == key
+
+
+def air(**failure: object) -> dict[str, object]:
+    return {"stopReason": "end_turn", "_meta": {"jetbrains": {"air": {"sessionFailure": failure}}}}
+
+
+def test_the_text_of_an_air_failure_counts_more_than_its_category() -> None:
+    sign = agents.read_result(
+        air(category="connection", severity="error", title="402 Payment Required")
+    )
+    assert sign is not None
+    assert (sign.verdict.type, sign.will_retry) == ("budget", False)
+
+
+def test_the_category_of_an_air_failure_counts_where_its_text_says_nothing() -> None:
+    sign = agents.read_result(air(category="access", severity="error", title="Something happened"))
+    assert sign is not None
+    assert (sign.verdict.type, sign.verdict.rule) == ("auth", "air:access")
+
+
+def test_an_air_warning_is_a_retry_and_no_end() -> None:
+    meta = air(category="limit", severity="warning", title="Rate limited, retrying in 4 s")
+    sign = agents.read_update({"sessionUpdate": "session_info_update", **meta})
+    assert sign is not None
+    assert (sign.verdict.type, sign.will_retry) == ("rate_limit", True)
+
+
+def test_codex_tells_retries_and_system_errors_in_meta() -> None:
+    error = {"message": "overloaded", "codexErrorInfo": "serverOverloaded", "willRetry": True}
+    retry = agents.read_update({"_meta": {"codex": {"error": error}}})
+    assert retry is not None
+    assert (retry.verdict.type, retry.will_retry) == ("provider_unavailable", True)
+    broken = agents.read_update({"_meta": {"codex": {"threadStatus": {"type": "systemError"}}}})
+    assert broken is not None
+    assert not broken.will_retry
+
+
+def test_vibe_announces_a_retry_by_its_own_method() -> None:
+    sign = agents.read_notification(
+        "_session/retrying", {"category": "rate_limited", "detail": "429, retry in 7s"}
+    )
+    assert sign is not None
+    assert (sign.verdict.type, sign.will_retry, sign.wait_seconds) == ("rate_limit", True, 7)
+    assert agents.read_notification("_session/other", {}) is None
+    assert agents.read_notification("_session/retrying", None) is None
+
+
+def test_opencode_marks_a_retry_in_meta() -> None:
+    sign = agents.read_update(
+        {"_meta": {"opencode/retry": {"attempt": 2, "message": "Overloaded"}}}
+    )
+    assert sign is not None
+    assert (sign.verdict.type, sign.attempt) == ("provider_unavailable", 2)
+
+
+def test_pi_tells_a_retry_in_prose() -> None:
+    update = {
+        "sessionUpdate": "agent_message_chunk",
+        "content": {"type": "text", "text": "Retrying (attempt 1/3, waiting 2s)..."},
+    }
+    sign = agents.read_update(update, agent="pi-acp")
+    assert sign is not None
+    assert (sign.attempt, sign.max_attempts, sign.wait_seconds) == (1, 3, 2)
+    assert agents.read_update(update, agent="opencode") is None
+
+
+def test_prose_is_an_error_only_as_a_whole_and_only_for_agents_known_to_do_so() -> None:
+    text = "exceeded retry limit, last status: 429 Too Many Requests"
+    verdict = agents.read_prose(text, agent="@zed-industries/codex-acp")
+    assert verdict is not None
+    assert verdict.type == "rate_limit"
+    assert agents.read_prose(text, agent="gemini-cli") is None
+    assert agents.read_prose(text, agent=None) is None
+    assert agents.read_prose(f"The log says: {text}", agent="codex") is None
+    assert agents.read_prose(text + " x" * 5000, agent="codex") is None
+    assert agents.read_prose("", agent="codex") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("claude", "Prompt is too long is an error that the API returns for a large input."),
+        ("claude", "API Error: 529 is what you see while the service is overloaded."),
+        ("claude", "Prompt is too long?\n\nYes: cut the second paragraph."),
+        ("claude", "Prompt is too long\n\nThe message above comes from the API."),
+        ("claude", "Credit balance is too low, says the log."),
+        ("codex", "Unexpected status codes are logged in `client.py`, and then raised."),
+        ("codex", "Connection failed: the test prints it. I have mended it now."),
+        ("goose", "Authentication error: what it means, and how to handle it."),
+        ("qwen", "[API Error: …] is how the CLI marks failures."),
+        ("qwen", "[API Error: that is how the CLI begins them."),
+    ],
+)
+def test_an_answer_that_goes_on_about_an_error_is_none(name: str, text: str) -> None:
+    assert agents.read_prose(text, agent=name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("claude", "Prompt is too long"),
+        ("claude", 'API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}'),
+        ("claude", "API Error: 400 This model is not available."),
+        ("claude", "API Error: 401 Invalid key · Please run /login"),
+        ("codex", "unexpected status 401 Unauthorized: Missing bearer"),
+        ("codex", "You\u2019ve hit your usage limit. Upgrade to Pro, or try again at 5 PM."),
+        ("qwen", "[API Error: 429 Too Many Requests]"),
+        ("gemini", "[API Error: 429 Quota]\nPlease wait and try again later."),
+        ("goose", "Ran into this error: 500.\n\nPlease retry if you think this is transient."),
+    ],
+)
+def test_a_message_that_is_an_error_and_nothing_else_is_one(name: str, text: str) -> None:
+    assert agents.read_prose(text, agent=name) is not None
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        None, 3, [], {}, {"_meta": None}, {"_meta": {"jetbrains": []}}, {"_meta": {"codex": 1}},
+        {"_meta": {"codex": {"threadStatus": {"type": "idle"}}}},
+        {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hello"}},
+    ],
+)  # fmt: skip
+def test_an_ordinary_update_or_result_is_no_sign(update: object) -> None:
+    assert agents.read_update(update, agent="pi-acp") is None
+    assert agents.read_result(update) is None

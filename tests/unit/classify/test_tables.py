@@ -1,0 +1,74 @@
+"""The tables: a row can be found, means one thing, and is not swallowed by another."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.core.classify import classify_text, messages, tokens, transport
+from lastword.core.classify.messages.weak import WEAK
+from lastword.core.classify.text import fold, names, normalise, phrase_in
+from lastword.core.failure.taxonomy import ErrorType
+
+ALL_ROWS = [row for table in (messages.STRONG, WEAK) for rows in table.values() for row in rows]
+
+
+def test_every_type_that_a_provider_can_cause_has_sentences() -> None:
+    silent = {ErrorType.UNKNOWN, ErrorType.STDERR_OVERFLOW, ErrorType.AGENT_STALLED}
+    transport_types = {row.type for row in transport.ROWS}
+    assert {*messages.STRONG, *WEAK, *transport_types} == set(ErrorType) - silent
+
+
+def test_no_word_means_two_types() -> None:
+    seen: dict[str, ErrorType] = {}
+    for kind, words in tokens.STRONG.items():
+        for word in words:
+            assert seen.setdefault(word, kind) is kind, word
+
+
+def test_no_weak_word_is_also_a_strong_one_of_another_type() -> None:
+    strong = {word: kind for kind, words in tokens.STRONG.items() for word in words}
+    clashes = [
+        word
+        for kind, words in tokens.WEAK.items()
+        for word in words
+        if strong.get(word, kind) is not kind
+    ]
+    assert clashes == []
+
+
+def test_no_transport_name_is_in_two_rows() -> None:
+    seen: set[str] = set()
+    for row in (transport.CERTIFICATE, *transport.ROWS):
+        assert not row.names & seen
+        seen |= row.names
+
+
+def test_a_row_is_written_as_text_is_compared() -> None:
+    for row in {*ALL_ROWS, *messages.QUOTA}:
+        assert row == fold(row)
+        assert len(row) >= 4 or not row.isascii()
+
+
+@pytest.mark.parametrize("kind", messages.STRONG)
+def test_a_sentence_with_a_row_in_it_is_recognised(kind: ErrorType) -> None:
+    for row in messages.STRONG[kind]:
+        verdict = classify_text("It said: " + row.replace(" .. ", " xyz "))
+        assert verdict.type is kind, (row, verdict.rule)
+
+
+def test_spelling_does_not_matter() -> None:
+    spellings = ["rate_limit_error", "RateLimitError", "RATE-LIMIT", "rateLimit", "a.RateLimit"]
+    assert {normalise(spelling) for spelling in spellings[:4]} == {"ratelimit"}
+    assert names("AI_APICallError api_call") == {"apicall"}
+
+
+def test_a_gap_is_bounded_and_begins_at_a_word() -> None:
+    rows = ("model .. not found",)
+    assert phrase_in("the model x is not found", rows) == rows[0]
+    assert phrase_in("the model " + "x" * 200 + " not found", rows) is None
+    assert phrase_in("the supermodel x is not found", rows) is None
+
+
+def test_nested_json_and_typographic_quotes_are_folded() -> None:
+    assert fold("It isn\u2019t\n\tHERE") == "it isn't here"
+    assert fold(r"{\"a\": \"b\nc\"}") == '{"a": "b c"}'

@@ -1,0 +1,142 @@
+"""Waits and reset moments: which value counts, and which is no value."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.core.classify import classify
+from lastword.core.classify.moments import parse_moment, parse_wait
+from lastword.core.classify.waits import wait_in_text
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        (7, 7), ("7", 7), ("0.75", 0.75), (" 12 ", 12), ("1.5s", 1.5), ("250ms", 0.25),
+        ("6m0s", 360), ("7h10m2s", 25802), ("34.07s", 34.07), ("58 hours", 208800),
+        ("1 day 2 hours", 93600), ("0", 0), (0, 0), ("5 minutes", 300), ("1h", 3600),
+        ("-5", None), (-5, None), ("nan", None), (float("nan"), None), ("inf", None),
+        (float("inf"), None), (True, None), (None, None), ("", None), ("soon", None),
+        ("9" * 400, None), (10**400, None), ("1e99", None), ("5 parsecs", None), ([], None),
+        ("1m1m1m1m1m1m1m", None), ("\u0665", None),
+    ],
+)  # fmt: skip
+def test_a_duration_is_read_or_refused(value: object, seconds: float | None) -> None:
+    assert parse_wait(value) == (pytest.approx(seconds) if seconds is not None else None)
+
+
+@pytest.mark.parametrize(
+    ("value", "milliseconds"),
+    [
+        (1777936568, 1777936568000), ("1777936568", 1777936568000),
+        ("1788220800000", 1788220800000), (1788220800000, 1788220800000),
+        ("2025-10-20T19:14:08Z", 1760987648000), ("2025-10-20T19:14:08+02:00", 1760980448000),
+        ("Fri, 31 Dec 1999 23:59:59 GMT", 946684799000),
+        ("2025-10-20T19:14:08", None), ("tomorrow", None), ("", None), (None, None), (5, None),
+        ("60", None), (-1, None), (10**30, None), (float("nan"), None), ("0" * 70, None),
+        ("9999-12-31T23:59:59Z", None), (True, None),
+    ],
+)  # fmt: skip
+def test_a_moment_is_read_or_refused(value: object, milliseconds: int | None) -> None:
+    assert parse_moment(value) == milliseconds
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("please try again in 9m38.016s.", 578.016),
+        ("please retry after 86400 seconds.", 86400),
+        ("try again in 5 seconds. passed model=x", 5),
+        ("please retry in 56.185908122s.", 56.185908122),
+        ("your quota will reset after 10m.", 600),
+        ("(reset after 10s)", 10),
+        ("please wait 30 seconds", 30),
+        ("please try again after 1 seconds", 1),
+        ("try again in 2 days 3 hours 4 minutes.", 183840),
+        ("retry-after: 20", None),
+        ("resets 3:45pm", None),
+        ("resets at 7am", None),
+        ("try again at nov 20th, 2025 3:05 pm", None),
+        ("retry 3 times", None),
+        ("try again later", None),
+        ("retry in 2026-01-01", None),
+        ("limit 30000, used 29000", None),
+    ],
+)
+def test_prose_names_a_wait_or_none(text: str, seconds: float | None) -> None:
+    assert wait_in_text(text) == (pytest.approx(seconds) if seconds is not None else None)
+
+
+def wait(headers: dict[str, str], body: object = None, message: str = "") -> int | None:
+    record = {"http_status": 429, "headers": headers, "body": body, "message": message}
+    return classify(record).retry_after_seconds
+
+
+def reset(headers: dict[str, str], body: object = None) -> int | None:
+    return classify({"http_status": 429, "headers": headers, "body": body}).reset_at_epoch_ms
+
+
+def test_a_more_precise_source_goes_before_a_vaguer_one() -> None:
+    body = {"error": {"details": [{"retryDelay": "4s"}], "resets_in_seconds": 5}}
+    text = "try again in 6s"
+    assert wait({"retry-after-ms": "1500", "retry-after": "9"}, body, text) == 2
+    assert wait({"Retry-After": "9"}, body, text) == 9
+    assert wait({}, body, text) == 4
+    assert wait({}, {"retry_after": 5}, text) == 5
+    assert wait({}, None, text) == 6
+
+
+def test_a_header_that_makes_no_sense_is_skipped() -> None:
+    for value in ("-5", "NaN", "inf", "soon", "9" * 400):
+        assert wait({"retry-after": value}) is None
+        assert wait({"retry-after": value}, {"retry_after": 3}) == 3
+
+
+def test_a_date_is_a_wait_only_against_the_servers_own_clock() -> None:
+    later, now = "Fri, 31 Dec 1999 23:59:59 GMT", "Fri, 31 Dec 1999 23:59:39 GMT"
+    assert wait({"retry-after": later, "date": now}) == 20
+    assert wait({"retry-after": later}) is None
+    assert reset({"retry-after": later}) == 946684799000
+    assert wait({"retry-after": now, "date": later}) is None
+    assert reset({"retry-after": now, "date": later}) is None
+
+
+def test_of_several_buckets_only_the_empty_ones_count() -> None:
+    headers = {
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": "1s",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "6m0s",
+    }
+    assert wait(headers) == 360
+    assert wait(headers | {"x-ratelimit-remaining-tokens": "5"}) == 1
+    anthropic = {
+        "anthropic-ratelimit-tokens-remaining": "0",
+        "anthropic-ratelimit-tokens-reset": "2026-02-20T01:00:00Z",
+        "anthropic-ratelimit-requests-remaining": "3",
+        "anthropic-ratelimit-requests-reset": "2027-02-20T01:00:00Z",
+    }
+    assert reset(anthropic) == 1771549200000
+
+
+def test_of_codex_windows_the_used_up_one_that_opens_last_counts() -> None:
+    headers = {
+        "x-codex-primary-used-percent": "100",
+        "x-codex-primary-reset-after-seconds": "60",
+        "x-codex-primary-reset-at": "1777936568",
+        "x-codex-secondary-used-percent": "40",
+        "x-codex-secondary-reset-after-seconds": "9000",
+        "x-codex-secondary-reset-at": "1778239400",
+    }
+    assert (wait(headers), reset(headers)) == (60, 1777936568000)
+
+
+def test_a_wait_over_the_cap_is_shown_but_not_retried() -> None:
+    verdict = classify({"http_status": 429, "headers": {"retry-after": "301"}, "body": None})
+    assert (verdict.retryable, verdict.retry_after_seconds) == (False, 301)
+    assert classify({"http_status": 429, "headers": {"retry-after": "300"}}).retryable
+
+
+def test_a_timestamp_without_a_zone_is_ignored() -> None:
+    assert reset({}, {"error": {"resets_at": "2026-02-20T01:00:00"}}) is None
+    assert reset({}, {"error": {"resets_at": "2026-02-20T01:00:00Z"}}) == 1771549200000

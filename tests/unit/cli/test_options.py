@@ -1,0 +1,216 @@
+"""The command line of `lastword run`: what is understood, and what is said of the rest."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lastword.cli.run.options import RunOptions, UsageError, help_text, parse
+from lastword.core.link.option_table import MIB, OPTIONS
+
+NAMES = [option.name for option in OPTIONS]
+DEFAULTS = {option.key: option.default for option in OPTIONS}
+
+
+def read(*arguments: str, **environment: str) -> RunOptions:
+    """Parse in front of a command."""
+    return parse([*arguments, "--", "agent"], environment)
+
+
+def refusal(*arguments: str, **environment: str) -> str:
+    """The sentence that says what is wrong."""
+    with pytest.raises(UsageError) as caught:
+        parse(arguments, environment)
+    return str(caught.value)
+
+
+def test_a_command_alone_has_every_default() -> None:
+    options = parse(["--", "agent", "acp"], {})
+    assert options.command == ["agent", "acp"]
+    assert options.values == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["agent", "--idle-timeout", "7"], ["agent", "--", "x"], ["--", "x"], ["a b", "", "*"], ["-x"]],
+)
+def test_what_follows_the_dashes_is_the_agents_and_stays_as_it_is(command: list[str]) -> None:
+    options = parse(["--verbose", "--", *command], {})
+    assert options.command == command
+    assert options.values["idle_timeout"] == DEFAULTS["idle_timeout"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("30", 30.0), ("0.5", 0.5), ("0", 0.0), ("45s", 45.0), ("1e3", 1000.0), ("007", 7.0)],
+)
+def test_a_time_is_a_number_of_seconds(text: str, seconds: float) -> None:
+    assert read("--idle-timeout", text).values["idle_timeout"] == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-1", "soon", "inf", "nan", "1m", "1h", "1 s x", "-0.1", "1e999", "0x10"]
+)
+def test_what_is_no_time_is_refused_with_what_would_be_one(text: str) -> None:
+    said = refusal(f"--idle-timeout={text}", "--", "agent")
+    assert said.startswith(f"--idle-timeout cannot be {text!r}")
+    assert "seconds" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("4096", 4096),
+        ("4096B", 4096),
+        ("64KiB", 65536),
+        ("64k", 65536),
+        ("1MiB", MIB),
+        ("16mib", 16 * MIB),
+        ("2M", 2 * MIB),
+        ("1GiB", 1024 * MIB),
+    ],
+)
+def test_a_size_may_have_a_unit(text: str, size: int) -> None:
+    assert read("--stderr-limit", text).values["stderr_limit"] == size
+
+
+@pytest.mark.parametrize(
+    "text", ["", "MiB", "-1", "1.5MiB", "1 MiB", "1MB", "1TiB", "much", "\u0661"]
+)
+def test_what_is_no_size_is_refused_with_what_would_be_one(text: str) -> None:
+    said = refusal(f"--stderr-limit={text}", "--", "agent")
+    assert said.startswith(f"--stderr-limit cannot be {text!r}")
+    assert "16MiB" in said
+
+
+def test_a_word_is_one_of_a_few() -> None:
+    assert read("--silent-success", "pass").values["silent_success"] == "pass"
+    said = refusal("--silent-success", "maybe", "--", "agent")
+    assert said == "--silent-success cannot be 'maybe': it takes one of error, pass"
+    assert "error|pass" in refusal("--silent-success", "error|pass", "--", "agent")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [(("--verbose",), 1), (("--verbose=1",), 1), (("--verbose=no",), 0), (("--verbose=TRUE",), 1)],
+)
+def test_a_flag_is_on_by_itself_or_as_it_says(arguments: tuple[str, ...], value: int) -> None:
+    assert read(*arguments).values["verbose"] == value
+
+
+def test_a_flag_takes_no_word_that_follows() -> None:
+    assert parse(["--verbose", "--", "agent"], {}).command == ["agent"]
+    assert "put -- before" in refusal("--verbose", "1", "--", "agent")
+
+
+@pytest.mark.parametrize("form", [["--warn-after", "7"], ["--warn-after=7"]])
+def test_a_value_follows_a_space_or_an_equals_sign(form: list[str]) -> None:
+    assert read(*form).values["warn_after"] == 7.0
+
+
+def test_the_last_of_several_counts() -> None:
+    assert read("--warn-after", "7", "--warn-after=8").values["warn_after"] == 8.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str) -> None:
+    (option,) = [option for option in OPTIONS if option.name == name]
+    text = {"seconds": "7", "bytes": "7MiB", "flag": "1"}.get(
+        option.kind, option.kind.split("|")[-1]
+    )
+    variable = f"LASTWORD_{name.upper().replace('-', '_')}"
+    by_variable = read(**{variable: text}).values[option.key]
+    by_argument = read(f"--{name}={text}").values[option.key]
+    assert by_variable == by_argument != option.default
+    assert f"--{name}" in help_text()
+    assert option.about in help_text()
+
+
+def test_the_command_line_outweighs_the_environment() -> None:
+    options = read("--idle-timeout", "7", LASTWORD_IDLE_TIMEOUT="8", LASTWORD_WARN_AFTER="9")
+    assert options.values["idle_timeout"] == 7.0
+    assert options.values["warn_after"] == 9.0
+
+
+def test_an_empty_variable_is_none() -> None:
+    assert read(LASTWORD_IDLE_TIMEOUT="").values == DEFAULTS
+
+
+def test_what_is_wrong_in_the_environment_is_said_by_its_name_there() -> None:
+    said = refusal("--", "agent", LASTWORD_IDLE_TIMEOUT="soon")
+    assert said.startswith("LASTWORD_IDLE_TIMEOUT cannot be 'soon'")
+    said = refusal("--", "agent", LASTWORD_VERBOSE="perhaps")
+    assert said == "LASTWORD_VERBOSE cannot be 'perhaps': it takes 1 or 0"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "the agent's command is missing"),
+        (["--verbose"], "the agent's command is missing"),
+        (["--"], "there is no command after --"),
+        (["--", ""], "there is no command after --"),
+        (["agent", "acp"], "put -- before the agent's command: lastword run -- agent acp"),
+        (["agent", "--", "acp"], "put -- before the agent's command: lastword run -- agent acp"),
+        (["--no-such", "--", "agent"], "there is no option --no-such"),
+        (["-v", "--", "agent"], "there is no option -v"),
+        (["--idle_timeout=3", "--", "agent"], "there is no option --idle_timeout"),
+        (["--idle-timeout"], "--idle-timeout needs a value"),
+        (["--idle-timeout", "--", "agent"], "--idle-timeout needs a value"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_in_one_line(arguments: list[str], words: str) -> None:
+    said = refusal(*arguments)
+    assert words in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [
+        (["--passthrough"], {}),
+        (["--passthrough", "--no-such", "--idle-timeout", "soon"], {}),
+        (["--idle-timeout", "soon"], {"LASTWORD_PASSTHROUGH": "1"}),
+        (["--passthrough"], {"LASTWORD_IDLE_TIMEOUT": "soon"}),
+    ],
+)
+def test_the_way_out_is_open_however_wrong_the_rest_is(
+    arguments: list[str], environment: dict[str, str]
+) -> None:
+    options = read(*arguments, **environment)
+    assert options.values["passthrough"] == 1
+    assert options.command == ["agent"]
+
+
+def test_the_way_out_can_be_shut_again_on_the_command_line() -> None:
+    assert read("--passthrough=0", LASTWORD_PASSTHROUGH="1").values["passthrough"] == 0
+
+
+def test_an_agents_own_passthrough_is_none_of_ours() -> None:
+    assert parse(["--", "agent", "--passthrough"], {}).values["passthrough"] == 0
+
+
+WORDS = st.one_of(
+    st.sampled_from([f"--{name}" for name in NAMES]),
+    st.sampled_from(["--", "0", "7", "1MiB", "auto", "typed", "error", "="]),
+    st.text(max_size=8),
+)
+
+
+@given(st.lists(WORDS, max_size=6), st.dictionaries(st.sampled_from(NAMES), st.text(max_size=5)))
+@example(["--idle-timeout=1_0", "--", "x"], {})
+def test_whatever_is_asked_is_understood_or_refused_in_a_sentence(
+    arguments: list[str], environment: dict[str, str]
+) -> None:
+    variables = {f"LASTWORD_{k.upper().replace('-', '_')}": v for k, v in environment.items()}
+    said = "understood"
+    try:
+        options = parse(arguments, variables)
+    except UsageError as refused:
+        said = str(refused)
+    else:
+        assert options.command == arguments[arguments.index("--") + 1 :]
+        assert options.command[0]
+    assert said

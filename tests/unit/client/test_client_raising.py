@@ -1,0 +1,73 @@
+"""The tree of exceptions: each type of failure has its class, and each class its use."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import lastword.client
+from lastword import errors
+from lastword.client import raise_for_error
+from lastword.client.raise_for import CLASS_FOR
+from lastword.core.failure.taxonomy import DEFAULTS, AgentError, ErrorType
+
+
+def error_of(error_type: ErrorType) -> AgentError:
+    retryable = DEFAULTS[error_type].retryable
+    return AgentError(type=error_type, message="It failed. Try again.", retryable=retryable)
+
+
+def classes() -> set[type[errors.PromptFailed]]:
+    found = {errors.PromptFailed}
+    for _ in range(3):
+        found |= {sub for one in found for sub in one.__subclasses__()}
+    return found
+
+
+def test_every_type_of_failure_has_a_class_and_every_class_a_type() -> None:
+    assert set(CLASS_FOR) == set(ErrorType)
+    assert set(CLASS_FOR.values()) == classes()
+
+
+def test_every_class_is_named_in_the_docstring_that_shows_the_tree() -> None:
+    assert errors.__doc__
+    for name in errors.__all__:
+        assert f"── {name} " in errors.__doc__ or name == "LastwordError"
+    assert {one.__name__ for one in classes()} <= set(errors.__all__)
+
+
+@pytest.mark.parametrize("error_type", ErrorType)
+def test_a_failure_is_raised_as_its_class_with_its_sentence(error_type: ErrorType) -> None:
+    error = error_of(error_type)
+    with pytest.raises(errors.LastwordError, match="It failed") as raised:
+        raise_for_error(error)
+    assert type(raised.value) is CLASS_FOR[error_type]
+    assert raised.value.error is error
+
+
+def test_what_is_temporary_is_what_a_wait_helps() -> None:
+    temporary = {t for t, kind in CLASS_FOR.items() if issubclass(kind, errors.TemporaryFailure)}
+    lost = {error_type for error_type, kind in CLASS_FOR.items() if kind is errors.AgentLost}
+    assert temporary | lost == {t for t in ErrorType if DEFAULTS[t].retryable}
+
+
+@pytest.mark.parametrize("error_type", ErrorType)
+def test_a_raised_failure_survives_a_pickle(error_type: ErrorType) -> None:
+    raised = CLASS_FOR[error_type](error_of(error_type))
+    back = pickle.loads(pickle.dumps(raised))
+    assert type(back) is type(raised)
+    assert (back.error, str(back)) == (raised.error, str(raised))
+
+
+def test_what_was_raised_is_raised_again_as_it_is() -> None:
+    first = errors.RateLimited(error_of(ErrorType.RATE_LIMIT))
+    with pytest.raises(errors.RateLimited) as raised:
+        raise_for_error(first)
+    assert raised.value is first
+
+
+def test_the_clients_own_names_are_these() -> None:
+    names = {"ErrorView", "RetryNotice", "raise_for_error", "read_error", "read_retry", "view"}
+    assert set(lastword.client.__all__) == names
+    assert all(getattr(lastword.client, name) is not None for name in names)

@@ -1,0 +1,39 @@
+"""Holds what a unit test is: it starts no process, and connects to nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).resolve().parent
+FORBIDDEN = frozenset(
+    {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"}
+    | {"socket.bind", "socket.connect"}
+)
+RUNNING: list[str] = []
+"""The unit test that is running. A hook cannot be taken back, and other tests may do all that."""
+
+
+def _look(event: str, _arguments: tuple[Any, ...]) -> None:
+    if event in FORBIDDEN and RUNNING:
+        raise AssertionError(f"{event} in a unit test: {RUNNING[0]}")
+
+
+sys.addaudithook(_look)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Look while a test of this folder runs; this hook is called for every other, too."""
+    if HERE in item.path.parents:
+        RUNNING[:] = [item.nodeid]
+    try:
+        return (yield)
+    finally:
+        RUNNING.clear()

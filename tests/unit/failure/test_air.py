@@ -1,0 +1,139 @@
+"""JetBrains AIR's convention: its words for our failures, and what is read from agents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword import client
+from lastword.core.classify import agents
+from lastword.core.failure import air
+from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
+from lastword.core.link.handshake import advertise, read_client
+from lastword.core.protocol.acp import V1
+
+CATEGORIES = {"connection", "access", "limit", "service", "request", "unknown"}
+ACTIONS = {"retry", "login", "new_session"}
+
+
+def failure(error_type: ErrorType, **members: Any) -> AgentError:
+    defaults: dict[str, Any] = {"message": "It failed. Try again.", "retryable": True}
+    return AgentError(type=error_type, **(defaults | members))
+
+
+def record(error: AgentError) -> dict[str, Any]:
+    meta = air.failure_meta(error, failure_id="t1", revision=1)
+    found: dict[str, Any] = meta["jetbrains"]["air"]["sessionFailure"]
+    return found
+
+
+@pytest.mark.parametrize("error_type", ErrorType)
+def test_every_type_has_a_category_and_buttons_of_the_convention(error_type: ErrorType) -> None:
+    for action in Action:
+        told = record(failure(error_type, action=action))
+        assert told["category"] in CATEGORIES
+        assert set(told["actions"]) <= ACTIONS
+
+
+@pytest.mark.parametrize("error_type", sorted(set(ErrorType) - {ErrorType.CANCELLED}))
+def test_a_record_alone_is_read_back_as_its_type(error_type: ErrorType) -> None:
+    meta = air.failure_meta(failure(error_type), failure_id="t1", revision=1)
+    read = client.read_error({"stopReason": "end_turn", "_meta": meta})
+    assert read is not None
+    assert read.type is error_type
+
+
+@pytest.mark.parametrize("safety", [RetrySafety.ASK, RetrySafety.NEVER])
+def test_there_is_no_retry_button_where_a_retry_may_do_harm(safety: RetrySafety) -> None:
+    assert record(failure(ErrorType.NETWORK))["actions"] == ["retry"]
+    assert record(failure(ErrorType.NETWORK, retry_safety=safety))["actions"] == []
+
+
+def test_a_session_that_is_lost_has_a_button_for_a_new_one() -> None:
+    lost = failure(ErrorType.AGENT_CRASH, retryable=False, reason="context_lost")
+    assert record(lost)["actions"] == ["new_session"]
+
+
+def test_details_that_say_nothing_are_left_out() -> None:
+    empty = failure(ErrorType.UNKNOWN, detail={"text": "Internal error"})
+    full = failure(ErrorType.UNKNOWN, detail={"text": "socket hang up"})
+    assert "details" not in record(empty)
+    assert record(full)["details"] == "socket hang up"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"version": 1, "capabilities": ["sessionFailure"]},
+        {"version": 2, "capabilities": ["diffPatch", "sessionFailure"]},
+    ],
+)
+def test_a_client_takes_part_by_naming_it(told: dict[str, Any]) -> None:
+    assert air.negotiated({"_meta": {"jetbrains": {"air": told}}})
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"version": 1},
+        {"version": True, "capabilities": ["sessionFailure"]},
+        {"version": 1.0, "capabilities": ["sessionFailure"]},
+        {"version": 1, "capabilities": {"sessionFailure": True}},
+        {"version": 1, "capabilities": []},
+        "sessionFailure",
+        None,
+    ],
+)
+def test_anything_else_is_no_part_in_it(told: object) -> None:
+    assert not air.negotiated({"_meta": {"jetbrains": {"air": told}}})
+
+
+@pytest.mark.parametrize("jetbrains", [7, {"air": []}, {"air": {"capabilities": "all"}}])
+def test_members_that_leave_no_room_stay_as_they_are(jetbrains: object) -> None:
+    meta = {"jetbrains": jetbrains}
+    result = {"protocolVersion": 1, "agentCapabilities": {"_meta": meta}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 0, "result": result}).encode()
+    told = json.loads(advertise(line, V1, "x/1", with_air=True))["result"]["agentCapabilities"]
+    assert told["_meta"]["jetbrains"] == jetbrains
+    assert told["_meta"]["agent_error"]["implementation"] == "x/1"
+
+
+def test_a_null_where_the_agent_has_nothing_to_say_is_nothing() -> None:
+    result = {"protocolVersion": 1, "agentCapabilities": {"_meta": {"jetbrains": None}}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 0, "result": result}).encode()
+    told = json.loads(advertise(line, V1, None, with_air=True))["result"]["agentCapabilities"]
+    assert told["_meta"] == {
+        "jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}
+    }
+
+
+def warning(**members: Any) -> dict[str, Any]:
+    told = {"severity": "warning", "category": "limit"} | members
+    return {
+        "sessionUpdate": "session_info_update",
+        "_meta": {"jetbrains": {"air": {"sessionFailure": told}}},
+    }
+
+
+def test_a_warning_that_counts_attempts_says_which() -> None:
+    sign = agents.read_update(warning(title="Retrying Claude, attempt 2 of 10."))
+    assert sign is not None
+    assert (sign.will_retry, sign.attempt, sign.max_attempts) == (True, 2, 10)
+
+
+def test_advice_that_is_no_retry_is_none() -> None:
+    title = "Claude Sonnet took the place of Claude Opus."
+    assert agents.read_update(warning(category="unknown", title=title)) is None
+    known = agents.read_update(warning(category="service", title="Overloaded, retrying."))
+    assert known is not None
+    assert known.will_retry
+
+
+def test_what_a_client_of_air_said_is_in_its_profile() -> None:
+    meta = {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}
+    params = {"protocolVersion": 1, "clientCapabilities": {"_meta": meta}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+    assert read_client(line.encode()).air

@@ -1,0 +1,280 @@
+"""From a verdict to words: plain, bounded, redacted, and never a phrase that a client misreads."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lastword.core.classify import Verdict, classify_exit, classify_rpc_error, own_failure
+from lastword.core.failure.durations import (
+    counted,
+    duration,
+    plain_duration,
+    plain_moment,
+    short_duration,
+)
+from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Phase, RetrySafety
+from lastword.core.failure.wording import (
+    ADVICE,
+    ADVICE_BY_REASON,
+    FORBIDDEN,
+    WHAT,
+    WHAT_BY_REASON,
+    compose,
+    plain_text,
+    quotable,
+)
+from lastword.core.redact.redactor import Redactor
+
+REASONS = sorted({reason for told in WHAT_BY_REASON.values() for reason in told} | {"odd"})
+
+
+def words_for(verdict: Verdict, safety: RetrySafety | None = None, **more: object) -> AgentError:
+    return compose(verdict, phase=None, retry_safety=safety, **more)  # type: ignore[arg-type]
+
+
+def rate_limit(**fields: object) -> Verdict:
+    known: dict[str, object] = {"type": ErrorType.RATE_LIMIT, "rule": "test", "retryable": True}
+    return Verdict(**(known | fields))  # type: ignore[arg-type]
+
+
+def check(error: AgentError) -> None:
+    assert 0 < len(error.message) <= 500
+    assert error.message[0].isupper()
+    assert error.message[-1] in ".?"
+    assert not set("[]`*<>{}\n\r\t") & set(error.message)
+    assert not any(phrase in error.message.lower() for phrase in FORBIDDEN)
+    if error.detail is not None:
+        assert len(json.dumps(error.detail, ensure_ascii=False).encode()) <= 4096
+        assert not any(phrase in error.detail["text"].lower() for phrase in FORBIDDEN)
+
+
+def test_every_type_has_a_sentence_and_every_action_an_advice() -> None:
+    assert set(WHAT) == set(ErrorType)
+    assert set(ADVICE) == set(Action)
+
+
+@pytest.mark.parametrize("kind", ErrorType)
+def test_every_type_reason_and_safety_gives_a_sentence_that_keeps_the_rules(
+    kind: ErrorType,
+) -> None:
+    for reason, safety, retryable in itertools.product(
+        [None, *REASONS, *ADVICE_BY_REASON], [None, *RetrySafety], [True, False]
+    ):
+        verdict = Verdict(type=kind, rule="test", retryable=retryable, reason=reason)
+        error = words_for(verdict, safety)
+        check(error)
+        assert error.action is not None
+        assert error.origin is not None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (1, "1 second"), (20, "20 seconds"), (90, "90 seconds"), (91, "2 minutes"),
+        (600, "10 minutes"), (5400, "90 minutes"), (5401, "2 hours"), (86_400, "24 hours"),
+        (172_801, "3 days"), (471_285, "6 days"),
+    ],
+)  # fmt: skip
+def test_a_wait_is_said_as_people_say_it_and_never_too_short(seconds: int, words: str) -> None:
+    assert plain_duration(seconds) == words
+    count, unit = words.split()
+    assert math.ceil(seconds / {"s": 1, "m": 60, "h": 3600, "d": 86_400}[unit[0]]) <= int(count)
+
+
+def test_the_message_ends_with_when_to_try_again() -> None:
+    error = words_for(rate_limit(retry_after_seconds=20))
+    assert error.message == ("The model provider is limiting requests. Try again in 20 seconds.")
+
+
+def test_without_a_wait_the_moment_of_the_reset_is_named() -> None:
+    error = words_for(rate_limit(reset_at_epoch_ms=1777936568000, retryable=False))
+    assert error.message.endswith("Try again after 2026-05-04 23:16 UTC.")
+
+
+NOW = datetime(2026, 5, 4, 13, 30, 10, tzinfo=timezone(timedelta(hours=2)))
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (timedelta(seconds=20), "in 20 seconds"),
+        (timedelta(minutes=5), "in 5 minutes"),
+        (timedelta(minutes=35), "at 14:06"),
+        (timedelta(hours=10, minutes=29, seconds=50), "tomorrow at 00:00"),
+        (timedelta(hours=19), "tomorrow at 08:31"),
+        (timedelta(days=2), "in 48 hours"),
+        (timedelta(days=5, hours=1), "in 6 days"),
+        (timedelta(seconds=-1), ""),
+    ],
+)
+def test_a_reset_is_told_by_the_readers_own_clock_and_never_too_early(
+    after: timedelta, words: str
+) -> None:
+    epoch_ms = round((NOW + after).timestamp() * 1000)
+    assert plain_moment(epoch_ms, NOW) == words
+    told = words_for(rate_limit(reset_at_epoch_ms=epoch_ms), now=NOW).message
+    assert told.endswith(f"Try again {words}." if words else "Try again in a moment.")
+
+
+def test_a_moment_out_of_any_calendar_is_left_out() -> None:
+    for epoch_ms in (10**18, -(10**18), 10**30):
+        assert plain_moment(epoch_ms, NOW) == ""
+        assert plain_moment(epoch_ms) == ""
+
+
+def test_a_used_up_budget_names_the_ways_out() -> None:
+    verdict = Verdict(
+        type=ErrorType.BUDGET, rule="test", retryable=False, retry_after_seconds=471_285
+    )
+    assert words_for(verdict).message.endswith(
+        "Add credits, switch to another model, or try again in 6 days."
+    )
+
+
+@pytest.mark.parametrize(
+    ("safety", "retryable", "action"),
+    [
+        (RetrySafety.AUTO, True, Action.WAIT),
+        (None, True, Action.WAIT),
+        (RetrySafety.ASK, True, Action.CONFIRM_RETRY),
+        (RetrySafety.OFFER_CONTINUE, True, Action.CONTINUE),
+        (RetrySafety.NEVER, False, Action.WAIT),
+        (RetrySafety.ASK, False, Action.WAIT),
+    ],
+)
+def test_the_action_depends_on_whether_a_retry_would_do_harm(
+    safety: RetrySafety | None, action: Action, *, retryable: bool
+) -> None:
+    assert words_for(rate_limit(retryable=retryable), safety).action is action
+
+
+def test_an_error_that_was_not_recognised_is_quoted() -> None:
+    error = words_for(classify_rpc_error({"code": -32603, "message": "Internal error: it [broke]"}))
+    assert 'It said: "it (broke)".' in error.message
+    assert error.detail == {"text": "Internal error: it [broke]"}
+
+
+def test_an_error_that_says_nothing_is_not_quoted() -> None:
+    error = words_for(classify_rpc_error({"code": -32603, "message": "Internal error"}))
+    assert "It said" not in error.message
+
+
+@pytest.mark.parametrize("phrase", FORBIDDEN)
+def test_a_phrase_that_clients_misread_is_said_in_other_words(phrase: str) -> None:
+    error = words_for(own_failure(ErrorType.UNKNOWN, detail=f"Odd: {phrase.upper()}!"))
+    check(error)
+    assert "Odd" in error.message
+
+
+def test_no_secret_of_the_evidence_passes_into_any_field() -> None:
+    key = "sk" + "-" + "a1b2c3d4" * 6
+    verdict = classify_rpc_error(
+        {"code": -32603, "message": f"odd {key}", "data": {"code": key, "request_id": key}}
+    )
+    assert key not in json.dumps(words_for(verdict).payload())
+
+
+def test_known_secrets_are_taken_out_by_the_redactor_that_is_given() -> None:
+    verdict = classify_rpc_error({"code": -32603, "message": "odd correct-horse-battery"})
+    error = words_for(verdict, redact=Redactor(("correct-horse-battery",)))
+    assert "horse" not in json.dumps(error.payload())
+
+
+def test_a_crash_tells_status_signal_and_last_words() -> None:
+    error = compose(
+        classify_exit(exit_signal=9, stderr_tail="allocating\nKilled"),
+        phase=Phase.MID_OUTPUT,
+        retry_safety=RetrySafety.ASK,
+        attempts=2,
+        incident_id="i1",
+    )
+    assert (error.exit_signal, error.phase, error.attempts) == ("SIGKILL", Phase.MID_OUTPUT, 2)
+    assert error.detail == {"text": "allocating\nKilled"}
+    assert error.message.startswith("The agent's process was killed")
+    check(error)
+
+
+def test_a_long_detail_is_cut_to_its_bound_once_encoded() -> None:
+    for text in ("x" * 50_000, '"\\' * 20_000, "\u00e9" * 20_000, "\x01" * 20_000, "\ud800" * 9999):
+        check(words_for(own_failure(ErrorType.INTERNAL, detail=text)))
+
+
+def test_a_quote_is_one_short_line_without_markup() -> None:
+    assert quotable("a\n`b` *c* <d> [e] \u2028 f.") == "a b c d (e) f"
+    assert len(quotable("word " * 1000)) <= 200
+    assert quotable(" Internal error. ") == ""
+
+
+def test_a_quote_has_no_character_that_steers_a_terminal_or_turns_text_around() -> None:
+    assert quotable("a\x9b31mb\u202ec\udc80d\x1b[2Je") == "a 31mb c d (2Je"
+
+
+verdicts = st.builds(
+    Verdict,
+    type=st.sampled_from(ErrorType),
+    rule=st.just("test"),
+    retryable=st.booleans(),
+    reason=st.none() | st.sampled_from(REASONS),
+    retry_after_seconds=st.none() | st.integers(0, 10**9),
+    reset_at_epoch_ms=st.none() | st.integers(-(10**18), 10**18),
+    provider_code=st.none() | st.text(),
+    source=st.none() | st.text(),
+    request_id=st.none() | st.text(),
+    detail=st.none() | st.text(),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(verdicts, st.none() | st.sampled_from(RetrySafety), st.none() | st.integers(0, 10**9))
+def test_any_verdict_gives_words_that_keep_the_rules(
+    verdict: Verdict, safety: RetrySafety | None, attempts: int | None
+) -> None:
+    check(words_for(verdict, safety, attempts=attempts))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0 s"), (1, "1 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"),
+        (3599, "59 min 59 s"), (3600, "1 h"), (3601, "1 h 1 min"), (7199, "2 h"),
+        (86_399, "24 h"), (86_400, "1 d"), (90_001, "1 d 2 h"), (604_800, "7 d"),
+    ],
+)  # fmt: skip
+def test_a_wait_is_told_in_two_units_and_never_too_short(seconds: int, words: str) -> None:
+    assert short_duration(seconds) == words
+
+
+@pytest.mark.parametrize("phrase", FORBIDDEN)
+def test_a_phrase_that_clients_misread_is_found_whatever_stands_in_it(phrase: str) -> None:
+    for between in (" ", "  ", "\n", " *", "\u202e"):
+        told = plain_text(f"Oh: {phrase.replace(' ', between)}!")
+        assert phrase not in told.lower()
+        assert FORBIDDEN[phrase] in told
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, ""), (-1, "0 ms"), (0, "0 ms"), (0.0154, "15 ms"), (0.9994, "999 ms"),
+        (0.9996, "1.0 s"), (2.44, "2.4 s"), (9.96, "10 s"), (59.4, "59 s"), (59.6, "1m 00s"),
+        (200, "3m 20s"), (3599.7, "1h 00m"), (7500, "2h 05m"),
+    ],
+)  # fmt: skip
+def test_a_duration_takes_few_characters(seconds: float | None, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "word", "words"),
+    [(0, "turn", "0 turns"), (1, "retry", "1 retry"), (2, "retry", "2 retries"),
+     (1234, "day", "1,234 days")],
+)  # fmt: skip
+def test_a_number_agrees_with_what_it_counts(count: int, word: str, words: str) -> None:
+    assert counted(count, word) == words

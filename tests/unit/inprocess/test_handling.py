@@ -1,0 +1,239 @@
+"""The one runner of handlers, on asyncio and on trio: whatever a handler does, it is answered."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import anyio
+import pytest
+
+from lastword import current_turn
+from lastword.core.link.connection import Options
+from lastword.core.protocol import jsonrpc
+from lastword.errors import TurnFailed
+from lastword.inprocess import handling
+from lastword.inprocess.link import HandlerLink
+from lastword.inprocess.request import CURRENT, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+pytestmark = pytest.mark.anyio
+
+Json = dict[str, Any]
+SECRET = "s3cr3t-0123456789-abcdef"
+OWN: Json = {"code": -32001, "message": f"Nothing by {SECRET}", "data": None}
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+class OddError(BaseException):
+    """What no handler should raise."""
+
+
+class OwnError(Exception):
+    """Stands for a JSON-RPC error by its author's will."""
+
+
+class Door:
+    """A link with two prompts and another request open."""
+
+    def __init__(self, **options: Any) -> None:
+        self.answers: dict[int, list[Json]] = {}
+        self.requests: list[Request] = []
+        self.link = HandlerLink(
+            Options(incident_prefix="t-", in_process=True, secrets=(SECRET,), **options),
+            to_client=self._to_client,
+            to_handler=lambda _frame, request: self.requests.append(request) if request else None,
+            on_cancel=lambda requests: [request.cancel() for request in requests],
+            rearm=lambda: None,
+        )
+        self._ask("initialize", protocolVersion=1, clientCapabilities={})
+        self.link.from_handler(jsonrpc.result(b"0", {"protocolVersion": 1}), self.requests[0])
+        for session in ("s1", "s2"):
+            self._ask("session/prompt", sessionId=session, prompt=[])
+        self._ask("_other", sessionId="s1")
+        self.answers.clear()
+        _, self.prompt, self.beside, self.other = self.requests
+
+    def _ask(self, method: str, **params: Any) -> None:
+        number = str(len(self.requests)).encode()
+        self.link.from_client(jsonrpc.request(number, method, params))
+
+    def _to_client(self, line: bytes) -> None:
+        frame = json.loads(line)
+        if "method" not in frame:
+            self.answers.setdefault(frame["id"], []).append(frame)
+
+    async def run(self, request: Request, handler: Callable[[], Awaitable[Any]]) -> Any:
+        """Run a handler of this request."""
+        CURRENT.set(request)
+        return await handling.run(
+            request, handler, lambda error: OWN if isinstance(error, OwnError) else None
+        )
+
+    def error(self, request_id: int) -> Json:
+        """The one answer to this request, which is an error."""
+        (answer,) = self.answers[request_id]
+        error: Json = answer["error"]
+        return error
+
+    def typed(self, request_id: int) -> Json:
+        """What of it is ours."""
+        typed: Json = self.error(request_id)["data"]["agent_error"]
+        return typed
+
+
+def raising(error: BaseException) -> Callable[[], Awaitable[NoReturn]]:
+    async def handler() -> NoReturn:
+        await anyio.lowlevel.checkpoint()
+        raise error
+
+    return handler
+
+
+@pytest.mark.parametrize("which", ["prompt", "other"])
+async def test_the_answer_is_made_at_the_raise_and_the_exception_goes_on(which: str) -> None:
+    door = Door()
+    request: Request = getattr(door, which)
+    error = TimeoutError("the provider took too long")
+    with pytest.raises(TimeoutError) as raised:
+        await door.run(request, raising(error))
+    assert raised.value is error
+    assert door.typed(int(request.request_id))["type"] == "timeout"
+    assert request.settled
+    assert request.over
+
+
+async def test_what_is_no_exception_is_answered_and_its_author_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    door = Door()
+    error = OddError()
+    with pytest.raises(handling.HandlerFailedError, match="session/prompt raised OddError") as odd:
+        await door.run(door.prompt, raising(error))
+    assert odd.value.__cause__ is error
+    assert door.typed(1)["type"] == "unknown"
+    assert "raised OddError, which is no Exception" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "error",
+    [SystemExit(3), KeyboardInterrupt(), BaseExceptionGroup("", [ValueError(), SystemExit(3)])],
+    ids=repr,
+)
+async def test_a_handler_that_ends_the_process_answers_for_everybody_first(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = Door()
+    with pytest.raises((SystemExit, KeyboardInterrupt)):
+        await door.run(door.prompt, raising(error))
+    for request_id in (1, 2, 3):
+        assert door.typed(request_id)["reason"] == "premature_exit"
+    # Who pressed ctrl-C has nothing to mend.
+    assert bool(caplog.records) is not isinstance(error, KeyboardInterrupt)
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), ValueError("the note's own failure")], ids=repr)
+async def test_a_notifications_failure_is_its_authors_alone_but_for_the_end_of_the_process(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    door = Door()
+    ends = isinstance(error, SystemExit)
+    try:
+        await handling.run_notification(door.link, raising(error))
+    except SystemExit:
+        assert ends
+    assert set(door.answers) == ({1, 2, 3} if ends else set())
+    assert "The handler of a notification failed." in caplog.text
+
+
+async def test_the_words_of_turn_fail_stand_though_somebody_caught_it() -> None:
+    async def handler() -> Json:
+        try:
+            current_turn().fail("budget", "Ask Ada.")
+        except TurnFailed:
+            return {"stopReason": "end_turn"}
+
+    door = Door()
+    with pytest.raises(TurnFailed):
+        await door.run(door.prompt, handler)
+    assert door.typed(1)["message"] == "Ask Ada."
+
+
+async def test_a_cancelled_handler_returns_that_it_was_cancelled() -> None:
+    door = Door()
+    cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s1"}}
+
+    async def handler() -> None:
+        door.link.from_client(jsonrpc.dumps(cancel))
+        await anyio.sleep_forever()
+
+    assert await door.run(door.prompt, handler) == {"stopReason": "cancelled"}
+    assert door.answers == {}
+
+
+async def test_the_cancellation_of_the_door_itself_passes_and_answers_nothing() -> None:
+    door = Door()
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await door.run(door.prompt, anyio.sleep_forever)
+    assert scope.cancelled_caught
+    assert door.answers == {}
+
+
+async def test_an_error_of_the_authors_own_stays_on_what_is_no_prompt_without_secrets() -> None:
+    door = Door()
+    with pytest.raises(OwnError):
+        await door.run(door.other, raising(OwnError()))
+    error = door.error(3)
+    assert error["code"] == -32001
+    assert SECRET not in error["message"]
+    with pytest.raises(OwnError):
+        await door.run(door.prompt, raising(OwnError()))
+    assert door.error(1)["code"] == -32001
+    assert door.typed(1)["type"] == "invalid_request"
+
+
+def test_what_cannot_be_sent_is_a_failure_and_its_author_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    door = Door()
+    handling.answer(door.prompt, {"jsonrpc": "2.0", "id": 1, "result": object()})
+    assert door.typed(1)["type"] == "internal"
+    assert "returned what cannot be sent as JSON" in caplog.text
+
+
+async def test_a_core_out_of_order_is_stood_in_for_without_the_exceptions_text(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken() -> NoReturn:
+        raise ZeroDivisionError
+
+    caplog.set_level(logging.CRITICAL)
+    # Asked for the time of day, which a failure's sentence may hold.
+    door = Door(wall_clock=broken)
+    with pytest.raises(ValueError, match="shard 3"):
+        await door.run(door.prompt, raising(ValueError("shard 3")))
+    assert door.error(1) == handling.PLAIN_ERROR
+    with pytest.raises(OwnError):
+        await door.run(door.beside, raising(OwnError()))
+    assert door.error(2)["code"] == -32001
+    assert SECRET not in door.error(2)["message"]
+    with pytest.raises(ValueError, match="late"):
+        await door.run(door.prompt, raising(ValueError("late")))
+    door.link.from_client(b'{"jsonrpc":"2.0","id":4,"meth')
+    assert [len(answers) for answers in door.answers.values()] == [1, 1]
+
+
+async def test_a_handler_that_raises_after_its_turns_end_is_not_answered_again() -> None:
+    door = Door()
+    door.link.handler_left()
+    with pytest.raises(ValueError, match="late"):
+        await door.run(door.prompt, raising(ValueError("late")))
+    assert len(door.answers[1]) == 1

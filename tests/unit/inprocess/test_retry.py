@@ -1,0 +1,280 @@
+"""`lastword.Retry` as a policy, and what an author gets for using it wrongly."""
+
+from __future__ import annotations
+
+import math
+import random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lastword
+from lastword import ErrorType, Retry
+from lastword.core.classify import Verdict
+from lastword.core.link.facts import Facts
+from lastword.inprocess.retry import MAX_WAIT_SECONDS, asked_seconds, attempts, tries_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SECONDS = st.floats(0, MAX_WAIT_SECONDS)
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def verdict(asked: int | None = None) -> Verdict:
+    return Verdict(
+        type=ErrorType.RATE_LIMIT, rule="test", retryable=True, retry_after_seconds=asked
+    )
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "3", None])
+def test_attempts_are_a_whole_number_from_one_up(value: Any) -> None:
+    with pytest.raises(ValueError, match="attempts is a whole number from 1 up, not"):
+        Retry(attempts=value)
+
+
+@pytest.mark.parametrize("name", ["max_wait_seconds", "first_wait_seconds"])
+@pytest.mark.parametrize("value", [-0.1, 300.1, math.nan, math.inf, "1", None])
+def test_waits_are_numbers_from_zero_to_300(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name} is a number of seconds from 0 to 300, not"):
+        Retry(**{name: value})
+
+
+@pytest.mark.parametrize("value", [-0.1, math.nan, "1", None])
+def test_a_budget_is_a_number_from_zero_up(value: Any) -> None:
+    with pytest.raises(ValueError, match="budget_seconds is a number of seconds from 0 up, not"):
+        Retry(budget_seconds=value)
+
+
+def test_a_budget_may_be_endless() -> None:
+    assert Retry(budget_seconds=math.inf).budget_seconds == math.inf
+
+
+@given(asked=st.integers(0, 300), first=SECONDS, most=SECONDS, failures=st.integers(1, 50))
+def test_a_servers_wait_is_a_minimum_and_jittered_upward_by_a_second_at_most(
+    asked: int, first: float, most: float, failures: int
+) -> None:
+    retry = Retry(first_wait_seconds=first, max_wait_seconds=most)
+    wait = retry.wait_seconds(verdict(asked), failures)
+    assert asked <= wait <= asked + min(1.0, first)
+    assert wait <= max(most, asked)
+
+
+@pytest.mark.parametrize(
+    ("reset_after", "asked"), [(7200, 7200), (20, 20), (-5, None), (None, None)]
+)
+def test_the_moment_at_which_a_limit_ends_is_a_servers_wait(
+    reset_after: int | None, asked: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "lastword.inprocess.retry.time", SimpleNamespace(time=lambda: 1_790_000_000.0)
+    )
+    reset = None if reset_after is None else (1_790_000_000 + reset_after) * 1000
+    limited = msgspec.structs.replace(verdict(), reset_at_epoch_ms=reset)
+    assert asked_seconds(limited) == asked
+    assert asked_seconds(msgspec.structs.replace(limited, retry_after_seconds=9)) == 9
+    assert asked is None or Retry().wait_seconds(limited, 1) >= asked
+
+
+@given(first=SECONDS, most=SECONDS, failures=st.integers(1, 10_000))
+def test_a_wait_of_its_own_doubles_and_is_capped(first: float, most: float, failures: int) -> None:
+    retry = Retry(first_wait_seconds=first, max_wait_seconds=most)
+    wait = retry.wait_seconds(verdict(), failures)
+    assert 0 <= wait <= most
+    assert wait <= first * 2 ** min(failures - 1, 60)
+
+
+def test_a_wait_of_its_own_is_any_part_of_the_doubled_one() -> None:
+    random.seed(1)
+    retry = Retry(first_wait_seconds=8)
+    waits = [retry.wait_seconds(verdict(), 3) / 32 for _ in range(2000)]
+    assert min(waits) < 0.01
+    assert max(waits) > 0.99
+    assert sum(waits) / len(waits) == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("note", "retry", "permitted"),
+    [
+        (None, Retry(), True),
+        ("output", Retry(), False),
+        ("output", Retry(after_output=True), True),
+        ("safe", Retry(), False),
+        ("unsafe", Retry(), False),
+        ("unsafe", Retry(after_output=True), False),
+        ("unsafe", Retry(after_tools=True), True),
+    ],
+)
+def test_what_happened_in_a_call_decides_whether_it_may_be_sent_again(
+    note: str | None, retry: Retry, permitted: bool
+) -> None:
+    facts = Facts()
+    if note == "output":
+        facts.note_output()
+    elif note is not None:
+        facts.note_tool(safe=note == "safe")
+    assert retry.permits(facts) is permitted
+
+
+class AttemptedError(Exception):
+    """One with what its package tells of its tries."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+class NoRequestError(Exception):
+    """As httpx has it: what was never given is no `None`."""
+
+    @property
+    def request(self) -> Any:
+        raise RuntimeError("The .request property has not been set.")
+
+
+class Message:
+    def __init__(self, count: object) -> None:
+        self.headers = {"x-stainless-retry-count": count}
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"),
+    [
+        (ValueError(), 1),
+        (NoRequestError(), 1),
+        (AttemptedError(request=Message("2")), 3),
+        (AttemptedError(request=Message("0")), 1),
+        (AttemptedError(request=Message("many")), 1),
+        (AttemptedError(response=AttemptedError(request=Message(1))), 2),
+        (AttemptedError(last_attempt=AttemptedError(attempt_number=4)), 4),
+        (AttemptedError(request=AttemptedError(headers=["a"])), 1),
+        (ExceptionGroup("", [ValueError(), AttemptedError(request=Message("2"))]), 3),
+    ],
+)
+def test_a_packages_own_tries_are_read_and_never_raise(error: Exception, tries: int) -> None:
+    assert tries_of(error) == tries
+
+
+def test_the_tries_of_an_exceptions_cause_count() -> None:
+    error = ValueError()
+    error.__cause__ = AttemptedError(request=Message("2"))
+    assert tries_of(error) == 3
+
+
+AT_ONCE = Retry(attempts=3, first_wait_seconds=0)
+
+
+@pytest.mark.anyio
+async def test_outside_of_a_turn_a_function_is_tried_again() -> None:
+    begun: list[int] = []
+
+    @lastword.retrying(AT_ONCE)
+    async def answer(number: int, *, more: int) -> int:
+        """What it is."""
+        begun.append(number)
+        if len(begun) < 3:
+            raise ConnectionResetError
+        return number + more
+
+    assert await answer(1, more=2) == 3
+    assert begun == [1, 1, 1]
+    assert (answer.__name__, answer.__doc__) == ("answer", "What it is.")
+
+
+@pytest.mark.anyio
+async def test_outside_of_a_turn_the_last_failure_is_raised_as_it_is() -> None:
+    raised: list[Exception] = []
+
+    @lastword.retrying(AT_ONCE)
+    async def answer() -> None:
+        raised.append(ConnectionResetError(str(len(raised))))
+        raise raised[-1]
+
+    with pytest.raises(ConnectionResetError) as caught:
+        await answer()
+    assert caught.value is raised[2]
+    assert len(raised) == 3
+
+
+@pytest.mark.anyio
+async def test_a_failure_that_no_retry_mends_is_raised_at_once() -> None:
+    begun: list[int] = []
+
+    @lastword.retrying
+    async def answer() -> None:
+        begun.append(1)
+        raise KeyError("a bug")
+
+    with pytest.raises(KeyError):
+        await answer()
+    assert begun == [1]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("items", [[], ["one"], ["one", "two"]])
+async def test_a_generator_is_tried_again_until_its_first_item(items: list[str]) -> None:
+    begun: list[int] = []
+
+    @lastword.retrying(AT_ONCE)
+    async def answer() -> AsyncIterator[str]:
+        begun.append(1)
+        if len(begun) < 3:
+            raise ConnectionResetError
+        for item in items:
+            yield item
+
+    assert [item async for item in answer()] == items
+    assert len(begun) == 3
+
+
+@pytest.mark.anyio
+async def test_a_generator_that_has_yielded_is_not_tried_again() -> None:
+    begun: list[int] = []
+
+    @lastword.retrying(AT_ONCE)
+    async def answer() -> AsyncIterator[str]:
+        begun.append(1)
+        yield "one"
+        raise ConnectionResetError
+
+    items = answer()
+    assert await anext(items) == "one"
+    with pytest.raises(ConnectionResetError):
+        await anext(items)
+    assert begun == [1]
+
+
+def test_a_function_that_is_not_asynchronous_is_refused_by_name() -> None:
+    def plain() -> None: ...
+
+    with pytest.raises(TypeError, match=r"plain is not asynchronous: .* takes `async def`"):
+        lastword.retrying(plain)
+    with pytest.raises(TypeError, match="is not asynchronous"):
+        lastword.retrying(Retry())(plain)
+
+
+@pytest.mark.anyio
+async def test_a_forgotten_with_is_told_rather_than_looped_over() -> None:
+    loop = attempts(Retry(), None)
+    assert (await anext(loop)).number == 1
+    with pytest.raises(RuntimeError, match="Put the model call into `with attempt:`"):
+        await anext(loop)
+
+
+@pytest.mark.anyio
+async def test_attempts_are_numbered_from_one() -> None:
+    numbers: list[int] = []
+    async for attempt in attempts(AT_ONCE, None):
+        with attempt as entered:
+            assert entered is attempt
+            numbers.append(attempt.number)
+            if attempt.number < 3:
+                raise ConnectionResetError
+    assert numbers == [1, 2, 3]

@@ -1,0 +1,241 @@
+"""The turn as its author speaks of it: failures in own words, tools, what comes too late."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import lastword
+from lastword import Retry, current_turn
+from lastword.errors import NotInTurn, TurnFailed
+from tests.kit.in_process import Json, Shell
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+pytestmark = pytest.mark.anyio
+
+TYPED: Json = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+ENDED: Json = {"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "end_turn"}}
+SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
+
+if TYPE_CHECKING:
+    ShellFor = Callable[[Callable[[Shell], Awaitable[None]]], Shell]
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def shell_for(monkeypatch: pytest.MonkeyPatch) -> ShellFor:
+    return lambda handler: Shell(handler, TYPED, monkeypatch)
+
+
+async def failure(shell: Shell) -> Json:
+    """The typed error of a turn that fails."""
+    error: Json = (await shell.whole_turn())[-1]["error"]["data"]["agent_error"]
+    return error
+
+
+def failing(*arguments: Any, **named: Any) -> Callable[[Shell], Awaitable[None]]:
+    async def handler(_: Shell) -> None:
+        current_turn().fail(*arguments, **named)
+
+    return handler
+
+
+async def test_a_turn_fails_in_its_authors_words(shell_for: ShellFor) -> None:
+    said = "The index is being built. Try again in a minute."
+    handler = failing(
+        "provider_unavailable",
+        said,
+        retry_after_seconds=59.2,
+        reset_at_epoch_ms=1790000000000,
+        reason="indexing",
+        detail="shard 3 of 9",
+    )
+    error = await failure(shell_for(handler))
+    assert error == {
+        "type": "provider_unavailable",
+        "message": said,
+        "detail": {"text": "shard 3 of 9"},
+        "retryable": True,
+        "retry_after_seconds": 60,
+        "reset_at_epoch_ms": 1790000000000,
+        "reason": "indexing",
+        "origin": "provider",
+        "phase": "before_output",
+        "retry_safety": "auto",
+        "action": "wait",
+        "incident_id": "t-1",
+        "stopReason": "error",
+    }
+
+
+@pytest.mark.parametrize("error_type", lastword.ErrorType)
+async def test_every_type_but_cancelled_may_be_said_and_has_a_sentence(
+    shell_for: ShellFor, error_type: lastword.ErrorType
+) -> None:
+    error = await failure(shell_for(failing(error_type)))
+    # Nobody has cancelled: what an agent calls cancelled is a failure of its own.
+    assert error["type"] == ("unknown" if error_type == "cancelled" else error_type)
+    assert error["message"].endswith(".")
+
+
+async def test_the_word_is_taken_as_it_is_said_even_if_what_it_raises_is_caught(
+    shell_for: ShellFor,
+) -> None:
+    async def handler(shell: Shell) -> None:
+        try:
+            current_turn().fail("budget", "Your credit is used up. Add some.")
+        except Exception as error:  # noqa: BLE001 - as a careless author does
+            shell.say(f"ignored: {type(error).__name__}")
+
+    error = await failure(shell_for(handler))
+    assert (error["type"], error["phase"]) == ("budget", "mid_output")
+    assert error["message"] == "Your credit is used up. Add some."
+
+
+async def test_the_first_word_is_the_one_that_counts(shell_for: ShellFor) -> None:
+    async def handler(_: Shell) -> None:
+        try:
+            current_turn().fail("budget")
+        finally:
+            current_turn().fail("auth")
+
+    assert (await failure(shell_for(handler)))["type"] == "budget"
+
+
+async def test_the_word_goes_before_another_exception_that_hides_it(shell_for: ShellFor) -> None:
+    async def handler(_: Shell) -> None:
+        try:
+            current_turn().fail("budget")
+        except TurnFailed:
+            raise KeyError("a bug on the way out") from None
+
+    assert (await failure(shell_for(handler)))["type"] == "budget"
+
+
+async def test_an_authors_failure_is_never_tried_again(shell_for: ShellFor) -> None:
+    begun: list[int] = []
+
+    async def handler(_: Shell) -> None:
+        async for attempt in current_turn().attempts(Retry(first_wait_seconds=0)):
+            with attempt:
+                begun.append(attempt.number)
+                current_turn().fail("provider_unavailable", "Not today. Try again tomorrow.")
+
+    error = await failure(shell_for(handler))
+    assert (error["message"], begun) == ("Not today. Try again tomorrow.", [1])
+
+
+async def test_a_message_is_plain_text_without_secrets(shell_for: ShellFor) -> None:
+    said = f"**No** `key`: <b>{SECRET}</b> of jane@example.com\nis [wrong](http://x). Log in."
+    error = await failure(shell_for(failing("auth", said)))
+    for part in (SECRET, "jane@example.com", "*", "`", "<", "[", "\n"):
+        assert part not in error["message"]
+    assert error["message"].endswith("Log in.")
+
+
+async def test_a_message_and_a_detail_are_bounded(shell_for: ShellFor) -> None:
+    error = await failure(shell_for(failing("auth", "long " * 1000, detail="x" * 100_000)))
+    assert len(error["message"]) <= 500
+    assert len(error["detail"]["text"].encode()) <= 4096
+
+
+@pytest.mark.parametrize("error_type", ["rate-limit", "", None, 429])
+async def test_an_unknown_type_is_told_to_the_author_with_the_known_ones(
+    shell_for: ShellFor, error_type: Any
+) -> None:
+    async def handler(_: Shell) -> None:
+        with pytest.raises(ValueError, match=r"type is one of rate_limit, .*, not "):
+            current_turn().fail(error_type)
+        current_turn().output()
+
+    assert await shell_for(handler).whole_turn() == [ENDED]
+
+
+@pytest.mark.parametrize("wait", [-1, float("nan"), float("inf"), "5"])
+async def test_a_wait_that_is_none_is_refused(shell_for: ShellFor, wait: Any) -> None:
+    async def handler(_: Shell) -> None:
+        with pytest.raises(ValueError, match="retry_after_seconds is a number of seconds from 0"):
+            current_turn().fail("rate_limit", retry_after_seconds=wait)
+        current_turn().output()
+
+    assert await shell_for(handler).whole_turn() == [ENDED]
+
+
+async def test_a_wait_over_300_seconds_is_not_retryable_unless_the_author_says_so(
+    shell_for: ShellFor,
+) -> None:
+    error = await failure(shell_for(failing("rate_limit", retry_after_seconds=301)))
+    assert (error["retryable"], error["retry_after_seconds"]) == (False, 301)
+    handler = failing("rate_limit", retry_after_seconds=301, retryable=True)
+    assert (await failure(shell_for(handler)))["retryable"] is True
+
+
+async def test_after_its_end_the_turn_takes_no_word(shell_for: ShellFor) -> None:
+    turns: list[Any] = []
+
+    async def handler(shell: Shell) -> None:
+        turns.append(current_turn())
+        shell.say("done")
+
+    shell = shell_for(handler)
+    frames = list(await shell.whole_turn())
+    (turn,) = turns
+    turn.progress()
+    turn.output()
+    turn.tool_started("write", side_effects=True)
+    turn.tool_finished("write")
+    with pytest.raises(TurnFailed):
+        turn.fail("auth")
+    assert shell.frames == frames
+    assert (turn.session_id, turn.cancelled) == ("s1", False)
+
+
+async def test_a_tool_that_finishes_without_a_start_is_told_to_the_author_and_not_counted(
+    shell_for: ShellFor, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handler(_: Shell) -> None:
+        turn = current_turn()
+        turn.tool_started("read", side_effects=False)
+        turn.tool_finished("write")
+        raise ConnectionResetError
+
+    with caplog.at_level(logging.WARNING, "lastword"):
+        error = await failure(shell_for(handler))
+    assert error["phase"] == "tool_running"
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "tool_finished('write') without tool_started('write'): nothing is counted."
+    )
+
+
+async def test_a_tool_that_runs_twice_at_once_is_over_when_both_are(shell_for: ShellFor) -> None:
+    async def handler(_: Shell) -> None:
+        turn = current_turn()
+        turn.tool_started("read", side_effects=False)
+        turn.tool_started("read", side_effects=False)
+        turn.tool_finished("read")
+        raise ConnectionResetError
+
+    error = await failure(shell_for(handler))
+    assert (error["phase"], error["retry_safety"]) == ("tool_running", "ask")
+
+
+async def test_output_that_the_user_saw_elsewhere_is_no_silence(shell_for: ShellFor) -> None:
+    async def handler(_: Shell) -> None:
+        current_turn().output()
+
+    assert await shell_for(handler).whole_turn() == [ENDED]
+
+
+def test_outside_of_a_turn_there_is_none() -> None:
+    with pytest.raises(NotInTurn, match="There is no current turn here") as caught:
+        current_turn()
+    assert isinstance(caught.value, RuntimeError)

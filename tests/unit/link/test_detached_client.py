@@ -1,0 +1,147 @@
+"""A client that is away for a while: the link goes on, and is not ended as by one that leaves."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.core.link.connection import Side
+from lastword.core.link.effects import Effect, Kill, Record, Restart
+from tests.kit.wire import chunk, permission, prompt, result
+from tests.unit.restart.crashing import LOADING, Link, reasons
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOURS = 3600.0
+ALLOW = {"outcome": {"outcome": "selected", "optionId": "yes"}}
+
+
+def detach(link: Link) -> None:
+    link.carry_out(link.core.client_detached(link.now))
+
+
+def attach(link: Link) -> None:
+    link.carry_out(link.core.client_attached(link.now))
+
+
+def begun() -> Link:
+    """A link with a turn under way."""
+    link = Link()
+    link.client(prompt(2))
+    link.agent(chunk())
+    return link
+
+
+def after_a_restart() -> Link:
+    """The same with an agent that is not the first."""
+    link = Link()
+    link.come_back()
+    link.agent(chunk())
+    return link
+
+
+both = pytest.mark.parametrize("start", [begun, after_a_restart])
+
+
+@both
+def test_a_turn_goes_on_while_nobody_is_there(start: Callable[[], Link]) -> None:
+    link = start()
+    link.asked()
+    detach(link)
+    assert link.asked() == []
+    link.agent(chunk("more"))
+    link.agent(result(2))
+    attach(link)
+    assert link.answers(2) == [result(2)]
+
+
+@both
+def test_a_question_stays_open_for_whoever_comes(start: Callable[[], Link]) -> None:
+    link = start()
+    link.agent(permission(9))
+    asked = link.to_client[-1]
+    detach(link)
+    link.time(link.now + 10 * HOURS)
+    attach(link)
+    assert link.answers(2) == []
+    assert link.to_client[-1] == asked
+    link.asked()
+    link.client({"jsonrpc": "2.0", "id": json.loads(asked)["id"], "result": ALLOW})
+    assert [frame["id"] for frame in link.asked()] == [9]
+    link.agent(result(2))
+    assert link.answers(2) == [result(2)]
+
+
+@both
+def test_without_a_question_the_agents_silence_counts_as_ever(start: Callable[[], Link]) -> None:
+    link = start()
+    detach(link)
+    link.time(link.now + 901)
+    assert "cancel" in link.kinds
+    link.time(link.now + 11)
+    assert reasons(link, 2) == ["idle_timeout"]
+
+
+def test_a_crash_while_nobody_is_there_ends_the_turn_and_the_next_request_starts_an_agent() -> None:
+    link = begun()
+    link.asked()
+    detach(link)
+    link.time(10)
+    link.die()
+    assert reasons(link, 2) == ["killed"]
+    assert link.answers(2)[0]["error"]["data"]["agent_error"]["action"] != "restart"
+    link.time(1000)
+    attach(link)
+    link.client(prompt(3))
+    assert link.orders == [Restart()]
+    link.greet()
+
+
+def test_what_waits_for_an_agent_reaches_it_though_nobody_is_there_any_more() -> None:
+    link = Link(LOADING)
+    link.die()
+    link.client(prompt(2))
+    detach(link)
+    link.time(10)
+    assert link.orders == [Restart()]
+    link.greet()
+    (load,) = link.asked()
+    link.answer(load["id"])
+    assert link.asked() == [prompt(2)]
+
+
+def test_who_leaves_while_detached_has_left() -> None:
+    link = begun()
+    detach(link)
+    link.eof(Side.CLIENT)
+    link.die()
+    link.time(1000)
+    assert link.answers(2)[0]["result"] == {"stopReason": "cancelled"}
+    assert link.orders == []
+
+
+def test_who_left_does_not_come_back() -> None:
+    link = begun()
+    link.eof(Side.CLIENT)
+    assert link.core.client_attached(1.0) == []
+    assert link.core.client_detached(1.0) == []
+    link.die()
+    assert Kill() not in link.orders
+
+
+def test_coming_and_going_is_told_once_each() -> None:
+    link = begun()
+    effects: list[Effect] = []
+    for _ in range(2):
+        effects += link.core.client_detached(5.0)
+    for _ in range(2):
+        effects += link.core.client_attached(6.0)
+    entries = [effect.entry for effect in effects if isinstance(effect, Record)]
+    assert [(entry.kind.value, entry.at_seconds) for entry in entries] == [
+        ("client_detached", 5.0),
+        ("client_attached", 6.0),
+    ]
+    assert len(effects) == 2

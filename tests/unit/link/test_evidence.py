@@ -1,0 +1,209 @@
+"""The evidence of a turn's failure: which of what is known decides, in every combination."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from lastword.core.classify import Verdict, classify_rpc_error, classify_text, own_failure
+from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
+from lastword.core.link import evidence
+from lastword.core.link.connection import Options
+from lastword.core.link.evidence import RULES, SILENT, FailedAnswer, TurnEvidence
+from lastword.core.link.handshake import AgentProfile
+from lastword.core.link.session import Session, Turn
+from lastword.core.link.state import Link
+from tests.kit.turn_signs import (
+    AIR,
+    AIR_NAMED,
+    NAMED_PROSE,
+    SIGNS,
+    SYSTEM_ERROR,
+    VAGUE_PROSE,
+    Happening,
+    in_turn,
+    margin,
+    payload,
+)
+from tests.kit.wire import chunk, error, result, second_version, update
+
+
+def _named(kind: ErrorType) -> Verdict:
+    return Verdict(type=kind, rule=f"test:{kind.value}", retryable=False)
+
+
+UNKNOWN = Verdict(type=ErrorType.UNKNOWN, rule="test:unknown", retryable=False, detail="odd")
+INTERNAL = Verdict(type=ErrorType.INTERNAL, rule="test:internal", retryable=False)
+ANNOUNCED = AgentError(type=ErrorType.BUDGET, message="It is used up.", retryable=False)
+
+# Each source as the table has it, with what it can hold; what is named has a type of its own.
+SLOTS: dict[str, tuple[Any, ...]] = {
+    "announced": (None, ANNOUNCED),
+    "stopped": (None, _named(ErrorType.AGENT_STALLED)),
+    "lost": (None, _named(ErrorType.AGENT_CRASH)),
+    "answer": (None, UNKNOWN, INTERNAL, _named(ErrorType.AUTH)),
+    "margin": (None, UNKNOWN, INTERNAL, _named(ErrorType.NETWORK)),
+    "prose": (None, VAGUE_PROSE, NAMED_PROSE),
+    "log": (b"", b"ERROR context_length_exceeded\n"),
+    "stderr": (b"", b"it went wrong, error\n", b"ERROR model_not_found\n"),
+    "claim": (None, "silent", own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason")),
+}
+TYPES = {
+    NAMED_PROSE: ErrorType.PROVIDER_UNAVAILABLE,
+    VAGUE_PROSE: ErrorType.UNKNOWN,
+    b"ERROR context_length_exceeded\n": ErrorType.CONTEXT_OVERFLOW,
+    b"ERROR model_not_found\n": ErrorType.MODEL_NOT_FOUND,
+    "silent": ErrorType.UNKNOWN,
+}
+
+
+def _turn(slots: dict[str, Any]) -> tuple[Link, Turn]:
+    """A turn of which this much is known."""
+    link = Link(Options())
+    link.agent = AgentProfile(name="codex-acp")
+    link.stderr.receive(b"ERROR insufficient_quota, long before the turn\n")
+    turn = Turn(link, Session("s"))
+    known = turn.evidence
+    known.announced, known.stopped, known.lost = (
+        slots["announced"],
+        slots["stopped"],
+        slots["lost"],
+    )
+    known.answer = FailedAnswer(verdict=slots["answer"]) if slots["answer"] else None
+    known.margin, known.text = slots["margin"], slots["prose"]
+    known.log = slots["log"]
+    link.stderr.receive(slots["stderr"])
+    silent = slots["claim"] == "silent"
+    known.claim = own_failure(ErrorType.UNKNOWN, SILENT) if silent else slots["claim"]
+    return link, turn
+
+
+def _type_of(value: Any) -> ErrorType | None:
+    """What a source says by itself; `None` where it has nothing to say."""
+    if not value:
+        return None
+    return TYPES.get(value) if isinstance(value, str | bytes) else value.type
+
+
+def test_the_table_has_a_rule_for_each_source_in_the_order_of_what_decides() -> None:
+    assert [rule.__name__ for rule in RULES] == list(SLOTS)
+
+
+def test_the_first_that_names_a_failure_decides_and_a_vague_sign_hides_none() -> None:
+    for values in itertools.product(*SLOTS.values()):
+        slots = dict(zip(SLOTS, values, strict=True))
+        said = [kind for value in values if (kind := _type_of(value)) is not None]
+        named = [kind for kind in said if kind not in UNDECIDED]
+        expected = (named or sorted(said, key="internal unknown".index) or [ErrorType.UNKNOWN])[0]
+        decided = evidence.decide(*_turn(slots))
+        assert decided.type is expected, slots
+
+
+@pytest.mark.parametrize("source", ["margin", "prose", "log", "stderr", "claim"])
+def test_a_failure_that_was_called_a_success_says_so_in_its_reason(source: str) -> None:
+    slots = {name: values[0] for name, values in SLOTS.items()}
+    decided = evidence.decide(*_turn(slots | {source: SLOTS[source][-1], "claim": "silent"}))
+    assert decided.reason == SILENT
+
+
+def test_what_an_agent_said_of_its_failure_stands_as_it_first_said_it() -> None:
+    known = TurnEvidence(0)
+    known.announce(ANNOUNCED)
+    known.announce(AgentError(type=ErrorType.AUTH, message="No.", retryable=False), passed=True)
+    assert known.announced is ANNOUNCED
+    assert known.passed
+
+
+def test_the_latest_margin_stands_unless_it_says_less() -> None:
+    auth, network = _named(ErrorType.AUTH), _named(ErrorType.NETWORK)
+    known = TurnEvidence(0)
+    seen = []
+    for sign in (UNKNOWN, INTERNAL, UNKNOWN, auth, network, INTERNAL, UNKNOWN):
+        known.see(sign)
+        seen.append(known.margin)
+    assert seen == [UNKNOWN, INTERNAL, INTERNAL, auth, network, network, network]
+
+
+def test_what_is_kept_of_an_agents_log_is_bounded_and_the_latest() -> None:
+    known = TurnEvidence(0)
+    known.note_log(b"x" * evidence.MAX_LOG_BYTES)
+    known.note_log(b"ERROR model_not_found")
+    assert len(known.log) == evidence.MAX_LOG_BYTES
+    assert known.log.endswith(b"model_not_found")
+
+
+def test_a_turn_of_which_nothing_is_known_failed_of_something_unknown() -> None:
+    slots = {name: values[0] for name, values in SLOTS.items()}
+    decided = evidence.decide(*_turn(slots))
+    assert isinstance(decided, Verdict)
+    assert (decided.type, decided.reason) == (ErrorType.UNKNOWN, classify_text("").reason)
+
+
+# --- what a vague sign hid ------------------------------------------------------------------------
+
+
+def test_a_system_error_does_not_hide_the_prose_that_says_which() -> None:
+    wire = in_turn()
+    wire.agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
+    margin(SYSTEM_ERROR)(wire)
+    wire.agent(result())
+    told = payload(wire)
+    assert (told["type"], told["reason"]) == ("rate_limit", SILENT)
+
+
+def test_a_system_error_does_not_hide_what_an_earlier_margin_said() -> None:
+    wire = in_turn()
+    margin(AIR)(wire)
+    margin(SYSTEM_ERROR)(wire)
+    wire.agent(chunk("One moment."))
+    wire.agent(result())
+    assert payload(wire)["type"] == "network"
+
+
+def test_a_margin_that_comes_while_an_empty_success_is_held_back_says_what_it_was() -> None:
+    wire = in_turn()
+    wire.agent(result())
+    margin(AIR)(wire)
+    wire.time(1)
+    assert payload(wire)["type"] == "network"
+
+
+def test_an_empty_success_of_version_2_is_what_the_margin_said() -> None:
+    wire = second_version()
+    margin(AIR)(wire)
+    wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="end_turn"))
+    wire.time(1)
+    told = wire.updates()[-1]["error"]["data"]["agent_error"]
+    assert (told["type"], told["reason"]) == ("network", SILENT)
+
+
+def test_an_error_that_is_named_stays_what_it_is_whatever_the_prose_says() -> None:
+    wire = in_turn()
+    wire.agent(chunk(NAMED_PROSE))
+    wire.agent(error(1, 401, "no"))
+    told = payload(wire)
+    assert told["type"] == classify_rpc_error({"code": 401, "message": "no"}).type.value
+
+
+@pytest.mark.parametrize("sign", [margin(AIR), SIGNS["prose"][1][1], SIGNS["stderr"][1][1]])
+def test_the_code_of_an_error_that_says_nothing_is_kept_where_a_sign_beside_it_decides(
+    sign: Happening,
+) -> None:
+    wire = in_turn()
+    sign(wire)
+    wire.agent(error(1, 7, "It went the wrong way."))
+    told = payload(wire)
+    assert told["type"] != "unknown"
+    assert told["provider_code"] == "7"
+
+
+def test_a_margin_that_tells_of_a_retry_speaks_against_no_success() -> None:
+    retry = AIR_NAMED | {"severity": "warning", "title": "Retrying, attempt 2 of 10."}
+    answer = result()
+    answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": retry}}}
+    wire = in_turn()
+    wire.agent(chunk("Here it is."))
+    wire.agent(answer)
+    assert wire.answers() == [answer]

@@ -1,0 +1,258 @@
+"""What a handler in this process says of its turn, taken in by the core: words, facts, frames."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword.core import classify
+from lastword.core.failure.attempts import MAX_TOLD, FailedAttempt
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link.connection import Side
+from lastword.core.link.effects import Drop
+from lastword.core.link.reports import HandlerFailure, HandlerReport, Note
+from lastword.core.link.retries import Retrying
+from tests.kit.wire import (
+    INITIALIZE,
+    INITIALIZED,
+    Wire,
+    cancel,
+    chunk,
+    prompt,
+    result,
+    second_version,
+)
+
+LIMITED = classify.classify({"error": {"message": "slow down"}, "status": 429})
+
+
+def said(wire: Wire, word: HandlerReport, request_id: bytes = b"1") -> list[Any]:
+    """Let the handler of a request say something."""
+    effects = wire.core.receive_report(request_id, word, wire.now)
+    wire.carry_out(effects)
+    return effects
+
+
+def payload(wire: Wire, request_id: int = 1) -> dict[str, Any]:
+    """The typed payload of a request's answer, in whichever place it is."""
+    (answer,) = wire.answers(request_id)
+    found: dict[str, Any] = answer["error"]["data"]["agent_error"]
+    return found
+
+
+def in_turn(**extension: Any) -> Wire:
+    """A link with a prompt under way, for a client that negotiated this much."""
+    wire = Wire(wall_clock=None)
+    capabilities = {"_meta": {"agent_error": {"version": 1, **extension}}} if extension else {}
+    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
+    wire.client(INITIALIZE | {"params": params})
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    return wire
+
+
+def test_an_exception_ends_its_turn_once_and_typed() -> None:
+    wire = in_turn()
+    said(wire, HandlerFailure(verdict=LIMITED))
+    error = payload(wire)
+    assert (error["type"], error["retryable"], error["phase"]) == (
+        "rate_limit",
+        True,
+        "before_output",
+    )
+    assert error["retry_safety"] == "auto"
+    wire.agent(result())
+    assert len(wire.answers()) == 1
+
+
+def test_an_exception_after_the_users_cancel_is_a_cancel() -> None:
+    wire = in_turn()
+    wire.client(cancel())
+    said(wire, HandlerFailure(verdict=LIMITED))
+    assert [answer["result"]["stopReason"] for answer in wire.answers()] == ["cancelled"]
+
+
+def test_an_exception_after_our_own_stop_is_what_we_stopped_for() -> None:
+    wire = in_turn()
+    wire.time(901)
+    said(wire, HandlerFailure(verdict=LIMITED))
+    assert payload(wire)["type"] == "agent_stalled"
+
+
+def test_an_exception_of_a_turn_that_was_ended_already_is_dropped() -> None:
+    wire = in_turn()
+    wire.agent(chunk())
+    wire.agent(result())
+    effects = said(wire, HandlerFailure(verdict=LIMITED))
+    assert Drop("answer_to_nobody") in effects
+    assert len(wire.answers()) == 1
+
+
+def test_an_exception_of_another_request_answers_that_request() -> None:
+    wire = in_turn()
+    wire.client({"jsonrpc": "2.0", "id": 7, "method": "session/new", "params": {}})
+    said(wire, HandlerFailure(verdict=LIMITED), b"7")
+    assert payload(wire, 7)["type"] == "rate_limit"
+    assert wire.answers(1) == []
+
+
+@pytest.mark.parametrize(
+    ("notes", "phase", "safety"),
+    [
+        ([], "before_output", "auto"),
+        ([Note.PROGRESS], "before_output", "auto"),
+        ([Note.OUTPUT], "mid_output", "offer_continue"),
+        ([Note.SAFE_TOOL], "tool_running", "ask"),
+        ([Note.SAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
+        ([Note.UNSAFE_TOOL, Note.TOOL_FINISHED], "after_tool", "ask"),
+        ([Note.SAFE_TOOL, Note.SAFE_TOOL, Note.TOOL_FINISHED], "tool_running", "ask"),
+    ],
+)
+def test_what_the_handler_told_decides_phase_and_safety(
+    notes: list[Note], phase: str, safety: str
+) -> None:
+    wire = in_turn()
+    for note in notes:
+        said(wire, note)
+    said(wire, HandlerFailure(verdict=LIMITED))
+    assert (payload(wire)["phase"], payload(wire)["retry_safety"]) == (phase, safety)
+
+
+def test_told_progress_starts_the_clock_of_silence_anew() -> None:
+    wire = in_turn()
+    wire.time(800)
+    said(wire, Note.PROGRESS)
+    wire.time(1600)
+    assert wire.to_agent[-1] != json.dumps(cancel()).encode()
+    assert "cancel" not in wire.kinds
+    wire.time(1701)
+    assert "cancel" in wire.kinds
+
+
+def test_a_tool_that_was_told_of_has_the_tools_own_limit() -> None:
+    wire = in_turn()
+    said(wire, Note.UNSAFE_TOOL)
+    wire.time(7199)
+    assert "cancel" not in wire.kinds
+    said(wire, Note.TOOL_FINISHED)
+    wire.time(7199 + 901)
+    assert "cancel" in wire.kinds
+
+
+def test_told_output_makes_an_empty_success_an_honest_one() -> None:
+    wire = in_turn()
+    said(wire, Note.OUTPUT)
+    wire.agent(result())
+    assert [answer["result"]["stopReason"] for answer in wire.answers()] == ["end_turn"]
+
+
+def test_a_word_about_a_request_that_is_no_prompt_is_ignored() -> None:
+    wire = in_turn()
+    assert said(wire, Note.OUTPUT, b"99") == []
+    assert said(wire, Retrying(verdict=LIMITED, attempt=2), b"99") == []
+
+
+def test_a_retry_is_told_to_a_client_that_asked_for_it() -> None:
+    wire = in_turn(retry=True)
+    said(wire, Retrying(verdict=LIMITED, attempt=2, max_attempts=6, wait_seconds=3.2))
+    (update,) = wire.updates()
+    assert update["sessionUpdate"] == "agent_retry"
+    assert (update["attempt"], update["max_attempts"], update["wait_seconds"]) == (2, 6, 4)
+    assert update["error"]["type"] == "rate_limit"
+
+
+def test_a_retry_is_told_as_a_notice_to_a_client_that_shows_them() -> None:
+    wire = Wire()
+    capabilities = {"session": {"notices": {}}}
+    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
+    wire.client(INITIALIZE | {"params": params})
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    said(wire, Retrying(verdict=LIMITED, attempt=3, max_attempts=6, wait_seconds=4))
+    (update,) = wire.updates()
+    assert update["sessionUpdate"] == "notice"
+    assert update["title"].endswith("Trying again in 4 seconds (attempt 3 of 6).")
+
+
+def test_a_retry_is_not_told_to_a_client_that_shows_neither() -> None:
+    wire = in_turn()
+    said(wire, Retrying(verdict=LIMITED, attempt=2, wait_seconds=1))
+    assert wire.updates() == []
+    assert "retry" in wire.kinds
+
+
+def test_the_clocks_stand_while_the_handler_waits_as_it_said() -> None:
+    wire = in_turn()
+    said(wire, Retrying(verdict=LIMITED, attempt=2, wait_seconds=300))
+    wire.time(1199)
+    assert "cancel" not in wire.kinds
+    wire.time(1201)
+    assert "cancel" in wire.kinds
+
+
+def test_what_was_tried_is_counted_and_told() -> None:
+    wire = in_turn()
+    tried = (FailedAttempt(LIMITED, 3, 2.5), FailedAttempt(LIMITED))
+    said(wire, HandlerFailure(verdict=LIMITED, tried=tried))
+    error = payload(wire)
+    assert error["attempts"] == 4
+    assert "It was tried 4 times." in error["message"]
+    assert error["detail"]["attempts"] == [
+        {"type": "rate_limit", "http_status": 429, "tries": 3, "waited_seconds": 2.5},
+        {"type": "rate_limit", "http_status": 429},
+    ]
+
+
+def test_many_tries_and_a_long_text_stay_within_the_bound_of_a_detail() -> None:
+    wire = in_turn()
+    long = classify.classify({"error": {"message": "slow down " * 2000}, "status": 429})
+    said(wire, HandlerFailure(verdict=long, tried=(FailedAttempt(long, 2, 1.0),) * 500))
+    detail = payload(wire)["detail"]
+    assert len(detail["attempts"]) == MAX_TOLD
+    assert len(json.dumps(detail, separators=(",", ":")).encode()) <= 4096
+    assert payload(wire)["attempts"] == 1000
+
+
+def test_the_authors_own_sentence_reaches_the_user_without_secret_or_markup() -> None:
+    wire = in_turn()
+    verdict = classify.own_failure(ErrorType.BUDGET, "team")
+    key = "sk-" + "abcd1234" * 5
+    said(
+        wire,
+        HandlerFailure(verdict=verdict, message=f"Your [team] budget {key} is used up.\nAsk Ada."),
+    )
+    message = payload(wire)["message"]
+    assert message.startswith("Your (team) budget")
+    assert message.endswith("is used up. Ask Ada.")
+    assert key not in message
+
+
+def test_the_code_that_an_sdks_own_error_carries_is_kept() -> None:
+    wire = in_turn()
+    sent = {"code": -32000, "message": "Please log in", "data": None}
+    said(wire, HandlerFailure(verdict=classify.classify_rpc_error(sent), sent=sent))
+    (answer,) = wire.answers()
+    assert (answer["error"]["code"], answer["error"]["message"]) == (-32000, "Please log in")
+
+
+def test_in_version_2_what_is_raised_after_the_acceptance_answers_nobody() -> None:
+    wire = second_version()
+    assert Drop("answer_to_nobody") in said(wire, HandlerFailure(verdict=LIMITED))
+    wire.eof(Side.AGENT)
+    assert [update["state"] for update in wire.updates() if "state" in update] == [
+        "running",
+        "idle",
+    ]
+
+
+def test_in_version_2_an_exception_before_the_acceptance_refuses_the_prompt() -> None:
+    wire = Wire()
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 2}})
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 2}})
+    wire.client(prompt())
+    said(wire, HandlerFailure(verdict=LIMITED))
+    (answer,) = wire.answers()
+    assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    assert [update["state"] for update in wire.updates() if "state" in update] == ["idle"]

@@ -1,0 +1,115 @@
+"""Failures that an agent calls a success: told in prose, or in the margin of a frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.kit.wire import INITIALIZE, Wire, chunk, prompt, result, update
+
+CODEX_PROSE = "exceeded retry limit, last status: 429 Too Many Requests"
+AIR = {
+    "id": "f1",
+    "revision": 1,
+    "category": "limit",
+    "severity": "error",
+    "title": "Rate limit reached. Try again in 20s.",
+    "actions": ["retry"],
+}
+
+
+def _wire(agent: str, *, capabilities: dict[str, Any] | None = None, **options: Any) -> Wire:
+    wire = Wire(**options)
+    params = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
+    wire.client(INITIALIZE | {"params": params})
+    info = {"name": agent, "version": "1"}
+    wire.agent({"id": 0, "result": {"protocolVersion": 1, "agentInfo": info}})
+    wire.client(prompt())
+    return wire
+
+
+def _payload(wire: Wire) -> dict[str, Any]:
+    (answer,) = wire.answers()
+    payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
+    return payload
+
+
+def test_a_turn_that_is_nothing_but_its_agents_error_in_prose_is_a_failure() -> None:
+    wire = _wire("codex-acp")
+    wire.agent(chunk(CODEX_PROSE))
+    wire.agent(result())
+    payload = _payload(wire)
+    assert payload["type"] == "rate_limit"
+    assert payload["reason"] == "silent_success"
+
+
+@pytest.mark.parametrize(
+    ("agent", "messages"),
+    [
+        ("codex-acp", [chunk("The log says: exceeded retry limit, last status: 429.")]),
+        ("opencode", [chunk(CODEX_PROSE)]),
+        ("codex-acp", [chunk(CODEX_PROSE), chunk(" is what the test expects, so I changed it.")]),
+        (
+            "codex-acp",
+            [
+                update(sessionUpdate="tool_call", toolCallId="t", status="completed"),
+                chunk(CODEX_PROSE),
+            ],
+        ),
+    ],
+    ids=["in mid-sentence", "another agent", "goes on", "after a tool"],
+)
+def test_an_answer_that_only_speaks_of_an_error_is_an_answer(
+    agent: str, messages: list[dict[str, Any]]
+) -> None:
+    wire = _wire(agent)
+    for message in messages:
+        wire.agent(message)
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_a_session_failure_in_a_result_that_says_end_turn_is_a_failure() -> None:
+    wire = _wire("claude-agent-acp")
+    answer = result()
+    answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": AIR}}}
+    wire.agent(chunk("One moment."))
+    wire.agent(answer)
+    payload = _payload(wire)
+    assert (payload["type"], payload["retry_after_seconds"]) == ("rate_limit", 20)
+
+
+def test_a_client_that_reads_session_failures_itself_gets_them_as_they_came() -> None:
+    air = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
+    wire = _wire("claude-agent-acp", capabilities=air)
+    answer = result()
+    answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": AIR}}}
+    wire.agent(chunk("One moment."))
+    wire.agent(answer)
+    assert wire.answers() == [answer]
+
+
+def test_a_system_error_told_of_in_an_update_fails_the_turn_that_ends_as_if_all_were_well() -> None:
+    wire = _wire("codex-acp")
+    meta = {"codex": {"threadStatus": {"type": "systemError"}}}
+    wire.agent(chunk("I begin."))
+    wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
+    wire.agent(result())
+    assert _payload(wire)["reason"] == "silent_success"
+
+
+def test_silent_successes_pass_where_the_user_said_so() -> None:
+    wire = _wire("codex-acp", silent_success="pass")
+    wire.agent(chunk(CODEX_PROSE))
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_a_margin_that_only_names_the_extension_announces_nothing() -> None:
+    wire = _wire("some-agent")
+    wire.agent(chunk("Here."))
+    for meta in ({"agent_error": {"version": 1}}, {"agent_error": 7}, ["agent_error"]):
+        wire.agent(update(sessionUpdate="session_info_update", _meta=meta))
+    wire.agent(result())
+    assert wire.answers() == [result()]

@@ -1,0 +1,18 @@
+"""When nothing waits for the agent."""
+
+from __future__ import annotations
+
+from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt
+
+
+def test_a_link_with_a_prompt_held_back_is_not_idle() -> None:
+    wire = Wire()
+    wire.client(INITIALIZE)
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    wire.agent(chunk())
+    wire.client(cancel())
+    wire.time(11)
+    assert wire.core.idle
+    wire.client(prompt(2))
+    assert not wire.core.idle

@@ -1,0 +1,52 @@
+"""What a link keeps back at a moment, for a shell that has to go on without the core."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lastword.core.link.effects import Answer, Send
+from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt, result
+
+
+def kept(wire: Wire) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (effect.to.value, json.loads(effect.frame))
+        for effect in wire.core.connection.kept_frames()
+        if isinstance(effect, Send | Answer)
+    ]
+
+
+def begun() -> Wire:
+    wire = Wire(cancel_grace_seconds=1)
+    wire.client(INITIALIZE)
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    return wire
+
+
+def test_a_turn_under_way_keeps_nothing() -> None:
+    wire = begun()
+    wire.agent(chunk())
+    assert kept(wire) == []
+
+
+def test_an_answer_that_shows_nothing_is_kept() -> None:
+    wire = begun()
+    wire.agent(result())
+    assert kept(wire) == [("client", result())]
+
+
+def test_a_prompt_behind_a_quarantine_is_kept() -> None:
+    wire = begun()
+    wire.client(cancel())
+    wire.time(2)
+    wire.client(prompt(2))
+    assert kept(wire) == [("agent", prompt(2))]
+
+
+def test_an_error_without_an_id_is_kept() -> None:
+    wire = begun()
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "boom"}}
+    wire.agent(error)
+    assert kept(wire) == [("client", error)]

@@ -1,0 +1,38 @@
+"""Clocks around a question to the user."""
+
+from __future__ import annotations
+
+from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, permission, prompt
+
+
+def asked(**options: float) -> Wire:
+    """A turn whose agent asks the user at second 10."""
+    wire = Wire(**options)
+    wire.client(INITIALIZE)
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    wire.agent(chunk())
+    wire.time(10)
+    wire.agent(permission())
+    return wire
+
+
+def test_a_dialog_that_was_open_for_long_does_not_lengthen_the_grace_of_a_cancel() -> None:
+    wire = asked()
+    wire.time(1810)
+    wire.client(cancel())
+    wire.client({"jsonrpc": "2.0", "id": 9, "result": {"outcome": {"outcome": "cancelled"}}})
+    wire.time(1821)
+    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
+
+
+def test_questions_that_overlap_stop_the_turns_clock_for_their_whole_time() -> None:
+    wire = asked(turn_timeout_seconds=100)
+    wire.time(200)
+    wire.agent(permission(8))
+    for request_id in (8, 9):
+        wire.client({"jsonrpc": "2.0", "id": request_id, "result": {}})
+    wire.time(280)
+    assert not any(b"session/cancel" in frame for frame in wire.to_agent)
+    wire.time(301)
+    assert any(b"session/cancel" in frame for frame in wire.to_agent)

@@ -1,0 +1,97 @@
+"""What is told of a line that cannot be decoded: its own id, its own method, or nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.core.protocol import peek
+from lastword.core.protocol.peek import Peeked
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (
+            b'{"jsonrpc":"2.0","id": 17,"method":"m","params":{"prompt":[{"data":"AA',
+            Peeked(b"17", "m"),
+        ),
+        (b'{"id":8,"result":{"a":1,}}', Peeked(b"8", None, answers=True)),
+        (b'{"error":{"a":1,},"id":"a\\u0062"}', Peeked(b'"ab"', None, answers=True)),
+        (b'{"id":8,"result":"one', Peeked(b"8", None, answers=True)),
+        (b'{"method":"x","params":{"_meta":{"id":7},},"id":8}', Peeked(b"8", "x")),
+        (b'{"method":"x","params":{"text":"{\\"id\\":7,"},,"id":8}', Peeked(b"8", "x")),
+        (b'{"method":"x","params":{"id":7,}}', Peeked(None, "x")),
+        (b'{"method":"x","params":[7,"id",8}', Peeked(None, "x")),
+        (b'{"id":8,"method":"x"}}{"id":7}', Peeked(b"8", "x")),
+        (b'{"id":8,"id":7,"method":"x",}', Peeked(None, "x")),
+        (b'{"id":8,"id":8,"method":7,}', Peeked(b"8")),
+        (b'{"id" 8 "id":9,"x" "id":9,"":', Peeked()),
+        (b'{"id":12', Peeked()),
+        (b'{"id":"\x14","method":"m",', Peeked(None, "m")),
+        (b'{"id":"\xff","method":"m",', Peeked(None, "m")),
+        (b'{"id":01,"method":"m",', Peeked(None, "m")),
+        (b'{"id":null,"method":"m",', Peeked(None, "m")),
+        (b'{"id":true,"method":"m",', Peeked(None, "m")),
+        (b'{"id":1.5,"method":"m",', Peeked(None, "m")),
+        (b'{"id":2.0,"method":"m",', Peeked(b"2", "m")),
+        (b'{"id":"%s","method":"m",' % (b"x" * 1000), Peeked(None, "m")),
+        (b'garbage "id":7', Peeked()),
+        (b'"id":7,', Peeked()),
+        (b"]", Peeked()),
+        (b"", Peeked()),
+    ],
+)
+def test_of_a_broken_line_what_stands_at_its_own_level_is_told(line: bytes, shown: Peeked) -> None:
+    assert peek.of_broken(line) == shown
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        (b'{"result":{"id":7,"pad":"xx\nxx"},"id":8}', Peeked(b"8", None, answers=True)),
+        (b'{"params":{"pad":"xx\nxx"} , "id" : 8,"method":"x" } ', Peeked(b"8", "x")),
+        (b'{"id":8,"result":"xx\nxx","id":8}', Peeked(b"8", None, answers=True)),
+        (b'{"id":8,"result":"xx\nxx","id":7}', Peeked(None, None, answers=True)),
+        (b'{"result":{"pad":"xx\nxx","id":7}}', Peeked(None, None, answers=True)),
+        (b'{"result":{"pad":"xx\n{\\"id\\":7}', Peeked(None, None, answers=True)),
+        (b'{"id":8,"method":"x","params":{', Peeked(b"8", "x")),
+    ],
+)
+def test_of_a_skipped_line_both_ends_are_read(ends: bytes, shown: Peeked) -> None:
+    assert peek.of_skipped(ends) == shown
+
+
+def test_only_an_answer_answers() -> None:
+    assert Peeked(b"8", None, answers=True).answered == b"8"
+    assert Peeked(b"8", "x", answers=True).answered is None
+    assert Peeked(b"8").answered is None
+
+
+def test_nesting_without_end_is_read_in_passing() -> None:
+    deep = b'{"id":8,"result":' + b"[" * 2_000_000
+    assert peek.of_broken(deep) == Peeked(b"8", None, answers=True)
+
+
+_VALUES = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "method", "result", "x"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(_VALUES, st.integers(), st.booleans(), st.integers(0, 200))
+def test_wherever_a_message_is_cut_no_id_but_its_own_is_told(
+    value: object, own: int, first: bool, cut: int
+) -> None:
+    members = {"id": own, "params": value} if first else {"params": value, "id": own}
+    line = json.dumps(members).encode()
+    assert peek.of_broken(line[:cut]).id in {None, str(own).encode()}
+    assert peek.of_broken(line).id == str(own).encode()
+    assert peek.of_skipped(line[:cut] + b"\n" + line[cut:]).id in {None, str(own).encode()}

@@ -1,0 +1,21 @@
+"""A new prompt after a cancel that the agent never confirms."""
+
+from __future__ import annotations
+
+from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt, result
+
+
+def test_the_new_turn_keeps_its_output_though_the_old_one_was_never_answered() -> None:
+    wire = Wire()
+    wire.client(INITIALIZE)
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    wire.agent(chunk())
+    wire.client(cancel())
+    wire.client(prompt(2))
+    wire.time(11)
+    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
+    wire.agent(chunk("the reply"))
+    wire.agent(result(2))
+    assert wire.updates()[-1]["content"]["text"] == "the reply"
+    assert wire.answers(2) == [result(2)]

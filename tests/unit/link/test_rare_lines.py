@@ -1,0 +1,148 @@
+"""Corners of the core that no scenario comes by: blocks, glued frames, what only lenience takes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword.core.classify import Verdict
+from lastword.core.failure import error_object, wording
+from lastword.core.failure.taxonomy import AgentError, ErrorType, Phase, RetrySafety
+from lastword.core.link.connection import Side
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.jsonrpc import Frame, decode
+from lastword.core.redact import known_secrets
+from lastword.core.redact.redactor import REDACTED, Redactor
+from tests.kit.wire import INITIALIZE, Wire, cancel, prompt, second_version
+
+FRAME = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
+
+
+def test_a_long_block_is_decoded_without_a_look_at_its_lines() -> None:
+    block = (FRAME + b"\n") * 100
+    messages = jsonrpc.decode_block(block)
+    assert messages is not None
+    assert jsonrpc.split_block(block, messages) == [FRAME] * 100
+    assert jsonrpc.split_block(block.removesuffix(b"\n"), messages) == [FRAME] * 100
+
+
+@pytest.mark.parametrize("glue", [b" ", b"\n\n", b"\n \n"])
+def test_a_block_whose_lines_are_not_one_message_each_is_not_split(glue: bytes) -> None:
+    block = FRAME + glue + (FRAME + b"\n") * 2
+    messages = jsonrpc.decode_block((FRAME + b"\n") * 3)
+    assert messages is not None
+    assert jsonrpc.split_block(block, messages) is None
+
+
+def test_a_block_with_a_value_over_two_lines_is_not_split() -> None:
+    over_two = FRAME.replace(b",", b",\n", 1)
+    messages = jsonrpc.decode_block((FRAME + b"\n") * 2)
+    assert messages is not None
+    assert jsonrpc.split_block(over_two + b"\n", messages) is None
+
+
+@pytest.mark.parametrize("line", [b"no frame", FRAME + b" and then prose", FRAME + b"[1]"])
+def test_a_line_that_holds_anything_else_than_objects_is_not_taken_apart(line: bytes) -> None:
+    assert jsonrpc.unglue(line) == []
+
+
+def test_a_text_of_many_pieces_may_have_a_character_where_one_ends() -> None:
+    for shift in range(4):
+        block = b"a" * shift + "\N{GRINNING FACE}".encode() * 500_000
+        assert jsonrpc.is_text(block)
+        assert not jsonrpc.is_text(block + b"\xff")
+
+
+def test_numbers_that_json_does_not_know_become_null() -> None:
+    frame = decode(b'{"jsonrpc":"2.0","id":1,"result":{"cost":NaN,"limit":Infinity}}')
+    assert isinstance(frame, Frame)
+    assert json.loads(frame.line)["result"] == {"cost": None, "limit": None}
+
+
+def test_half_a_character_is_encoded_as_it_came() -> None:
+    assert json.loads(jsonrpc.dumps({"a": "\ud83d"})) == {"a": "\ud83d"}
+
+
+def test_a_frame_that_only_a_lenient_reader_takes_can_get_another_id() -> None:
+    frame = decode(b'{"jsonrpc":"2.0","id":1,"result":{},"half \\ud83d":1}')
+    assert isinstance(frame, Frame)
+    assert json.loads(jsonrpc.with_id(frame, b'"x"')) == json.loads(frame.line) | {"id": "x"}
+
+
+# --- what is sent
+
+
+def compose_detail(text: str) -> str:
+    verdict = Verdict(type=ErrorType.UNKNOWN, rule="x", retryable=False, detail=text)
+    phase, safety = Phase.BEFORE_OUTPUT, RetrySafety.NEVER
+    error = wording.compose(verdict, phase=phase, retry_safety=safety, redact=Redactor())
+    assert error.detail is not None
+    detail: str = error.detail["text"]
+    return detail
+
+
+def payload(**members: object) -> AgentError:
+    return AgentError(type=ErrorType.UNKNOWN, message="It failed.", retryable=False, **members)
+
+
+def details_of(error: AgentError, sent: error_object.SentError | None) -> str:
+    members = error_object.error_object(error, sent=sent, details=error_object.Details.ALONE)
+    details: str = members["data"]["details"]
+    return details
+
+
+def test_a_client_that_shows_one_text_gets_the_agents_own_words_in_it() -> None:
+    sent = error_object.SentError({"code": -32603, "message": "quota of tier 2"}, Redactor())
+    assert details_of(payload(), sent) == "It failed. (quota of tier 2)"
+    assert details_of(payload(), None) == "It failed."
+
+
+def test_a_detail_that_does_not_fit_gives_way_before_the_agents_data() -> None:
+    detail = {"text": "x" * error_object.MAX_FRAME_BYTES}
+    members = error_object.error_object(payload(detail=detail))
+    assert "detail" not in members["data"]["agent_error"]
+    assert members["data"]["errorKind"] == "unknown"
+
+
+def test_a_hook_that_changes_nothing_is_not_counted() -> None:
+    counts: dict[str, int] = {}
+    assert Redactor(hook=lambda text: text, counts=counts)("as it is") == "as it is"
+    assert counts == {}
+
+
+def test_a_value_of_too_many_parts_is_cut() -> None:
+    clean = Redactor().json([["a"] * 5, "b"], max_values=4)
+    assert clean == [["a", "a", "(cut)"], "(cut)"]
+    assert Redactor().json("a", max_values=0) == "(cut)"
+
+
+def test_a_detail_that_fits_in_the_end_is_not_cut() -> None:
+    text = "word " * 150 + "\N{SNOWMAN}"
+    assert compose_detail(text) == text
+    assert compose_detail(text * 10).endswith(" (cut)")
+
+
+def test_secrets_are_known_by_the_names_of_their_variables() -> None:
+    environment = {"FOO_API_KEY": "k" * 20, "PATH": "/usr/bin:/bin", "MY_TOKEN": "short"}
+    assert known_secrets.secrets_of(environment) == ("k" * 20,)
+    assert REDACTED in Redactor(known_secrets.secrets_of(environment))("it is " + "k" * 20)
+
+
+def test_in_version_2_a_cancelled_prompt_whose_answer_is_too_long_is_cancelled() -> None:
+    wire = second_version()
+    wire.client(prompt(2))
+    wire.client(cancel())
+    head = b'{"jsonrpc":"2.0","id":2,"result":{"a":"'
+    wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
+    assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
+
+
+@pytest.mark.parametrize("members", [{}, {"result": None}, {"result": 7}])
+def test_an_answer_to_initialize_that_says_nothing_passes_as_it_came(members: Any) -> None:
+    wire = Wire()
+    wire.client(INITIALIZE)
+    answer = {"jsonrpc": "2.0", "id": 0} | members
+    wire.agent(answer)
+    assert [json.loads(frame) for frame in wire.to_client] == [answer]

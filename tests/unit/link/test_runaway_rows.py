@@ -1,0 +1,71 @@
+"""Repetition in a row: what is new in between ends it, what repeats itself does not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword.core.protocol import jsonrpc
+from tests.kit.wire import chunk, update
+from tests.unit.link.test_rare_frames import in_turn
+
+SENTENCE = "I will now look at the next file."
+
+
+def call(number: int, asks: object) -> dict[str, Any]:
+    """A tool call that ends at once."""
+    members = {"toolCallId": f"t{number}", "title": "Read", "rawInput": {"path": asks}}
+    return update(sessionUpdate="tool_call", status="completed", **members)
+
+
+def plan() -> dict[str, Any]:
+    """A plan."""
+    return update(sessionUpdate="plan", entries=[])
+
+
+def stops(*rows: list[dict[str, Any]]) -> bool:
+    """Is the turn stopped by what the agent sends?"""
+    wire = in_turn()
+    for row in rows:
+        for message in row:
+            wire.agent(message)
+    return any(b"session/cancel" in frame for frame in wire.to_agent)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[chunk(SENTENCE), call(number, number)] for number in range(60)],
+        [[chunk(SENTENCE), plan()] for _ in range(60)],
+        [[call(number, 1), chunk(f"At {number} of 60.")] for number in range(60)],
+    ],
+)
+def test_what_is_new_in_between_ends_a_row(rows: list[list[dict[str, Any]]]) -> None:
+    assert not stops(*rows)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[chunk(SENTENCE)] for _ in range(60)],
+        [[call(number, 1)] for number in range(60)],
+        [[chunk(SENTENCE), call(number, 1)] for number in range(60)],
+        [[chunk(SENTENCE), update(sessionUpdate="usage_update", used=1)] for _ in range(60)],
+    ],
+)
+def test_what_repeats_itself_in_between_ends_none(rows: list[list[dict[str, Any]]]) -> None:
+    assert stops(*rows)
+
+
+def test_in_a_run_of_updates_it_is_the_same() -> None:
+    wire = in_turn()
+    wire.agent(chunk("Begun."))
+    wire.agent(update(sessionUpdate="tool_call", toolCallId="t", status="in_progress"))
+    for number in range(60):
+        running = {"toolCallId": "t", "status": "in_progress", "rawInput": {"at": number}}
+        rows = [chunk(SENTENCE), update(sessionUpdate="tool_call_update", **running)]
+        block = jsonrpc.decode_block(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+        assert block is not None
+        assert wire.core.observe(block, 0, wire.now) == 2

@@ -1,0 +1,17 @@
+"""Requests of the agent's that a person sees."""
+
+from __future__ import annotations
+
+from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, permission, prompt, result
+
+
+def test_a_turn_that_asked_the_user_was_not_silent() -> None:
+    wire = Wire()
+    wire.client(INITIALIZE)
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    wire.agent(permission())
+    wire.client({"jsonrpc": "2.0", "id": 9, "result": {}})
+    wire.agent(result())
+    wire.time(1)
+    assert wire.answers() == [result()]

@@ -1,0 +1,56 @@
+"""Answers of the client's that come late, or under an id that reads like another."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt
+
+PERMISSION: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 5,
+    "method": "session/request_permission",
+    "params": {"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": []},
+}
+ALLOWED = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+
+
+def _asked() -> Wire:
+    wire = Wire()
+    wire.client(INITIALIZE)
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    wire.agent(chunk())
+    wire.agent(PERMISSION)
+    return wire
+
+
+def test_what_the_user_allows_after_their_cancel_went_unanswered_reaches_nobody() -> None:
+    wire = _asked()
+    wire.client(cancel())
+    wire.time(11)
+    withdrawn = json.loads(wire.to_client[-2])
+    assert withdrawn["method"] == "$/cancel_request"
+    assert withdrawn["params"] == {"requestId": 5}
+    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
+    refused = json.loads(wire.to_agent[-1])
+    assert (refused["id"], refused["result"]) == (5, {"outcome": {"outcome": "cancelled"}})
+    sent = len(wire.to_agent)
+    wire.client({"jsonrpc": "2.0", "id": 5, "result": ALLOWED})
+    assert len(wire.to_agent) == sent
+    assert wire.drops[-1] == "answer_to_dead_agent"
+
+
+def test_an_answer_whose_id_has_another_json_type_reaches_the_agent_under_its_own() -> None:
+    wire = _asked()
+    wire.client({"jsonrpc": "2.0", "id": "5", "result": ALLOWED})
+    answer = json.loads(wire.to_agent[-1])
+    assert (answer["id"], answer["result"]) == (5, ALLOWED)
+
+
+def test_a_message_without_an_id_is_not_answered_under_one_deeper_down() -> None:
+    wire = _asked()
+    wire.client(b'{"jsonrpc":"2.0","params":{"id":1}}')
+    assert wire.answers(1) == []
+    assert len(wire.answers(None)) == 1

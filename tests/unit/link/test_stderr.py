@@ -1,0 +1,38 @@
+"""The record of the agent's stderr: bounded, and honest about what it left out."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.core.link.stderr import HEAD_BYTES, TAIL_BYTES, StderrRecord
+
+
+@given(st.lists(st.binary(max_size=400), max_size=30))
+def test_what_fits_is_kept_whole(pieces: list[bytes]) -> None:
+    record = StderrRecord()
+    for piece in pieces:
+        record.receive(piece)
+    whole = b"".join(pieces)
+    assert record.total == len(whole)
+    assert record.summary() == whole.decode(errors="replace")
+
+
+def test_a_flood_keeps_its_first_and_its_last_and_says_how_much_was_cut() -> None:
+    record = StderrRecord()
+    for number in range(10_000):
+        record.receive(b"line %06d of a flood that does not end\n" % number)
+    summary = record.summary()
+    assert summary.startswith("line 000000")
+    assert summary.endswith("line 009999 of a flood that does not end\n")
+    cut = record.total - HEAD_BYTES - TAIL_BYTES
+    assert f"{cut} bytes of stderr left out" in summary
+
+
+def test_the_tail_of_one_turn_does_not_reach_back_into_the_turn_before() -> None:
+    record = StderrRecord()
+    record.receive(b"401 from the turn before\n")
+    mark = record.total
+    record.receive(b"all well\n")
+    assert record.tail(mark) == "all well\n"
+    assert record.tail(record.total) == ""

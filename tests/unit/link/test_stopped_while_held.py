@@ -1,0 +1,17 @@
+"""A turn that is stopped while its answer is held back."""
+
+from __future__ import annotations
+
+from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, prompt, result
+
+
+def test_a_turn_that_the_agent_has_answered_leaves_no_quarantine_behind() -> None:
+    wire = Wire(stderr_limit_bytes=10)
+    wire.client(INITIALIZE)
+    wire.agent(INITIALIZED)
+    wire.client(prompt())
+    wire.agent(result())
+    wire.stderr(b"x" * 11)
+    assert wire.answers()[0]["error"]["data"]["errorKind"] == "stderr_overflow"
+    wire.client(prompt(2))
+    assert b'"id": 2' in wire.to_agent[-1]

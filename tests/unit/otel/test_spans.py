@@ -1,0 +1,155 @@
+"""What rows of the record become for OpenTelemetry, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lastword.core.timeline.entry import Kind
+from lastword.otel import conventions as names
+from lastword.otel import enabled
+from lastword.otel.spans import MAX_EVENTS, MAX_TURNS, Measured, Span, Teller, Told
+from lastword.record.run import Row, this_run
+
+RUN = this_run("01RUN", door="serve", program="agent.py")
+
+
+def row(kind: Kind, at: float, turn: int | None = 1, **facts: Any) -> Row:
+    """A row at this second of the run, which began at 1,000,000 s since 1970."""
+    session = None if turn is None else "s1"
+    epoch_ms = int((1_000_000 + at) * 1000)
+    return Row(kind.value, "info", epoch_ms, at, session, turn, "7", facts)
+
+
+def told_of(*rows: Row) -> list[Told]:
+    teller = Teller(RUN, 1_000_000)
+    return [told for each in rows for told in teller.take(each)] + teller.rest()
+
+
+def spans_of(*rows: Row) -> list[Span]:
+    return [told for told in told_of(*rows) if isinstance(told, Span)]
+
+
+def measured(metric: str, *rows: Row) -> list[Measured]:
+    return [t for t in told_of(*rows) if isinstance(t, Measured) and t.metric == metric]
+
+
+def test_a_turn_is_a_span_from_its_prompt_to_its_end_under_the_clients() -> None:
+    (span,) = spans_of(
+        row(Kind.AGENT_READY, 0, None, name="coder", version="2"),
+        row(Kind.PROMPT, 1, traceparent="00-a-b-01"),
+        row(Kind.ANSWER, 3.5, stop_reason="end_turn", by="agent"),
+    )
+    assert span.name == "invoke_agent coder"
+    assert (span.started_seconds, span.ended_seconds) == (1_000_001, 1_000_003.5)
+    assert span.traceparent == "00-a-b-01"
+    assert not span.failed
+    assert span.attributes[names.AGENT_VERSION] == "2"
+    assert span.attributes["lastword.stop_reason"] == "end_turn"
+
+
+def test_a_clock_that_is_set_in_the_middle_of_a_run_moves_no_span() -> None:
+    end = row(Kind.ANSWER, 2, stop_reason="end_turn")
+    jumped = Row(end.kind, "info", 5_000_000_000, end.at_seconds, "s1", 1, None, {})
+    (span,) = spans_of(row(Kind.PROMPT, 1), jumped)
+    assert span.ended_seconds - span.started_seconds == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome"),
+    [
+        (row(Kind.ANSWER, 2, stop_reason="cancelled"), "cancelled"),
+        (row(Kind.ANSWER, 2, stop_reason="refusal"), "ok"),
+        (row(Kind.ERROR, 2, type="budget"), "failed"),
+        (row(Kind.RETRY, 2, type="overloaded"), "open"),
+    ],
+)
+def test_how_a_turn_ended_is_said_and_counted(end: Row, outcome: str) -> None:
+    (span,) = spans_of(row(Kind.PROMPT, 1), end)
+    assert span.attributes[names.OUTCOME] == outcome
+    assert span.failed is (outcome == "failed")
+    (count,) = measured(names.TURNS, row(Kind.PROMPT, 1), end)
+    assert count.attributes[names.OUTCOME] == outcome
+    (took,) = measured(names.TURN_SECONDS, row(Kind.PROMPT, 1), end)
+    assert took.value == 1
+
+
+def test_tool_calls_are_told_apart_by_their_ids_and_without_ids_the_last_one_ends_first() -> None:
+    (span,) = spans_of(
+        row(Kind.PROMPT, 0),
+        row(Kind.TOOL_STARTED, 1, call="a", tool="read"),
+        row(Kind.TOOL_STARTED, 2, call="b", tool="edit"),
+        row(Kind.TOOL_STARTED, 3, side_effects=True),
+        row(Kind.TOOL_ENDED, 4, call="a", status="failed"),
+        row(Kind.TOOL_ENDED, 5),
+        row(Kind.ANSWER, 6, stop_reason="end_turn"),
+    )
+    found = [(c.name, c.ended_seconds - c.started_seconds, c.failed) for c in span.children]
+    assert found == [
+        ("execute_tool read", 3, True),
+        ("execute_tool other", 2, False),
+        ("execute_tool edit", 4, False),
+    ]
+    assert span.children[2].attributes["lastword.status"] == "open"
+
+
+def test_what_happens_to_the_agent_and_its_frames_is_counted() -> None:
+    rows = (
+        row(Kind.PROMPT, 0),
+        row(Kind.AGENT_RESTARTED, 1, None, attempt=2),
+        row(Kind.SILENCE, 2, silent_seconds=45),
+        row(Kind.RETRY, 3, type="rate_limit", attempt=1, wait_seconds=20),
+        row(Kind.FRAME_DROPPED, 4, side="agent", reason="quarantine"),
+        row(Kind.OMITTED, 5, count=9, kinds={"frame_dropped": 7, "retry": 2}),
+    )
+    counted = {
+        metric: sum(m.value for m in measured(metric, *rows))
+        for metric in (names.RESTARTS, names.SILENCES, names.RETRIES, names.DROPPED)
+    }
+    assert list(counted.values()) == [1, 1, 3, 8]
+    (span,) = spans_of(*rows)
+    assert [event.name for event in span.events] == [
+        *("lastword.silence", "lastword.retry", "lastword.frame_dropped")
+    ]
+    assert span.events[1].attributes[names.ERROR_TYPE] == "rate_limit"
+
+
+def test_a_failure_of_a_request_that_is_no_prompt_is_counted_and_no_span() -> None:
+    failed = row(Kind.ERROR, 1, None, type="agent_crash", origin="agent")
+    assert spans_of(failed) == []
+    assert measured(names.ERRORS, failed)[0].attributes[names.ERROR_TYPE] == "agent_crash"
+
+
+def test_words_of_a_failure_are_in_no_attribute_even_where_the_record_keeps_them() -> None:
+    end = row(Kind.ERROR, 2, type="budget", message="Ask Ada.", detail={"text": "Ada"})
+    assert "Ada" not in repr(told_of(row(Kind.PROMPT, 1), end))
+
+
+def test_events_and_open_turns_are_bounded() -> None:
+    retries = [row(Kind.RETRY, 1, type="overloaded") for _ in range(MAX_EVENTS + 9)]
+    (span,) = spans_of(row(Kind.PROMPT, 0), *retries)
+    assert len(span.events) == MAX_EVENTS
+    teller = Teller(RUN, 1_000_000)
+    prompts = [row(Kind.PROMPT, 0, number) for number in range(1, MAX_TURNS + 10)]
+    early = [told for each in prompts for told in teller.take(each)]
+    assert len([told for told in early if isinstance(told, Span)]) == 9
+
+
+@pytest.mark.parametrize(
+    ("environment", "asked_for"),
+    [
+        ({}, False),
+        ({"OTEL_SERVICE_NAME": "x"}, False),
+        ({"OTEL_TRACES_EXPORTER": "none"}, False),
+        ({"OTEL_TRACES_EXPORTER": "otlp"}, True),
+        ({"OTEL_METRICS_EXPORTER": "otlp"}, True),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}, True),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4318"}, True),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "x", "OTEL_SDK_DISABLED": "true"}, False),
+    ],
+)
+def test_the_standard_variables_decide_whether_telemetry_is_asked_for(
+    environment: dict[str, str], asked_for: bool
+) -> None:
+    assert enabled.asked_for(environment) is asked_for

@@ -1,0 +1,298 @@
+"""Lines out of chunks, and frames into descriptors that do not take them all at once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lastword.posix.framing import (
+    HEAD_BYTES,
+    HIGH_WATER_BYTES,
+    PIPE_BUF_BYTES,
+    STDERR_PENDING_BYTES,
+    TAIL_BYTES,
+    FrameWriter,
+    LineReader,
+    StderrWriter,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MIB = 1024 * 1024
+
+# Few different bytes, so that line ends are common and shrunk examples read well.
+TEXT = st.lists(st.sampled_from([b"\n", b"\r", b"\0", b"a", b"\xff", b"bc\n", b"\n\n"])).map(
+    b"".join
+)
+SIZES = st.lists(st.integers(0, 9), max_size=60)
+
+
+def chunks_of(data: bytes, sizes: list[int]) -> Iterator[bytes]:
+    """The data in chunks of these sizes, then the rest."""
+    for size in sizes:
+        yield data[:size]
+        data = data[size:]
+    yield data
+
+
+def feed_all(reader: LineReader, chunks: Iterator[bytes]) -> tuple[bytes, list[bytes]]:
+    """Everything that comes out: the blocks joined, and the ends of skipped lines."""
+    blocks, heads = [], []
+    for chunk in chunks:
+        head, block = reader.feed(chunk)
+        assert not block or block.endswith(b"\n")
+        blocks.append(block)
+        if head is not None:
+            heads.append(head)
+    return b"".join(blocks), heads
+
+
+@given(TEXT, SIZES)
+def test_however_bytes_are_cut_into_chunks_the_same_lines_come_out(
+    data: bytes, sizes: list[int]
+) -> None:
+    reader = LineReader(1000)
+    out, heads = feed_all(reader, chunks_of(data, sizes))
+    whole = data[: data.rfind(b"\n") + 1]
+    assert out == whole
+    assert heads == []
+    assert reader.rest() == data[len(whole) :]
+    assert reader.rest() == b""
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=12), SIZES)
+@example([(60, True), (3, True)], [30, 30, 30])
+@settings(max_examples=200)
+def test_what_is_over_the_limit_is_skipped_and_every_other_line_survives(
+    lengths: list[tuple[int, bool]], sizes: list[int]
+) -> None:
+    limit, largest_chunk = 20, 9
+    lines = [bytes([97 + n % 26]) * length + b"\n" for n, (length, _) in enumerate(lengths)]
+    data = b"".join(lines)
+    cuts = [size for size in sizes if size] + [largest_chunk] * (len(data) // largest_chunk)
+    reader = LineReader(limit)
+    out, heads = feed_all(reader, chunks_of(data, cuts))
+    came = out.splitlines(keepends=True)
+    # A line may be over the limit by what comes in one chunk with its end; never by more.
+    assert [line for line in lines if len(line) <= limit] == [
+        line for line in came if len(line) <= limit
+    ]
+    assert all(len(line) <= limit + largest_chunk for line in came)
+    skipped = [line for line in lines if line not in came]
+    assert len(heads) == len(skipped)
+    for ends, line in zip(heads, skipped, strict=True):
+        head, _, tail = ends.partition(b"\n")
+        assert line.startswith(head)
+        assert line.endswith(tail + b"\n")
+
+
+def test_a_line_is_let_go_once_it_is_over_the_limit_and_its_ends_are_told_at_its_end() -> None:
+    reader = LineReader(MIB)
+    head = b'{"jsonrpc":"2.0","id":7,"result":"'
+    assert reader.feed(head) == (None, b"")
+    for _ in range(100):
+        assert reader.feed(b"x" * 64 * 1024) == (None, b"")
+    assert reader.rest() == b""
+    oversized, block = reader.feed(b'"}\n{"next":1}\n{"cut')
+    assert oversized is not None
+    began, _, ended = oversized.partition(b"\n")
+    assert began.startswith(head)
+    assert len(began) == HEAD_BYTES
+    assert ended.endswith(b'x"}')
+    assert len(ended) == TAIL_BYTES
+    assert block == b'{"next":1}\n'
+    assert reader.rest() == b'{"cut'
+
+
+def test_a_line_of_exactly_the_limit_passes_in_pieces() -> None:
+    reader = LineReader(10)
+    assert reader.feed(b"12345") == (None, b"")
+    assert reader.feed(b"67890") == (None, b"")
+    assert reader.feed(b"\n") == (None, b"1234567890\n")
+
+
+def test_a_limit_of_0_is_none() -> None:
+    reader = LineReader(0)
+    reader.feed(b"x" * MIB)
+    assert reader.feed(b"x\n") == (None, b"x" * (MIB + 1) + b"\n")
+
+
+def test_a_long_line_in_small_pieces_costs_its_length_and_not_its_square() -> None:
+    reader = LineReader(64 * MIB)
+    piece, started = b"x" * 4096, time.process_time()
+    for _ in range(32 * MIB // len(piece)):
+        reader.feed(piece)
+    _, block = reader.feed(b"\n")
+    assert len(block) == 32 * MIB + 1
+    assert time.process_time() - started < 1.5
+
+
+class Pair:
+    """A descriptor to write to without blocking, and its reader."""
+
+    def __init__(self, reading: int, writing: int) -> None:
+        self.reading, self.writing = reading, writing
+        os.set_blocking(writing, False)
+        self.received = bytearray()
+
+    def read(self, limit: int = MIB) -> None:
+        """Take some of what is there."""
+        self.received += os.read(self.reading, limit)
+
+    def drain(self, outlet: FrameWriter) -> None:
+        """Read until nothing waits any more."""
+        while outlet.pending_bytes:
+            self.read()
+            outlet.flush()
+
+    def close_reader(self) -> None:
+        """Nobody reads any more."""
+        os.close(self.reading)
+        self.reading = -1
+
+
+@pytest.fixture(params=["pipe", "small pipe", "socket"])
+def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    """Each kind of descriptor that a client may have given us."""
+    if request.param == "socket":
+        ours, theirs = socket.socketpair()
+        pair = Pair(theirs.detach(), ours.detach())
+    else:
+        pair = Pair(*os.pipe())
+        if request.param == "small pipe" and hasattr(fcntl, "F_SETPIPE_SZ"):
+            fcntl.fcntl(pair.writing, fcntl.F_SETPIPE_SZ, 4096)
+    yield pair
+    for fd in (pair.reading, pair.writing):
+        try:
+            os.close(fd)
+        except OSError:
+            continue
+
+
+def test_what_a_reader_does_not_take_waits_and_arrives_in_order(pair: Pair) -> None:
+    outlet = FrameWriter(pair.writing)
+    frames = [b"%07d" % number * 1500 + b"\n" for number in range(200)]
+    for number, frame in enumerate(frames):
+        outlet.write(frame)
+        if number % 3 == 0:
+            pair.read(5000)
+            outlet.flush()
+    assert outlet.pending_bytes > 0
+    pair.drain(outlet)
+    os.close(pair.writing)
+    while data := os.read(pair.reading, MIB):
+        pair.received += data
+    assert bytes(pair.received) == b"".join(frames)
+
+
+def test_an_outlet_says_that_it_is_full_before_more_is_written_and_that_it_is_not(
+    pair: Pair,
+) -> None:
+    outlet = FrameWriter(pair.writing)
+    assert not outlet.full
+    while not outlet.full:
+        outlet.write(b"x" * 1000)
+        assert outlet.pending_bytes <= HIGH_WATER_BYTES + 1000
+    pair.drain(outlet)
+    assert not outlet.full
+    assert outlet.pending_bytes == 0
+
+
+def test_a_large_frame_in_small_pieces_costs_its_length_and_not_its_square(pair: Pair) -> None:
+    outlet = FrameWriter(pair.writing)
+    started = time.process_time()
+    outlet.write(b"x" * (16 * MIB))
+    pair.drain(outlet)
+    assert time.process_time() - started < 2.0
+
+
+def test_nothing_is_written_where_there_is_nothing(pair: Pair) -> None:
+    outlet = FrameWriter(pair.writing)
+    outlet.write(b"")
+    outlet.flush()
+    assert outlet.pending_bytes == 0
+    os.set_blocking(pair.reading, False)
+    with pytest.raises(BlockingIOError):
+        pair.read()
+
+
+def test_a_reader_that_has_gone_takes_everything_and_keeps_nothing(pair: Pair) -> None:
+    outlet = FrameWriter(pair.writing)
+    outlet.write(b"x" * (4 * MIB))
+    assert outlet.pending_bytes
+    pair.close_reader()
+    outlet.flush()
+    assert outlet.broken
+    outlet.write(b"y" * MIB)
+    outlet.flush()
+    assert outlet.pending_bytes == 0
+    assert not outlet.full
+
+
+def test_a_closed_outlet_takes_everything_and_closes_once(pair: Pair) -> None:
+    outlet = FrameWriter(pair.writing)
+    outlet.write(b"x" * (4 * MIB))
+    outlet.close()
+    outlet.close()
+    outlet.write(b"y")
+    assert outlet.pending_bytes == 0
+    with pytest.raises(OSError, match="Bad file"):
+        os.fstat(pair.writing)
+
+
+def _drain_stderr(outlet: StderrWriter, reading: int) -> bytes:
+    received = bytearray()
+    while outlet.pending:
+        outlet.flush()
+        received += os.read(reading, MIB)
+    return bytes(received)
+
+
+def test_stderr_is_passed_on_whole_in_pieces_that_a_ready_pipe_takes() -> None:
+    reading, writing = os.pipe()
+    outlet = StderrWriter(writing)
+    data = bytes(range(256)) * 512
+    outlet.write(data)
+    outlet.flush()
+    assert len(os.read(reading, MIB)) == PIPE_BUF_BYTES
+    assert _drain_stderr(outlet, reading) == data[PIPE_BUF_BYTES:]
+    assert not outlet.pending
+    os.close(reading)
+    os.close(writing)
+
+
+def test_what_stderr_had_no_room_for_is_counted_to_the_byte() -> None:
+    reading, writing = os.pipe()
+    outlet = StderrWriter(writing)
+    kept, cut = b"k" * STDERR_PENDING_BYTES, 0
+    outlet.write(kept)
+    for size in (1, 1000, 3 * MIB):
+        outlet.write(b"c" * size)
+        cut += size
+    said = _drain_stderr(outlet, reading)
+    assert said.startswith(kept)
+    note = f"\nlastword: {cut} bytes of the agent's stderr left out here\n"
+    assert said[len(kept) :] == note.encode()
+    outlet.write(b"and on\n")
+    assert _drain_stderr(outlet, reading) == b"and on\n"
+    os.close(reading)
+    os.close(writing)
+
+
+def test_stderr_that_nobody_reads_any_more_is_given_up() -> None:
+    reading, writing = os.pipe()
+    outlet = StderrWriter(writing)
+    outlet.write(b"a warning\n")
+    os.close(reading)
+    outlet.flush()
+    assert outlet.broken
+    assert not outlet.pending
+    os.close(writing)

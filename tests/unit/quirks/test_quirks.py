@@ -1,0 +1,94 @@
+"""What is known of single agents, clients and providers: each row with what it rests on."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword import quirks
+from lastword.core.failure.error_object import Details
+from lastword.core.failure.ladder import Rung
+from lastword.core.failure.taxonomy import ErrorType, Origin
+from lastword.kit.provider.target import Target, point
+from lastword.quirks import Quirk, agents, clients, pointing, prose, wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TABLES: dict[str, Any] = {
+    info.name: importlib.import_module(f"lastword.quirks.{info.name}")
+    for info in pkgutil.iter_modules(quirks.__path__)
+}
+ROWS = [
+    pytest.param(row, id=f"{table}: {row.name}")
+    for table, module in TABLES.items()
+    for row in module.ROWS
+]
+VERSION = re.compile(r"\d+\.\d+|at [0-9a-f]{12}\b")
+"""A release, or a commit of a source that was read."""
+
+
+def quirks_in(value: object) -> Iterator[Quirk]:
+    if isinstance(value, Quirk):
+        yield value
+    elif isinstance(value, tuple | list):
+        for member in value:
+            yield from quirks_in(member)
+    elif isinstance(value, dict):
+        yield from quirks_in(list(value.values()))
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_says_what_it_rests_on_and_of_which_version(row: Quirk) -> None:
+    assert len(row.evidence.split()) > 2, row.evidence
+    assert VERSION.search(row.version), row.version
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_name_stands_for_one_row_of_its_table(table: str) -> None:
+    rows = TABLES[table].ROWS
+    assert len({(type(row), row.name) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_what_a_table_holds_is_all_among_its_rows(table: str) -> None:
+    module = TABLES[table]
+    found = [row for value in vars(module).values() for row in quirks_in(value)]
+    assert {id(row) for row in found} == {id(row) for row in module.ROWS}
+
+
+def test_a_row_about_an_agent_goes_by_a_name_that_is_known() -> None:
+    keys = {row.name for row in agents.ROWS}
+    texts = [row.agent for row in (*wire.RETRY_TEXTS, wire.AIR_RETRY)]
+    assert keys.issuperset([row.name for row in (*prose.ROWS, *pointing.ROWS)] + texts)
+
+
+def test_what_a_row_says_in_words_of_ours_are_words_of_ours() -> None:
+    for rule in clients.RULES.values():
+        assert Rung(rule.rung)
+        assert Details(rule.details)
+    meanings = [meaning for row in agents.ROWS for meaning in row.codes.values()]
+    assert all(ErrorType(kind) for kind, _, _ in meanings)
+    assert all(origin is None or Origin(origin) for _, _, origin in meanings)
+    assert all(ErrorType(kind) for kind, _ in wire.AIR.categories.values())
+
+
+@pytest.mark.parametrize("recipe", pointing.ROWS, ids=lambda recipe: recipe.name)
+def test_a_recipe_leaves_no_place_open_and_writes_files_that_can_be_read(
+    recipe: pointing.Recipe, tmp_path: Path
+) -> None:
+    target = Target("http://127.0.0.1:1", "http://127.0.0.1:1/v1")
+    told = list(point(recipe, target, tmp_path).values())
+    for path in recipe.files:
+        text = (tmp_path / path).read_text()
+        assert (json if path.endswith(".json") else tomllib).loads(text) is not None
+        told.append(text)
+    assert not re.search(r"\{(root|openai|key|model|home)\}", "".join(told))
+    assert target.key in "".join(told)

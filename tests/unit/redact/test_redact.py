@@ -1,0 +1,297 @@
+"""Redaction: canaries of every shape disappear, ordinary words and ids stay."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lastword.core.redact.redactor import (
+    CUT,
+    MAX_TEXT_CHARS,
+    REDACTED,
+    Redactor,
+    is_denied_name,
+    redact_json,
+    redact_text,
+    redactions_in_words,
+)
+from tests.kit.canaries import CANARIES, PLAIN
+
+
+@pytest.mark.parametrize("kind", CANARIES)
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "{}",
+        "Incorrect API key provided: {}. You can find yours elsewhere.",
+        '{{"error": {{"message": "bad key {}", "code": 401}}}}',
+        "('{}',)",
+        "line one\n{}\nline three",
+        "key '{}' rejected",
+        "https://host.example/v1?x=1&y={}#end",
+    ],
+)
+def test_a_key_of_any_known_shape_disappears_from_prose(kind: str, frame: str) -> None:
+    canary = CANARIES[kind]
+    redacted = redact_text(frame.format(canary))
+    assert canary not in redacted
+    assert canary[6:-2] not in redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Authorization: Bearer {PLAIN}",
+        f"authorization: {PLAIN}",
+        f'{{"Authorization": "Bearer {PLAIN}"}}',
+        f"{{'Authorization': 'Basic {PLAIN}=='}}",
+        f"sent header Bearer {PLAIN}",
+        f"x-api-key: {PLAIN}",
+        f'"x-goog-api-key": "{PLAIN}"',
+        f"api_key={PLAIN}",
+        f"ANTHROPIC_API_KEY={PLAIN} claude",
+        f"export OPENAI_API_KEY='{PLAIN}'",
+        f'\\"api_key\\": \\"{PLAIN}\\"',
+        f"agent --api-key {PLAIN} --acp",
+        f"agent --api-key={PLAIN}",
+        f"['agent', '--api-key', '{PLAIN}']",
+        f"--token {PLAIN}",
+        f"https://user:{PLAIN}@host.example/path",
+        f"https://{PLAIN}@github.example/path",
+        f"https://host.example/v1?key={PLAIN}",
+        f"https://host.example/v1?a=b&token={PLAIN}&c=d",
+        f"https://host.example/blob?sv=1&sig={PLAIN}",
+        f"https://host.example/?X-Amz-Signature={PLAIN}",
+        f"password: {PLAIN}",
+        f"client_secret={PLAIN}",
+        f"aws_secret_access_key = {PLAIN}",
+        f"Set-Cookie: session={PLAIN}; Path=/",
+        f"-----BEGIN RSA PRIVATE KEY-----\n{PLAIN}\n-----END RSA PRIVATE KEY-----",
+        f"-----BEGIN PRIVATE KEY-----\n{PLAIN}",
+        f"-----BEGIN OPENSSH PRIVATE KEY-----\\n{PLAIN}\\n-----END OPENSSH PRIVATE KEY-----",
+    ],
+)
+def test_a_secret_of_no_known_shape_disappears_where_its_name_gives_it_away(text: str) -> None:
+    assert PLAIN not in redact_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/home/jane/src/app.py", "~/src/app.py"),
+        ('File "/Users/Jane Doe/x.py", line 3', 'File "~ Doe/x.py", line 3'),
+        (r"C:\Users\jane\app.exe", r"~\app.exe"),
+        ("/" + "root/.config/agent", "~/.config/agent"),
+    ],
+)
+def test_a_home_directory_loses_its_owner(text: str, expected: str) -> None:
+    assert redact_text(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sessionId sess_01J9ZK3V8Q2M5N7P and toolCallId toolu_01AbCdEfGh",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "traceparent 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "req_011CSHoEeqs5C35K2UUqR7Fy",
+        "model claude-opus-4-5-20251101 and gpt-5-codex and qwen/qwen3-coder:free",
+        "Rate limit reached for gpt-4o in organization org_redacted on tokens per min (TPM)",
+        "maximum context length is 16385 tokens, however you requested 33625 tokens",
+        "https://platform.openai.com/docs/guides/error-codes/api-errors",
+        "https://host.example/home/about?page=2&sort=key",
+        "Basic authentication required; Bearer authentication is not supported",
+        "The token is expired. Provide an API key in the Authorization header",
+        "npm install @zed-industries/codex-acp@0.5.1 and opencode-ai@1.18.0",
+        "Traceback (most recent call last):\n  File \"app.py\", line 12, in main\nKeyError: 'key'",
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+        "task-force, sk-learn, disk-usage, risk_assessment, pk-constraint, user-agent",
+        "organisation-wide policy, org-level-settings, team-based, project_settings",
+        "key: value, secretary: Bob, tokens: 128, max_tokens=4096, keyboard=us",
+        "retry after 20 s; resets_in_seconds: 13872",
+    ],
+)
+def test_ordinary_words_and_ids_stay_as_they_are(text: str) -> None:
+    assert redact_text(text) == text
+
+
+def test_the_exact_value_of_a_known_secret_disappears_wherever_it_stands() -> None:
+    redactor = Redactor(("correct horse battery", "correct horse battery staple"))
+    assert redactor("it said correct horse battery staple!") == f"it said {REDACTED}!"
+
+
+def test_a_known_value_too_short_to_be_a_secret_is_not_looked_for() -> None:
+    assert Redactor(("main", " " * 12))("on branch main") == "on branch main"
+
+
+def test_redacting_twice_changes_nothing_more() -> None:
+    text = " ".join(CANARIES.values()) + f" Authorization: Bearer {PLAIN} api_key={PLAIN}"
+    once = redact_text(text)
+    assert redact_text(once) == once
+
+
+@pytest.mark.parametrize("position", range(MAX_TEXT_CHARS // 2 - 60, MAX_TEXT_CHARS // 2 + 10, 7))
+def test_a_key_on_the_edge_of_the_cut_leaves_no_half_behind(position: int) -> None:
+    canary = CANARIES["openai"]
+    for text in (
+        "x " * (position // 2) + canary + " y" * 40_000,
+        "y " * 40_000 + canary + " x" * (position // 2),
+    ):
+        redacted = redact_text(text)
+        assert len(redacted) <= MAX_TEXT_CHARS + 16
+        assert canary[3:14] not in redacted
+        assert canary[-11:] not in redacted
+
+
+@pytest.mark.parametrize("position", range(MAX_TEXT_CHARS // 2 - 60, MAX_TEXT_CHARS // 2 + 10, 7))
+def test_a_known_secret_with_blanks_on_the_edge_of_the_cut_leaves_no_half(position: int) -> None:
+    secret = "correct horse battery staple"
+    redactor = Redactor((secret,))
+    redacted = redactor("x " * (position // 2) + secret + " y" * 40_000)
+    assert "correct horse" not in redacted
+
+
+class TestHook:
+    """A redactor of the user's own, after ours."""
+
+    def test_it_gets_what_is_left_after_our_own_rules(self) -> None:
+        seen: list[str] = []
+
+        def hook(text: str) -> str:
+            seen.append(text)
+            return text.replace("Jane", "(name)")
+
+        assert Redactor(hook=hook)(f"Jane used {CANARIES['openai']}") == f"(name) used {REDACTED}"
+        assert seen == [f"Jane used {REDACTED}"]
+
+    @pytest.mark.parametrize("broken", [lambda _: 1 / 0, lambda _: None, lambda _: b"x"])
+    def test_a_text_on_which_it_breaks_is_dropped_rather_than_shown(self, broken: Any) -> None:
+        assert Redactor(hook=broken)("Jane was here") == REDACTED
+        assert redact_values(Redactor(hook=broken).json({"a": ["Jane", 1]})) == {REDACTED, 1}
+
+    def test_what_it_gives_back_is_bounded(self) -> None:
+        assert len(Redactor(hook=lambda text: text * 9999)("abc" * 99)) <= MAX_TEXT_CHARS
+
+
+def redact_values(value: Any) -> set[Any]:
+    """The values inside a dict of lists."""
+    return {inner for members in value.values() for inner in members}
+
+
+def test_what_each_rule_found_is_counted_for_the_record() -> None:
+    counts: dict[str, int] = {}
+    redactor = Redactor(("correct horse battery",), counts=counts)
+    redactor(f"{CANARIES['openai']} and {CANARIES['groq']} of {CANARIES['e-mail']}")
+    assert redactions_in_words(counts) == "3 redactions: 2 api_key, 1 email"
+    redactor.json({"authorization": "x", "text": "correct horse battery"})
+    assert counts == {"api_key": 2, "email": 1, "secret_name": 1, "known_value": 1}
+    assert redactions_in_words({}) == "no redactions"
+    assert redactions_in_words({"jwt": 1}) == "1 redaction: 1 jwt"
+
+
+def test_eight_kib_of_an_error_are_redacted_in_less_than_five_milliseconds() -> None:
+    line = (
+        f"POST https://host.example/v1?key=1 failed for user: {CANARIES['github']} at /home/me/x\n"
+    )
+    text = (line * 200)[:MAX_TEXT_CHARS]
+    assert any(_seconds_to_redact(text) < 0.005 for _ in range(5))
+
+
+class TestJson:
+    """JSON values."""
+
+    def test_the_value_under_a_name_that_says_secret_is_dropped_whole(self) -> None:
+        value = {
+            "headers": {"Authorization": "x", "x-api-key": ["a", "b"], "Set-Cookie": {"a": 1}},
+            "openaiApiKey": "short",
+            "accessToken": 12345678,
+        }
+        assert redact_json(value) == {
+            "headers": {"Authorization": REDACTED, "x-api-key": REDACTED, "Set-Cookie": REDACTED},
+            "openaiApiKey": REDACTED,
+            "accessToken": REDACTED,
+        }
+
+    def test_ordinary_names_keep_their_values(self) -> None:
+        value = {
+            "sessionId": "s1",
+            "toolCallId": "t1",
+            "maxTokens": 5,
+            "inputTokens": 7,
+            "key": "Enter",
+            "author": "unknown",
+            "authMethods": [],
+            "stopReason": "end_turn",
+            "apiKey": None,
+            "hasPassword": False,
+        }
+        assert redact_json(value) == value
+
+    def test_strings_and_names_inside_are_scrubbed_and_the_value_itself_is_left_alone(self) -> None:
+        canary = CANARIES["github"]
+        value = {"errors": [{"message": f"bad {canary}"}], canary: 1}
+        before = json.dumps(value)
+        assert canary not in json.dumps(redact_json(value))
+        assert json.dumps(value) == before
+
+    def test_depth_and_size_are_bounded(self) -> None:
+        deep: list[object] = []
+        for _ in range(10_000):
+            deep = [deep]
+        cyclic: dict[str, object] = {}
+        cyclic["self"] = cyclic
+        wide = {f"k{i}": [i] * 100 for i in range(1000)}
+        assert CUT in json.dumps(redact_json(deep))
+        assert CUT in json.dumps(redact_json(cyclic))
+        assert len(json.dumps(redact_json(wide))) < 100_000
+
+    def test_what_is_no_json_never_gets_through(self) -> None:
+        assert redact_json({"a": object(), "b": {1, 2}, 3: b"x"}) == {"a": CUT, "b": CUT, CUT: CUT}
+
+    def test_names_of_headers_are_compared_without_regard_to_spelling(self) -> None:
+        assert is_denied_name("X-Api-Key")
+        assert is_denied_name("AWS_SECRET_ACCESS_KEY")
+        assert not is_denied_name("sessionId")
+        assert not is_denied_name(7)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a", "sk-", "key=", "Bearer ", "://", "@", "a@a.", "eyJ", "/home/", '"', "\\", "x-", "=", "-",
+     "-----BEGIN PRIVATE KEY-----", "token: ", "org-", "--key ", "C:\\Users\\", "A1", "\ud800", "é",
+     "?key=", "api_", "A@", "Authorization:", "cookie:", "1"],
+)  # fmt: skip
+def test_hostile_text_of_a_megabyte_is_redacted_quickly(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    assert any(_seconds_to_redact(text) < 0.05 for _ in range(3))
+
+
+def _seconds_to_redact(text: str) -> float:
+    """Of the processor's time: others may be busy as well."""
+    start = time.process_time()
+    redact_text(text)
+    return time.process_time() - start
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(), st.sampled_from(sorted(CANARIES)), st.text())
+def test_a_key_between_any_two_texts_disappears(before: str, kind: str, after: str) -> None:
+    canary = CANARIES[kind]
+    assert canary not in redact_text(f"{before} {canary} {after}")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=30,
+    )
+)
+def test_any_json_value_is_copied_without_raising(value: object) -> None:
+    redact_json(value)

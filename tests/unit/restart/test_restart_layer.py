@@ -1,0 +1,218 @@
+"""The layer that knows restarts: when it comes around a connection, and what passes it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+
+from lastword.core.classify import classify_spawn_failure
+from lastword.core.link.connection import Connection, Options, Side
+from lastword.core.link.effects import Drop, Effect, Kill, Restart, Send
+from lastword.core.link.failopen import FailOpen
+from lastword.core.link.reports import Note
+from lastword.core.protocol import jsonrpc
+from lastword.core.restart import state as restart_state
+from lastword.core.restart.layer import RestartLayer
+from tests.kit.wire import Wire, cancel, chunk, fail, permission, prompt, result
+from tests.unit.restart.crashing import KILLED, Link, reasons, request
+
+
+def layered(link: Wire) -> bool:
+    return isinstance(link.core.connection, RestartLayer)
+
+
+def public(of: type) -> set[str]:
+    return {name for name in vars(of) if not name.startswith("_")}
+
+
+ASKED_BY_THE_LAYER_ITSELF = {"at", "another_follows"}
+STATE = {"link", "state"}
+
+
+def test_the_layer_can_do_whatever_a_connection_can() -> None:
+    missing = public(Connection) - public(RestartLayer) - ASKED_BY_THE_LAYER_ITSELF - STATE
+    assert missing == set()
+    assert public(RestartLayer) - public(Connection) - STATE == {"agent_started", "replaced"}
+
+
+@pytest.mark.parametrize("name", sorted(public(Connection) & public(RestartLayer) - STATE))
+def test_the_layer_takes_what_a_connection_takes(name: str) -> None:
+    inner, outer = getattr(Connection, name), getattr(RestartLayer, name)
+    if isinstance(inner, property):
+        inner, outer = inner.fget, outer.fget
+    assert inspect.signature(inner) == inspect.signature(outer)
+
+
+def test_the_layer_comes_with_the_first_crash_and_stays() -> None:
+    link = Link()
+    assert not layered(link)
+    link.die()
+    assert layered(link)
+    first = link.core.connection
+    link.die()
+    assert link.core.connection is first
+
+
+def test_the_layer_comes_where_a_stuck_agent_is_to_be_replaced() -> None:
+    link = Link()
+    link.client(prompt(2))
+    link.client(cancel())
+    link.time(11)
+    link.client(prompt(3))
+    assert not layered(link)
+    link.time(22)
+    assert link.orders == [Kill()]
+    assert layered(link)
+
+
+def test_an_agent_that_is_not_started_again_has_no_layer() -> None:
+    link = Wire(restart="never")
+    link.carry_out(link.core.receive_eof(Side.AGENT, lambda: KILLED, 1.0))
+    assert not layered(link)
+
+
+def test_a_handler_in_this_process_has_no_layer_and_is_not_replaced() -> None:
+    # There is nothing to kill: prompts behind it once waited for ever.
+    link = Link(in_process=True)
+    link.client(prompt(2))
+    link.client(cancel())
+    link.time(11)
+    link.client(prompt(3))
+    link.time(22)
+    assert reasons(link, 3) == ["busy_with_ended_turn"]
+    link.die()
+    assert not layered(link)
+
+
+def test_an_agent_that_ends_after_its_client_has_no_layer() -> None:
+    link = Link()
+    link.eof(Side.CLIENT)
+    link.die()
+    assert not layered(link)
+
+
+def test_an_agent_that_never_ran_has_no_layer() -> None:
+    link = Wire(restart="on-crash")
+    verdict = classify_spawn_failure(2, "nope")
+    link.carry_out(link.core.receive_eof(Side.AGENT, lambda: verdict, 1.0))
+    assert not layered(link)
+
+
+def test_a_start_that_nobody_asked_for_is_nothing_to_a_link_without_a_crash() -> None:
+    assert Link().core.agent_started(1.0) == []
+
+
+def test_a_prompt_too_many_behind_an_agent_that_is_replaced_is_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # It was once lost without a word.
+    monkeypatch.setattr(restart_state, "MAX_QUEUED", 2)
+    link = Link()
+    link.client(prompt(2))
+    link.client(cancel())
+    link.time(11)
+    for number in (3, 4, 5):
+        link.client(prompt(number))
+    link.time(22)
+    assert [link.answers(number) for number in (3, 4)] == [[], []]
+    assert reasons(link, 5) == ["queue_full"]
+
+
+def test_two_sessions_behind_one_stuck_agent_both_reach_the_next() -> None:
+    link = Link()
+    link.client(request(5, "session/new", cwd="/w", mcpServers=[]))
+    link.answer(5, sessionId="t")
+    for session, number in (("s", 10), ("t", 20)):
+        link.client(prompt(number, session))
+        link.client(cancel(session))
+    link.time(11)
+    link.client(prompt(11, "s"))
+    link.client(prompt(21, "t"))
+    link.time(22)
+    assert link.orders == [Kill()]
+    link.asked()
+    link.die()
+    link.greet()
+    again = link.asked()
+    assert [frame["params"]["sessionId"] for frame in again] == ["s", "t"]
+
+
+def test_a_kill_that_a_shell_sees_names_no_prompts() -> None:
+    link = Link()
+    seen: list[Effect] = []
+    link.client(prompt(2))
+    link.client(cancel())
+    link.time(11)
+    link.client(prompt(3))
+    seen += link.core.handle_timeout(30.0)
+    assert [effect for effect in seen if isinstance(effect, Kill)] == [Kill()]
+    assert link.core.idle is False
+
+
+def test_a_link_after_a_restart_is_as_any_other() -> None:
+    link = Link()
+    link.come_back()
+    link.to_client.clear()
+    link.agent(chunk())
+    link.agent(b"no frame")
+    link.core.receive_log(b"a word\n", link.now)
+    link.stderr(b"another\n")
+    assert link.core.stderr_tail().split() == ["a", "word", "another"]
+    assert link.core.agent_name == ""
+    assert link.core.receive_report(b"2", Note.PROGRESS, link.now) == []
+    assert not link.core.idle
+    link.agent(result(2))
+    assert link.answers(2) == [result(2)]
+    assert link.core.idle
+    assert link.drops == [jsonrpc.MALFORMED_JSON]
+
+
+def test_an_answer_that_is_kept_back_after_a_restart_is_known() -> None:
+    link = Link()
+    link.come_back()
+    link.agent(result(2))
+    (kept,) = link.core.connection.kept_frames()
+    assert isinstance(kept, Send)
+    assert json.loads(kept.frame) == result(2)
+
+
+def test_a_run_of_text_after_a_restart_passes_as_before_it() -> None:
+    link = Link()
+    link.come_back()
+    link.agent(chunk())
+    block = jsonrpc.decode_block(json.dumps(chunk("more")).encode() + b"\n")
+    assert block is not None
+    assert link.core.observe(block, 0, link.now) == 1
+
+
+def test_a_line_of_a_new_agent_that_is_too_long_is_answered_under_its_own_id() -> None:
+    link = Link()
+    link.come_back()
+    link.agent(permission(4))
+    head = b'{"jsonrpc":"2.0","id":4,"method":"fs/write_text_file","params":{"content":"'
+    link.asked()
+    link.carry_out(link.core.receive_oversized(Side.AGENT, head, link.now))
+    assert [frame["id"] for frame in link.asked() if "error" in frame] == [4]
+
+
+def test_what_is_due_first_is_waited_for_whoever_waits_for_it() -> None:
+    link = Link()
+    link.die_and_be_greeted()
+    assert link.core.next_timeout() == link.now + 300  # the session that is to come back
+    link.client(prompt(3, "t"))
+    assert link.core.next_timeout() == link.now + 45  # a turn of another, silent so far
+
+
+def test_what_the_layer_waits_for_alone_is_waited_for() -> None:
+    core = FailOpen(Connection(Options(restart="on-crash")), fail)
+    core.receive_eof(Side.AGENT, lambda: KILLED, 10.0)
+    assert core.next_timeout() is None
+    line = b'{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}'
+    assert core.receive(Side.CLIENT, jsonrpc.decode(line), 10.0) == []
+    assert core.next_timeout() == 11.0
+    (_, order) = core.handle_timeout(11.0)
+    assert order == Restart()
+    note = b'{"jsonrpc":"2.0","method":"_x/note"}'
+    assert core.receive(Side.CLIENT, jsonrpc.decode(note), 11.0) == [Drop("agent_gone")]

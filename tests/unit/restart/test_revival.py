@@ -1,0 +1,192 @@
+"""When an agent that died may start again, and what waits for it, to the second and to the byte."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.core.protocol import jsonrpc
+from lastword.core.restart import state as state_module
+from lastword.core.restart.state import (
+    OwnRequest,
+    Purpose,
+    RestartState,
+    ReturningSession,
+    Stage,
+    with_id,
+)
+
+
+def frame(size: int = 40) -> jsonrpc.Frame:
+    """A request of so many bytes."""
+    line = b'{"jsonrpc":"2.0","id":1,"method":"%s"}' % (b"m" * (size - 36))
+    decoded = jsonrpc.decode(line)
+    assert isinstance(decoded, jsonrpc.Frame)
+    assert len(decoded.line) == size
+    return decoded
+
+
+def crashes(*lives: float) -> RestartState:
+    """An agent that died after each of these lives, and started again when it might."""
+    state = RestartState(0.0)
+    now = 0.0
+    for life in lives:
+        now += life
+        state.crashed(now)
+        now = state.started_at = state.not_before
+    return state
+
+
+def wait_after(*lives: float) -> float:
+    state = RestartState(0.0)
+    now = 0.0
+    for life in lives:
+        now += life
+        state.crashed(now)
+        last, now = now, state.not_before
+        state.started_at = now
+    return state.not_before - last
+
+
+@pytest.mark.parametrize(
+    ("lives", "seconds"),
+    [
+        ((10,), 1),
+        ((10, 10), 2),
+        ((100, 100, 100), 4),
+        ((100,) * 5, 16),
+        ((100,) * 6, 30),
+        ((100,) * 20, 30),
+        ((10, 299), 2),
+        ((10, 300), 1),
+        ((10, 10, 300, 10), 2),
+    ],
+)
+def test_the_wait_doubles_up_to_half_a_minute_until_a_life_was_long(
+    lives: tuple[float, ...], seconds: float
+) -> None:
+    assert wait_after(*lives) == seconds
+
+
+@pytest.mark.parametrize(
+    ("lives", "looping"),
+    [
+        ((4.9, 4.9), False),
+        ((4.9, 4.9, 4.9), True),
+        ((4.9, 4.9, 5.0), False),
+        ((4.9, 4.9, 5.0, 4.9, 4.9), True),  # the fifth within three minutes
+        ((5.0,) * 4, False),
+        ((5.0,) * 5, True),
+    ],
+)
+def test_three_short_lives_or_five_crashes_are_a_loop(
+    lives: tuple[float, ...], *, looping: bool
+) -> None:
+    assert crashes(*lives).looping is looping
+
+
+@pytest.mark.parametrize(("span", "looping"), [(180.0, True), (180.5, False)])
+def test_five_crashes_count_within_three_minutes_alone(span: float, *, looping: bool) -> None:
+    state = RestartState(-100.0)
+    for at in (0.0, 20.0, 40.0, 60.0, span):
+        state.crashed(at)
+        state.started_at = at - 10
+    assert state.looping is looping
+
+
+def test_in_a_loop_half_a_minute_passes_between_two_starts() -> None:
+    assert wait_after(1, 1, 1) == 30
+
+
+def test_an_agent_that_we_ended_has_not_crashed() -> None:
+    state = RestartState(0.0)
+    state.killed_by_us = True
+    state.crashed(7.0)
+    assert (state.not_before, state.killed_by_us, state.stage) == (7.0, False, Stage.DOWN)
+    state.crashed(8.0)
+    assert state.not_before == 9.0
+
+
+def test_a_crash_forgets_what_the_dead_agent_was_asked_and_had_asked() -> None:
+    state = RestartState(0.0)
+    state.own[b"1"] = OwnRequest(Purpose.GREET, 1.0)
+    state.rename(b"7")
+    state.crashed(1.0)
+    assert (state.own, state.origin_of, state.renamed) == ({}, {}, {})
+
+
+def test_a_new_state_is_that_of_an_agent_that_serves() -> None:
+    state = RestartState(3.0)
+    assert (state.stage, state.generation, state.started_at) == (Stage.UP, 0, 3.0)
+    assert (state.queued_bytes, state.not_before, state.requests) == (0, 0.0, 0)
+    assert state.looping is False
+    assert state.killed_by_us is False
+
+
+def test_the_queue_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_module, "MAX_QUEUED_BYTES", 100)
+    state = RestartState(0.0)
+    assert state.enqueue(frame(60))
+    assert not state.enqueue(frame(41))
+    assert state.enqueue(frame(40))
+    assert state.queued_bytes == 100
+    assert len(state.take_queue()) == 2
+    assert (state.queue, state.queued_bytes) == ([], 0)
+    assert state.enqueue(frame(100))
+
+
+def test_an_empty_queue_takes_one_request_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_module, "MAX_QUEUED_BYTES", 100)
+    state = RestartState(0.0)
+    assert [state.enqueue(frame(size)) for size in (101, 36)] == [True, False]
+
+
+def test_the_queue_is_bounded_in_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_module, "MAX_QUEUED", 2)
+    state = RestartState(0.0)
+    assert [state.enqueue(frame()) for _ in range(3)] == [True, True, False]
+
+
+def test_no_id_of_ours_is_used_twice() -> None:
+    state = RestartState(0.0)
+    state.generation = 2
+    ids = [state.next_own_id(), state.rename(b"0"), state.next_own_id(), state.rename(b"1")]
+    assert ids == [b'"lastword:2:%d"' % number for number in (1, 2, 3, 4)]
+
+
+def test_a_renamed_request_is_known_by_both_ids_until_it_is_answered() -> None:
+    state = RestartState(0.0)
+    new = state.rename(b"7")
+    assert state.renamed == {b"7": new}
+    assert state.origin(b"8") is None
+    assert state.origin(new) == b"7"
+    assert (state.renamed, state.origin_of) == ({}, {})
+    assert state.origin(new) is None
+
+
+def test_what_is_due_is_what_was_asked_and_a_start_that_is_wanted() -> None:
+    state = RestartState(0.0)
+    state.own[b"1"] = OwnRequest(Purpose.GREET, 5.0)
+    state.queue.append(frame())
+    assert list(state.dues()) == [5.0]
+    state.stage, state.not_before = Stage.DOWN, 9.0
+    assert list(state.dues()) == [5.0, 9.0]
+    state.queue.clear()
+    assert list(state.dues()) == [5.0]
+
+
+def test_a_request_waits_in_the_queue_or_for_its_session() -> None:
+    state = RestartState(0.0)
+    assert state.awaited() is False
+    state.returning["s"] = ReturningSession([], [])
+    assert state.awaited() is False
+    state.returning["s"].waiting.append(frame())
+    assert state.awaited() is True
+    state.take_all()
+    assert state.awaited() is False
+    state.queue.append(frame())
+    assert state.awaited() is True
+
+
+def test_what_is_no_frame_keeps_its_bytes() -> None:
+    assert with_id(b"no frame", b"7") == b"no frame"
+    assert with_id(b'{"id":1,"method":"m"}', b"7") == b'{"id":7,"method":"m"}'

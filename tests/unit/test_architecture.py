@@ -1,0 +1,257 @@
+"""The shape of the code: who may import whom, how long a file may be, what a start may load."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kit.places import SOURCE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROOT = SOURCE / "lastword"
+FILES = sorted(ROOT.rglob("*.py"))
+
+CORE_MAY_IMPORT = {
+    *("__future__", "abc", "ast", "binascii", "base64", "bisect", "collections", "datetime"),
+    *("email", "enum", "errno", "functools", "itertools", "json", "math", "re", "string"),
+    *("types", "typing", "urllib", "msgspec"),
+}
+"""The standard library's parts without I/O, and msgspec."""
+
+
+def _module(file: Path) -> str:
+    parts = file.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text())
+
+
+@cache
+def _imports(file: Path, *, typing_too: bool = True) -> frozenset[str]:
+    """Every module that a file names in an import, `from a import b` as both `a` and `a.b`."""
+    tree = _tree(file)
+    skipped = set()
+    if not typing_too:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                skipped |= {id(inner) for inner in ast.walk(node)}
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if "core" in f.parts], ids=_module)
+def test_the_core_imports_itself_msgspec_and_what_does_no_io(file: Path) -> None:
+    for name in _imports(file):
+        top = name.partition(".")[0]
+        ours = f"{name}.".startswith(("lastword.core.", "lastword.quirks."))
+        assert top in CORE_MAY_IMPORT or name == "lastword" or ours
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "quirks").rglob("*.py")), ids=_module)
+def test_the_quirks_import_nothing_but_each_other(file: Path) -> None:
+    for name in _imports(file):
+        assert f"{name}.".startswith(("__future__.", "typing.", "msgspec.", "lastword.quirks."))
+
+
+@pytest.mark.parametrize("file", FILES, ids=_module)
+def test_nothing_imports_the_command_line_but_itself(file: Path) -> None:
+    if "cli" not in file.parts and file.name != "__main__.py":
+        assert not any(f"{name}.".startswith("lastword.cli.") for name in _imports(file))
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "core" / "link").glob("*.py")), ids=_module)
+def test_the_link_knows_one_agent_and_nothing_of_restarts(file: Path) -> None:
+    knows = {name for name in _imports(file) if name.startswith("lastword.core.restart")}
+    # What fails open puts the layer there, and knows nothing else of it.
+    layer = "lastword.core.restart.layer"
+    assert knows <= ({layer, f"{layer}.RestartLayer"} if file.stem == "failopen" else set())
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "cli").rglob("*.py")), ids=_module)
+def test_the_command_line_knows_no_door_within_a_process(file: Path) -> None:
+    assert not any(f"{name}.".startswith("lastword.inprocess.") for name in _imports(file))
+
+
+ONLY_HOMES = {
+    "acp": ("lastword.inprocess.sdk", "lastword.client.acp"),
+    "jsonrpcserver": ("lastword.inprocess.serve.server",),
+    "opentelemetry": ("lastword.otel.telemetry", "lastword.otel.setup"),
+    "tenacity": ("lastword.inprocess.retry",),
+    "pytest": ("lastword.conformance.test_agent", "lastword.conformance.pytest_plugin"),
+}
+"""Libraries that one part alone may know: the official SDK one for each side of it."""
+
+SHELLS = ("lastword.inprocess.sdk", "lastword.inprocess.serve.server", "lastword.sidecar.session")
+
+
+@pytest.mark.parametrize("file", FILES, ids=_module)
+def test_a_library_for_one_door_is_known_to_that_door_alone(file: Path) -> None:
+    for name in _imports(file):
+        homes = ONLY_HOMES.get(name.partition(".")[0])
+        assert homes is None or f"{_module(file)}.".startswith(
+            tuple(f"{home}." for home in homes)
+        ), name
+
+
+@pytest.mark.parametrize("file", FILES, ids=_module)
+def test_shells_do_not_know_each_other(file: Path) -> None:
+    own = next((shell for shell in SHELLS if _module(file).startswith(shell)), None)
+    inner = _module(file).startswith(
+        ("lastword.inprocess", "lastword.inprocess.retry", "lastword.core")
+    )
+    if own or inner:
+        others = tuple(shell for shell in SHELLS if shell != own)
+        assert not any(name.startswith(others) for name in _imports(file))
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "record").rglob("*.py")), ids=_module)
+def test_the_record_knows_nothing_of_telemetry(file: Path) -> None:
+    # Whoever wants some hands a sink in: the command line, the in-process journal.
+    telemetry = ("lastword.otel", "opentelemetry")
+    assert not any(
+        f"{name}.".startswith(tuple(f"{t}." for t in telemetry)) for name in _imports(file)
+    )
+
+
+CLIENT_MAY_IMPORT = tuple(f"lastword.{part}" for part in ("client", "core", "errors", "quirks"))
+ON_THE_SDK = {"lastword.client.acp", "lastword.client.acp_transport"}
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if f.parent == ROOT / "client"], ids=_module)
+def test_the_clients_part_imports_the_errors_and_the_core(file: Path) -> None:
+    for name in _imports(file):
+        top = name.partition(".")[0]
+        if _module(file) in ON_THE_SDK and top in {"acp", "asyncio", "contextlib", "pathlib"}:
+            continue
+        ours = f"{name}.".startswith(tuple(f"{part}." for part in CLIENT_MAY_IMPORT))
+        assert ours or name == "lastword" or top in CORE_MAY_IMPORT | {"pydantic", "sys"}, name
+
+
+@pytest.mark.parametrize("file", FILES, ids=_module)
+def test_no_file_is_longer_than_six_hundred_lines(file: Path) -> None:
+    assert len(file.read_text().splitlines()) <= 600
+
+
+@pytest.mark.parametrize("file", FILES, ids=_module)
+def test_every_module_says_what_it_is(file: Path) -> None:
+    assert ast.get_docstring(_tree(file))
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    known = {_module(file) for file in FILES}
+    graph = {_module(f): (_imports(f, typing_too=False) & known) - {_module(f)} for f in FILES}
+    # A package's `__init__` is loaded before its modules; that alone is no circle.
+    graph = {m: {d for d in deps if not m.startswith(d + ".")} for m, deps in graph.items()}
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join((*path, module))
+        if module not in done:
+            for dependency in graph[module]:
+                visit(dependency, (*path, module))
+            done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def test_only_one_module_knows_protocol_versions() -> None:
+    for file in FILES:
+        if "core" in file.parts and file.stem not in {"acp", "handshake"}:
+            assert "protocolVersion" not in file.read_text(), file
+
+
+CHANGES = {
+    *("add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove"),
+    *("setdefault", "update"),
+}
+"""What a built-in collection is changed by."""
+
+
+def _attributes(tree: ast.AST) -> set[str]:
+    """The attributes of every class that a module defines."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for member in node.body:
+            if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):
+                found.add(member.target.id)
+            if isinstance(member, ast.Assign) and ast.unparse(member.targets[0]) == "__slots__":
+                found |= {str(name) for name in ast.literal_eval(member.value)}
+    return found
+
+
+def _changed(tree: ast.AST) -> list[ast.expr]:
+    """What a module assigns to, deletes, or changes as a collection."""
+    found: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            found.append(node)
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in CHANGES:
+            found.append(called.value)
+    return found
+
+
+def _without_index(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
+OF_A_LINK = ("lastword.core.link.", "lastword.core.restart.")
+
+
+def _changes_anothers(trees: dict[str, ast.Module]) -> list[str]:
+    """Where one of these modules changes what only classes of other ones have."""
+    owned = {module: _attributes(tree) for module, tree in trees.items()}
+    known = {name for names in owned.values() for name in names}
+    found = []
+    for module, tree in trees.items():
+        for changed in map(_without_index, _changed(tree)):
+            if not isinstance(changed, ast.Attribute) or changed.attr not in known - owned[module]:
+                continue
+            if ast.unparse(changed.value) != "self":
+                found.append(f"{module}:{changed.lineno}: {ast.unparse(changed)}")
+    return found
+
+
+def test_the_state_of_a_link_is_changed_by_the_classes_that_have_it() -> None:
+    parsed = {_module(file): ast.parse(file.read_text()) for file in FILES}
+    trees = {module: tree for module, tree in parsed.items() if module.startswith(OF_A_LINK)}
+    assert _changes_anothers(trees) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "turn.held = None",
+        "turn.retries += 1",
+        "turn.held, other = other, None",
+        "link.asked[key] = value",
+        "del link.asked[key]",
+        "link.asked.pop(key)",
+        "link.asked[key].append(value)",
+    ],
+)
+def test_a_change_from_outside_is_found(change: str) -> None:
+    owner = "class Turn:\n    __slots__ = ('asked', 'held', 'retries')"
+    trees = {"owner": ast.parse(owner), "other": ast.parse(change)}
+    assert len(_changes_anothers(trees)) == 1

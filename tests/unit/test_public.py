@@ -1,0 +1,161 @@
+"""The public surface: its names, what it costs, and what `lastword.classify` promises."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lastword
+from lastword import Action, ErrorType, Origin, Phase, RetrySafety, TurnFacts, classify
+from tests.kit.canaries import CANARIES
+
+PUBLIC = {
+    *("Action", "AgentError", "ErrorType", "Origin", "Phase", "RetrySafety", "TurnFacts"),
+    *("Options", "Retry", "classify", "current_turn", "guard", "retrying", "run_agent", "serve"),
+}
+
+
+class LimitError(Exception):
+    """A rate limit, as an SDK raises it."""
+
+    status_code = 429
+
+    def __init__(self, wait: str = "20") -> None:
+        super().__init__("Too many requests")
+        self.response = type("Response", (), {"headers": {"retry-after": wait}})()
+
+
+def test_the_public_names_are_these_and_at_most_fifteen() -> None:
+    assert set(lastword.__all__) == PUBLIC
+    assert len(lastword.__all__) <= 15
+    assert set(dir(lastword)) >= PUBLIC
+    for name in PUBLIC:
+        assert getattr(lastword, name) is not None
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        _ = lastword.nothing_of_the_kind  # type: ignore[attr-defined]
+
+
+def test_a_failure_is_named_with_its_wait_and_its_words() -> None:
+    error = classify(LimitError(), facts=TurnFacts())
+    assert (error.type, error.origin, error.action) == (
+        ErrorType.RATE_LIMIT,
+        Origin.PROVIDER,
+        Action.WAIT,
+    )
+    assert (error.retryable, error.retry_after_seconds, error.http_status) == (True, 20, 429)
+    assert error.message == "The model provider is limiting requests. Try again in 20 seconds."
+
+
+@pytest.mark.parametrize(
+    ("facts", "phase", "safety"),
+    [
+        (None, None, "ask"),
+        (TurnFacts(request_sent=False), "before_request", "auto"),
+        (TurnFacts(), "before_output", "auto"),
+        (TurnFacts(thought=True), "before_output", "offer_continue"),
+        (TurnFacts(text=True), "mid_output", "offer_continue"),
+        (TurnFacts(tool_called=True), "mid_output", "offer_continue"),
+        (TurnFacts(tool_ran=True), "after_tool", "ask"),
+        (TurnFacts(text=True, tool_ran=True), "after_tool", "ask"),
+        (TurnFacts(unsafe_tool=True), "after_tool", "ask"),
+        (TurnFacts(tool_running=True), "tool_running", "ask"),
+        (TurnFacts(provider_tools=True), "before_output", "ask"),
+    ],
+)
+def test_what_had_happened_decides_the_phase_and_whether_a_retry_does_harm(
+    facts: TurnFacts | None, phase: str | None, safety: str
+) -> None:
+    error = classify(LimitError(), facts=facts)
+    assert error.phase == (Phase(phase) if phase else None)
+    assert error.retry_safety is RetrySafety(safety)
+
+
+flags = st.booleans()
+
+
+@given(
+    st.builds(
+        TurnFacts,
+        request_sent=flags,
+        thought=flags,
+        text=flags,
+        tool_called=flags,
+        tool_ran=flags,
+        unsafe_tool=flags,
+        tool_running=flags,
+        provider_tools=flags,
+    ),
+    flags,
+)
+def test_a_retry_is_automatic_only_where_nothing_at_all_had_come(
+    facts: TurnFacts, retryable: bool
+) -> None:
+    safety = facts.retry_safety(retryable=retryable)
+    quiet = facts in {TurnFacts(), TurnFacts(request_sent=False)}
+    assert (safety is RetrySafety.AUTO) == (retryable and quiet)
+    assert (safety is RetrySafety.NEVER) == (not retryable)
+    if facts.unsafe_tool or facts.tool_running:
+        assert safety is not RetrySafety.OFFER_CONTINUE
+
+
+def test_what_a_retry_cannot_help_is_never_retried_whatever_had_happened() -> None:
+    for facts in (None, TurnFacts(), TurnFacts(request_sent=False)):
+        error = classify(ValueError("invalid api key"), facts=facts)
+        assert (error.type, error.retry_safety) == (ErrorType.AUTH, RetrySafety.NEVER)
+
+
+def test_a_reset_is_told_by_the_clock_of_the_reader() -> None:
+    class UsedUpError(Exception):
+        def __init__(self, at: float) -> None:
+            super().__init__("usage limit reached")
+            self.body = {"error": {"resets_at": int(at)}}
+
+    soon = datetime.now(UTC).timestamp() + 6 * 86_400 + 60
+    assert classify(UsedUpError(soon)).message.endswith("or try again in 7 days.")
+
+
+def test_the_users_own_redactor_goes_over_every_text() -> None:
+    error = classify(ValueError("Jane did it"), redactor=lambda text: text.replace("Jane", "X"))
+    assert "Jane" not in str(error)
+    assert "X did it" in str(error)
+    dropped = classify(ValueError("Jane did it"), redactor=lambda _: 1 / 0)  # type: ignore[arg-type,return-value]
+    assert "Jane" not in str(dropped)
+
+
+def test_text_bytes_bodies_and_nothing_are_errors_too() -> None:
+    assert classify("429 Too Many Requests").type is ErrorType.RATE_LIMIT
+    assert classify(b'{"error": {"code": "insufficient_quota"}}').type is ErrorType.BUDGET
+    assert classify({"code": -32000, "message": "x"}).type is ErrorType.AUTH
+    assert classify(None).type is ErrorType.UNKNOWN
+    assert CANARIES["openai"] not in str(classify(CANARIES["openai"]))
+
+
+class HostileError(Exception):
+    """Everything that can go wrong when it is looked at does."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+    def __getattribute__(self, name: str) -> object:
+        if name.startswith("__"):
+            return super().__getattribute__(name)
+        raise RuntimeError("no")
+
+
+def test_an_exception_that_raises_when_looked_at_is_answered() -> None:
+    assert classify(HostileError()).message
+
+
+def test_cyclic_causes_come_to_an_end() -> None:
+    first, second = ValueError("a"), KeyError("b")
+    first.__cause__, second.__cause__ = second, first
+    group = ExceptionGroup("g", [first])
+    second.__cause__ = group
+    assert classify(first).message
+    assert classify(group).message

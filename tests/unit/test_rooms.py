@@ -1,0 +1,122 @@
+"""The rooms of the package: which may import which, and what stands in them once."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "src" / "lastword"
+FILES = sorted(ROOT.rglob("*.py"))
+
+CORE_ROOMS = {
+    "protocol": set(),
+    "redact": set(),
+    "failure": {"protocol", "redact"},
+    "classify": {"failure", "protocol", "redact"},
+    "timeline": {"failure", "protocol"},
+    "link": {"classify", "failure", "protocol", "redact", "timeline"},
+    "restart": {"classify", "failure", "link", "protocol", "timeline"},
+}
+"""Each room of the core, and the rooms that it may import."""
+
+ABOVE_ITS_ROOM = {"lastword.core.link.failopen"}
+"""Puts the layer of restarts around the link at the first crash, and imports it then."""
+
+ROOMS = {
+    "_version": set(),
+    "errors": set(),
+    "quirks": set(),
+    "core": {"quirks"},
+    "posix": {"_version"},
+    "record": {"_version", "core", "errors", "posix"},
+    "otel": {"_version", "core", "record"},
+    "client": {"core", "errors", "quirks"},
+    "sidecar": {"core", "posix", "quirks"},
+    "inprocess": {"core", "errors", "otel", "posix", "quirks", "record"},
+    "testing": {"core", "inprocess"},
+    "kit": {"_version", "client", "core", "posix", "quirks"},
+    "conformance": {"kit"},
+    "cli": {"_version", "client", "core", "errors", "kit", "otel", "posix", "quirks", "record"}
+    | {"sidecar"},
+    "__main__": {"cli"},
+}
+"""Each room of the package, and the rooms that it may import; `lastword` itself imports late."""
+
+
+def _module(file: Path) -> str:
+    parts = file.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+KNOWN = {_module(file) for file in FILES}
+
+
+def _imported(file: Path) -> set[str]:
+    """The modules of ours that a file imports when it runs; what only types need is left out."""
+    tree = ast.parse(file.read_text())
+    typing = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in typing:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (names & KNOWN) | ({node.module} if names - KNOWN else set())
+    return {name for name in found if name.startswith("lastword.")}
+
+
+@pytest.mark.parametrize("room", CORE_ROOMS)
+def test_a_room_of_the_core_imports_only_the_rooms_below_it(room: str) -> None:
+    for file in (ROOT / "core" / room).rglob("*.py"):
+        if _module(file) in ABOVE_ITS_ROOM:
+            continue
+        rooms = {name.split(".")[2] for name in _imported(file) if name.count(".") > 1}
+        assert rooms & CORE_ROOMS.keys() <= CORE_ROOMS[room] | {room}, file
+
+
+def test_the_core_has_these_rooms_and_no_loose_file() -> None:
+    found = {path.name for path in (ROOT / "core").iterdir() if path.name != "__pycache__"}
+    assert found == {*CORE_ROOMS, "__init__.py"}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_the_rooms_that_it_needs(room: str) -> None:
+    place = ROOT / room
+    files = place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
+    for file in files:
+        rooms = {name.split(".")[1] for name in _imported(file)}
+        assert rooms <= ROOMS[room] | {room}, file
+
+
+def test_the_package_has_these_rooms() -> None:
+    found = {path.stem for path in ROOT.iterdir() if path.name not in {"__pycache__", "py.typed"}}
+    assert found == {*ROOMS, "__init__"}
+
+
+def test_rooms_form_no_circle() -> None:
+    for table in (CORE_ROOMS, ROOMS):
+        left = dict(table)
+        while left:
+            free = [room for room, needs in left.items() if not needs & left.keys()]
+            assert free, f"a circle among {sorted(left)}"
+            for room in free:
+                del left[room]
+
+
+def test_a_class_name_is_defined_once() -> None:
+    homes = defaultdict(list)
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(_module(file))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}

@@ -1,0 +1,226 @@
+"""What the core writes down of a turn, and what it does not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword.core.link.connection import Connection, Options
+from lastword.core.link.effects import Effect, Record, Side
+from lastword.core.protocol import jsonrpc
+from lastword.core.timeline.entry import Entry, Kind, Level
+
+KEY = "sk-ant-api03-" + "a" * 40
+SECRET_WORDS = "the merger with Initech"
+TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+class Recorded:
+    """A core, and the entries that it gave."""
+
+    def __init__(self, **options: Any) -> None:
+        self.core = Connection(Options(**options))
+        self.entries: list[Entry] = []
+        self.now = 0.0
+        self.client(id=0, method="initialize", params={"protocolVersion": 1})
+        self.agent(id=0, result={"protocolVersion": 1})
+        self.client(id=1, method="session/new", params={"cwd": "/w", "mcpServers": []})
+        self.agent(id=1, result={"sessionId": "s"})
+
+    def client(self, **message: Any) -> None:
+        self._take(Side.CLIENT, message)
+
+    def agent(self, **message: Any) -> None:
+        self._take(Side.AGENT, message)
+
+    def _take(self, side: Side, message: dict[str, Any]) -> None:
+        line = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.keep(self.core.receive(side, jsonrpc.decode(line), self.now))
+
+    def keep(self, effects: list[Effect]) -> None:
+        self.entries += [effect.entry for effect in effects if isinstance(effect, Record)]
+
+    def prompt(self, request_id: int = 2, **params: Any) -> None:
+        block = {"type": "text", "text": SECRET_WORDS}
+        params = {"sessionId": "s", "prompt": [block], **params}
+        self.client(id=request_id, method="session/prompt", params=params)
+
+    def update(self, **update: Any) -> None:
+        self.agent(method="session/update", params={"sessionId": "s", "update": update})
+
+    def chunk(self, text: str = SECRET_WORDS) -> None:
+        self.update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
+
+    def of(self, kind: Kind) -> list[Entry]:
+        return [entry for entry in self.entries if entry.kind is kind]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [entry.kind.value for entry in self.entries if entry.turn is not None]
+
+
+def test_a_healthy_turn_is_told_in_the_order_in_which_it_happened() -> None:
+    link = Recorded()
+    link.prompt()
+    link.chunk()
+    link.update(sessionUpdate="tool_call", toolCallId="c", kind="edit", title=SECRET_WORDS)
+    link.update(sessionUpdate="tool_call_update", toolCallId="c", status="in_progress")
+    link.update(sessionUpdate="tool_call_update", toolCallId="c", status="completed")
+    link.agent(id=2, result={"stopReason": "end_turn"})
+    assert link.kinds == [
+        "prompt",
+        "first_progress",
+        "first_output",
+        "tool_started",
+        "tool_ended",
+        "answer",
+    ]
+    assert {entry.turn for entry in link.entries if entry.session_id} == {None, 1}
+    assert link.of(Kind.TOOL_STARTED)[0].facts == {"call": "c", "tool": "edit"}
+    assert link.of(Kind.TOOL_ENDED)[0].facts == {"call": "c", "status": "completed"}
+    assert link.of(Kind.ANSWER)[0].facts == {"stop_reason": "end_turn", "by": "agent"}
+
+
+def test_a_call_that_comes_whole_begins_and_ends() -> None:
+    link = Recorded()
+    link.prompt()
+    link.update(sessionUpdate="tool_call", toolCallId="c", kind=SECRET_WORDS, status="completed")
+    link.update(sessionUpdate="tool_call", toolCallId="d", status=SECRET_WORDS)
+    link.update(sessionUpdate="tool_call_update", toolCallId="nobody", status="completed")
+    assert [e.facts for e in link.of(Kind.TOOL_STARTED)] == [{"call": "c"}, {"call": "d"}]
+    assert [e.facts["status"] for e in link.of(Kind.TOOL_ENDED)] == ["completed", "other"]
+
+
+def test_the_history_that_a_session_is_loaded_with_is_no_work_of_a_turn() -> None:
+    link = Recorded()
+    link.client(id=5, method="session/load", params={"sessionId": "s", "cwd": "/w"})
+    link.update(sessionUpdate="tool_call", toolCallId="c", kind="edit", status="completed")
+    link.agent(id=5, result={})
+    assert not link.of(Kind.TOOL_STARTED)
+    assert [entry.facts["how"] for entry in link.of(Kind.SESSION_CREATED)] == ["new", "load"]
+
+
+def test_the_span_of_the_client_is_kept_and_nothing_else_of_its_meta() -> None:
+    link = Recorded()
+    link.prompt(_meta={"traceparent": TRACEPARENT, "user": SECRET_WORDS})
+    (entry,) = link.of(Kind.PROMPT)
+    assert entry.facts == {"traceparent": TRACEPARENT}
+    assert entry.request_id == "2"
+
+
+@pytest.mark.parametrize("meta", [{"traceparent": 7}, ["traceparent"], {"_": {"traceparent": "x"}}])
+def test_a_span_in_another_place_is_none(meta: object) -> None:
+    link = Recorded()
+    link.prompt(_meta=meta)
+    assert link.of(Kind.PROMPT)[0].facts == {}
+
+
+def test_what_the_user_chose_is_kept_by_its_kind() -> None:
+    link = Recorded()
+    link.prompt()
+    options = [
+        {"optionId": "o1", "name": SECRET_WORDS, "kind": "allow_once"},
+        {"optionId": "o2", "name": SECRET_WORDS},
+    ]
+    outcomes = [
+        ({"outcome": {"outcome": "selected", "optionId": "o1"}}, "allow_once"),
+        ({"outcome": {"outcome": "selected", "optionId": "o2"}}, "selected"),
+        ({"outcome": {"outcome": "cancelled"}}, "cancelled"),
+        ({"action": "decline"}, "decline"),
+        ({"action": SECRET_WORDS}, "unknown"),
+        (None, "unknown"),
+    ]
+    params = {"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": options}
+    for number, (result, _) in enumerate(outcomes):
+        link.agent(id=number, method="session/request_permission", params=params)
+        link.client(id=number, result=result)
+    link.agent(id=99, method="elicitation/create", params={"sessionId": "s", "options": None})
+    assert [e.facts["what"] for e in link.of(Kind.ASKED)] == ["permission"] * 6 + ["form"]
+    told = [entry.facts["outcome"] for entry in link.of(Kind.USER_ANSWERED)]
+    assert told == [outcome for _, outcome in outcomes]
+
+
+def test_words_are_kept_only_where_somebody_asked_and_never_a_secret() -> None:
+    for record_text in (False, True):
+        link = Recorded(record_text=record_text)
+        link.prompt()
+        link.keep(link.core.receive_stderr(f"boom {KEY}\n".encode(), 0.0))
+        failed = {"code": -32603, "message": f"overloaded, said {KEY}"}
+        link.agent(id=2, error=failed)
+        text = repr(link.entries)
+        assert KEY not in text
+        assert SECRET_WORDS not in text
+        assert ("overloaded, said" in text) is record_text
+        assert ("boom" in text) is record_text
+        assert link.of(Kind.STDERR)[0].facts["bytes"] == len(f"boom {KEY}\n")
+
+
+def test_a_burst_on_stderr_is_told_once() -> None:
+    link = Recorded()
+    link.keep(link.core.receive_stderr(b"12345", 0.0))
+    for request_id in (2, 3):
+        link.prompt(request_id)
+        link.chunk()
+        link.agent(id=request_id, result={"stopReason": "end_turn"})
+    assert [entry.facts["bytes"] for entry in link.of(Kind.STDERR)] == [5]
+
+
+def test_a_client_that_leaves_cancels_what_it_had_open() -> None:
+    link = Recorded()
+    link.prompt()
+    link.keep(link.core.receive_eof(Side.CLIENT, None, 1.0))
+    assert [entry.facts["by"] for entry in link.of(Kind.CANCEL)] == ["client_gone"]
+
+
+def test_an_exit_with_turns_open_is_an_error_and_one_without_is_not() -> None:
+    busy, idle = Recorded(), Recorded()
+    busy.prompt()
+    for link in (busy, idle):
+        link.keep(link.core.receive_eof(Side.AGENT, None, 1.0))
+    assert busy.of(Kind.AGENT_EXITED)[0].level is Level.ERROR
+    assert idle.of(Kind.AGENT_EXITED)[0].level is Level.INFO
+
+
+def test_a_retry_that_the_agent_tells_of_is_kept_whoever_is_told() -> None:
+    link = Recorded()
+    link.prompt()
+    retry = {"error": {"message": "429 Too Many Requests", "willRetry": True}}
+    link.update(sessionUpdate="session_info_update", _meta={"codex": retry})
+    link.update(sessionUpdate="session_info_update", _meta={"codex": {"willRetry": False}})
+    (entry,) = link.of(Kind.RETRY)
+    assert entry.facts == {"attempt": 2, "type": "rate_limit"}
+    assert entry.level is Level.WARNING
+
+
+def test_ids_that_an_agent_makes_up_are_cut() -> None:
+    link = Recorded()
+    link.prompt()
+    link.update(sessionUpdate="tool_call", toolCallId="c" * 5000, kind="read")
+    assert len(link.of(Kind.TOOL_STARTED)[0].facts["call"]) == 128
+
+
+def test_an_agent_that_dies_in_a_cancelled_turn_is_told_of_there_and_on_the_next_prompt() -> None:
+    link = Recorded()
+    link.prompt()
+    link.client(method="session/cancel", params={"sessionId": "s"})
+    link.keep(link.core.receive_eof(Side.AGENT, None, 1.0))
+    link.prompt(3)
+    assert link.of(Kind.CANCEL)[0].facts == {"by": "user"}
+    assert link.of(Kind.AGENT_EXITED)[0].facts["open_turns"] == 1
+    assert link.of(Kind.ANSWER)[0].facts["stop_reason"] == "cancelled"
+    assert link.of(Kind.ERROR)[0].facts["type"] == "agent_crash"
+
+
+def test_what_the_client_does_for_the_agent_is_told_without_saying_what() -> None:
+    link = Recorded()
+    link.prompt()
+    params = {"sessionId": "s", "path": SECRET_WORDS, "content": SECRET_WORDS}
+    link.agent(id=1, method="fs/write_text_file", params=params)
+    link.agent(id=2, method="terminal/create", params={"sessionId": "s", "command": SECRET_WORDS})
+    link.agent(id=3, method="fs/read_text_file", params=params)
+    assert [entry.facts for entry in link.of(Kind.DELEGATED)] == [
+        {"what": "file"},
+        {"what": "command"},
+    ]
