@@ -88,3 +88,10 @@ def test_a_value_within_a_longer_one_that_was_broken_is_gone_with_it() -> None:
     redact = Redactor(("lantern-velvet-harbor", "velvet-harbor"), counts=counts)
     assert redact("x lantern-\nvelvet-harbor y") == "x (redacted) y"
     assert counts == {"known_value": 1}
+
+
+def test_a_value_in_a_text_without_a_blank_is_taken_out_and_counted() -> None:
+    counts: dict[str, int] = {}
+    redact = Redactor(("velvet-harbor",), counts=counts)
+    assert redact("key=velvet-harbor;again=velvet-harbor") == "key=(redacted);again=(redacted)"
+    assert counts == {"known_value": 2}
