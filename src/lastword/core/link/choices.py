@@ -39,7 +39,8 @@ class Choices:
             self._in_mode(params.get("modeId"))
         elif method == acp.SET_OPTION:
             self._has_value(option, params.get("value"))
-        self.told(answer)
+        if answer:
+            self.told(answer)
 
     def told(self, answer: object) -> None:
         """The answer that opens or sets a session says what it works with."""

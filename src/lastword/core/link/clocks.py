@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import agent_side, ending, entries, notices, prompts
 from lastword.core.link.effects import Effect, Kill
-from lastword.core.link.turn import Event, Move, State
+from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import By, Kind
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from lastword.core.link.options import Options
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
-
-_WATCHED = frozenset({State.SENT, State.RUNNING})
 
 
 def horizon_seconds(options: Options) -> float:
@@ -132,7 +130,7 @@ def _turn_due(link: Link, turn: Turn) -> list[Effect]:
 
 def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
     """When this session's turns are given up on if nothing more comes, and by which limit."""
-    watched = [t for t in session.turns if t.state in _WATCHED and t.held is None]
+    watched = [t for t in session.turns if t.state in AT_WORK and t.held is None]
     if session.asking or not watched:
         return None, ""
     options = link.options
@@ -167,7 +165,7 @@ def _warning(link: Link, session: Session) -> float | None:
     after = link.options.warn_after_seconds
     if after <= 0 or session.asking or _tool_running(session):
         return None
-    if any(turn.state in _WATCHED and not turn.warned for turn in session.turns):
+    if any(turn.state in AT_WORK and not turn.warned for turn in session.turns):
         return session.progress_at + after
     return None
 

@@ -280,7 +280,7 @@ def _passes_untouched(effects: list[Effect]) -> bool:
     if not effects or effects[-1] is not FORWARD:
         return False
     # What is remembered of it comes before the frame.
-    return len(effects) == 1 or all(
-        isinstance(effect, Record) and effect.entry.kind in _SETS_NO_NEAR_DEADLINE
-        for effect in effects[:-1]
-    )
+    for effect in effects[:-1]:
+        if not isinstance(effect, Record) or effect.entry.kind not in _SETS_NO_NEAR_DEADLINE:
+            return False
+    return True

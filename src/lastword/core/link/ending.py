@@ -24,7 +24,7 @@ from lastword.core.failure.taxonomy import (
 from lastword.core.link import entries, evidence
 from lastword.core.link.effects import Answer, Effect, End, Send, Side
 from lastword.core.link.session import Turn
-from lastword.core.link.turn import Event, Move, State
+from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import By, Kind
 
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
 _ANNOUNCED = "announced"
 """The rule, in the record, of a failure that the agent told in our own words."""
-
-_AT_WORK = frozenset({State.SENT, State.RUNNING})
-"""States of turns that can be stopped: the others have a grace that runs already."""
 
 SPAWN_FAILED = "spawn_failed"
 """The reason of a verdict on a command that could not be started."""
@@ -275,7 +272,7 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
             turn.evidence.stop(verdict)
             fails = turn.step(Event.ERROR) is Move.FAIL
             effects += fail_turn(link, turn) if fails else confirm_cancelled(link, turn)
-        elif turn.state in _AT_WORK and turn.step(event) is Move.STOP:
+        elif turn.state in AT_WORK and turn.step(event) is Move.STOP:
             stopped = True
             turn.evidence.stop(verdict)
             turn.grant(link.now + link.options.cancel_grace_seconds)

@@ -19,7 +19,7 @@ from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
 from lastword.core.link.evidence import FailedAnswer
 from lastword.core.link.session import Turn
 from lastword.core.link.state import OpenRequest
-from lastword.core.link.turn import Event, Move, State
+from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import By, Kind
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 HOLD_SECONDS = 0.25
 """How long an answer that shows nothing, or an error without an id, is kept back: agents that send
 their output after the answer do so at once."""
+
+_BY_AGENT = By.AGENT.value
+"""For what every turn comes by: an enum's value costs 0.3 µs on Python 3.11."""
 
 
 def start(link: Link, session: Session, frame: Frame) -> Effect:
@@ -79,8 +82,11 @@ def _begins_with_slash(frame: Frame) -> bool:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
     # Before it there may be what the client attached: files, pictures.
-    texts = (block.text for block in blocks if block.type == "text")
-    return any(isinstance(text, str) and text.lstrip().startswith("/") for text in texts)
+    for block in blocks:
+        text = block.text if block.type == "text" else None
+        if isinstance(text, str) and text.lstrip().startswith("/"):
+            return True
+    return False
 
 
 def release_waiting(link: Link, session: Session) -> list[Effect]:
@@ -142,7 +148,7 @@ def is_silent(link: Link, turn: Turn) -> bool:
     """Would this success leave the user with nothing to see, for no reason of their own?"""
     return (
         link.options.silent_success == "error"
-        and turn.state in {State.SENT, State.RUNNING}
+        and turn.state in AT_WORK
         and not turn.facts.shown
         and not turn.slash
         and not turn.overlapped
@@ -179,7 +185,7 @@ def _answer_entries(
         session,
         turn,
         stop_reason=stop_reason,
-        by=By.AGENT.value,
+        by=_BY_AGENT,
         cancelled=otherwise_called or None,
     )
     return [*entries.stderr_burst(link, session, turn), answer]
@@ -201,7 +207,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
 
 def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
     """Is there a failure behind an answer that claims success, which the agent told elsewhere?"""
-    if turn.state not in {State.SENT, State.RUNNING}:
+    if turn.state not in AT_WORK:
         return False
     if signs.may_tell_of_failure(frame.line):
         # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
@@ -240,7 +246,7 @@ def end_with_error(
         turn.step(Event.ERROR)
         ending.forget(link, turn)
         told = entries.failure(link, announced)
-        entry = entries.record(link, Kind.ERROR, turn.session, turn, by=By.AGENT.value, **told)
+        entry = entries.record(link, Kind.ERROR, turn.session, turn, by=_BY_AGENT, **told)
         return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
     # Loaded at the first failure, as in `_hides_failure`.
     from lastword.core import classify  # noqa: PLC0415

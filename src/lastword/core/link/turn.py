@@ -77,6 +77,8 @@ ANSWERS = frozenset({Move.FINISH, Move.CONFIRM, Move.FAIL})
 """The moves by which a turn is answered; each leads into a final state, and none leads out."""
 
 FINAL = frozenset({State.ENDED, State.FAILED})
+AT_WORK = frozenset({State.SENT, State.RUNNING})
+"""Neither answered nor told to stop: the other open states have a grace that runs already."""
 
 _S, _E, _M = State, Event, Move
 
