@@ -10,8 +10,12 @@ import errno
 import os
 import sys
 from collections import deque
+from typing import TYPE_CHECKING, TypeAlias
 
 from lastword.posix.process import close
+
+if TYPE_CHECKING:
+    from collections.abc import MutableSequence
 
 READ_BYTES = 64 * 1024
 HEAD_BYTES = 4096
@@ -22,6 +26,10 @@ HIGH_WATER_BYTES = 256 * 1024
 LINE_LIMIT_BYTES = 64 * 1024 * 1024
 """The default of `lastword run --line-limit`: no real message is so long."""
 
+SMALL_BYTES = 4096
+"""What is kept of shorter pieces becomes one: as an object of its own a piece of three bytes takes
+fifty."""
+
 STDERR_PENDING_BYTES = 256 * 1024
 PIPE_BUF_BYTES = 4096
 """What a pipe that is ready takes without blocking (POSIX's PIPE_BUF on Linux)."""
@@ -30,6 +38,18 @@ PIPE_BUF_BYTES = 4096
 def whole_lines(block: bytes) -> list[bytes]:
     """The lines of a block, without those that are blank."""
     return [line for line in block.split(b"\n") if line and not line.isspace()]
+
+
+_Piece: TypeAlias = bytes | bytearray | memoryview
+
+
+def _keep(pieces: MutableSequence[_Piece], data: _Piece) -> None:
+    """Keep bytes behind those that are kept."""
+    last = pieces[-1] if pieces else None
+    if isinstance(last, bytearray) and len(last) < READ_BYTES:
+        last += data
+    else:
+        pieces.append(bytearray(data) if len(data) < SMALL_BYTES else data)
 
 
 class LineReader:
@@ -42,7 +62,7 @@ class LineReader:
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes or sys.maxsize
-        self._pieces: list[bytes] = []
+        self._pieces: list[_Piece] = []
         self._size = 0
         self._head = self._tail = b""
         self._skipping = False
@@ -83,6 +103,11 @@ class LineReader:
         """Is there a line that has begun and not ended?"""
         return bool(self._pieces) or self._skipping
 
+    @property
+    def part_bytes(self) -> int:
+        """How much is kept of a line that has not ended."""
+        return self._size
+
     def rest(self) -> bytes:
         """What came after the last line end; afterwards there is nothing."""
         rest = b"".join(self._pieces)
@@ -93,7 +118,7 @@ class LineReader:
     def _keep(self, data: bytes) -> None:
         if not data:
             return
-        self._pieces.append(data)
+        _keep(self._pieces, data)
         self._size += len(data)
         if self._size > self._limit:
             line = b"".join(self._pieces)
@@ -112,7 +137,7 @@ class FrameWriter:
         self.fd = fd
         self.failure: OSError | None = None
         """Why it could not be written to, where that is not that its reader has gone."""
-        self._pending: deque[bytes | memoryview] = deque()
+        self._pending: deque[_Piece] = deque()
         self._pending_bytes = 0
         self.broken = False
         """The reader is gone; what is written disappears."""
@@ -132,12 +157,12 @@ class FrameWriter:
         """Write what the reader takes now, and keep the rest."""
         if self.broken or self.closed or not data:
             return
-        rest: bytes | memoryview = data
+        rest: _Piece = data
         if not self._pending:
             rest = self._write_now(data)
             if not rest:
                 return
-        self._pending.append(rest)
+        _keep(self._pending, rest)
         self._pending_bytes += len(rest)
 
     def flush(self) -> None:
@@ -167,7 +192,7 @@ class FrameWriter:
         self._pending.clear()
         self._pending_bytes = 0
 
-    def _write_now(self, data: bytes | memoryview) -> bytes | memoryview:
+    def _write_now(self, data: _Piece) -> _Piece:
         """Write, and give back what was not taken."""
         try:
             written = os.write(self.fd, data)

@@ -36,6 +36,10 @@ BREATH_SECONDS = 0.05
 
 MAX_ANSWERS_BYTES = 8 * 1024 * 1024
 
+MAX_AHEAD_BYTES = MAX_ANSWERS_BYTES
+"""How much is read of a client whose agent takes nothing, behind what filled the agent's pipe: a
+cancel stands there, or the next prompt. With pictures a prompt has some megabytes."""
+
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
@@ -85,6 +89,10 @@ class PollLoop:
         self.agent_open = self.stderr_open = agent is not None
         self._blocked_since: float | None = None
         self._busy = False
+        self._ahead_bytes = 0
+        """How much was read of the client since the agent's pipe is full."""
+        self._owes_answer = False
+        """Was something of the client's unanswered when as much was read as may be?"""
 
     def detach_agent(self) -> None:
         """The agent has ended; its descriptors are about to be closed."""
@@ -144,8 +152,10 @@ class PollLoop:
             # A client that writes without reading is still read, up to a bound: it may be waiting
             # for us to take its bytes before it takes ours.
             flooded = self.to_client.pending_bytes > MAX_ANSWERS_BYTES
-            full = self.to_agent is not None and self.to_agent.full
-            wanted[self._client_fd] = 0 if full or flooded else select.POLLIN
+            if self.to_agent is None or not self.to_agent.full:
+                self._ahead_bytes = 0
+            held = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
+            wanted[self._client_fd] = 0 if held else select.POLLIN
         if self.agent_open:
             wanted[self._agent_fd] = 0 if self.to_client.full else select.POLLIN
         if self.stderr_open:
@@ -164,6 +174,18 @@ class PollLoop:
             if self._interest.get(fd) != events:
                 self._poll.register(fd, events)
         self._interest = wanted
+
+    def _far_ahead(self) -> bool:
+        """Was enough read of the client for an agent that takes nothing?
+
+        Its memory is bounded so: what filled the pipe, as much as may be read ahead, and one line,
+        which is read to its end.
+        """
+        if self._owes_answer and self._connection.idle:
+            # We answered in the agent's place: what was asked behind that is to be heard as well.
+            self._ahead_bytes = 0
+            return False
+        return self._client_lines.part_bytes <= READ_BYTES
 
     def _dispatch(self, fd: int, events: int, now: float) -> None:
         if fd == self._agent_fd and self.agent_open:
@@ -231,6 +253,10 @@ class PollLoop:
         if oversized is not None:
             self.relay.apply(self._connection.receive_oversized(Side.CLIENT, oversized, now))
         self.relay.from_client(block, now)
+        if self.to_agent is not None and self.to_agent.full:
+            self._ahead_bytes += len(data)
+            if self._ahead_bytes >= MAX_AHEAD_BYTES:
+                self._owes_answer = not self._connection.idle
 
     def read_stderr(self, now: float) -> bool:
         """Read once from the agent's stderr; gives whether there was anything."""

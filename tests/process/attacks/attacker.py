@@ -35,6 +35,7 @@ class Attacker:
     """One life of the agent."""
 
     def __init__(self, folder: str) -> None:
+        self._folder = folder
         self._journal = os.open(
             os.path.join(folder, "journal"), os.O_CREAT | os.O_WRONLY | os.O_APPEND
         )
@@ -194,6 +195,11 @@ class Attacker:
             if message.get("method", "answer") == method:
                 return
         sys.exit(0)
+
+    def do_wait_for(self, name: str) -> None:
+        """Read nothing until there is a file of that name beside the script."""
+        while not os.path.exists(os.path.join(self._folder, name)):
+            time.sleep(0.005)
 
     def do_serve(self) -> None:
         """Do with this message what a healthy agent does."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import resource
 import signal
 import sys
 import termios
 import time
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.kit.client import Ears, Frame
@@ -61,6 +63,12 @@ class AttackClient:
     def pid(self) -> int:
         """The process's id."""
         return self.peer.pid
+
+    @property
+    def memory(self) -> int:
+        """The process's resident bytes."""
+        pages = Path(f"/proc/{self.pid}/statm").read_text().split()[1]
+        return int(pages) * resource.getpagesize()
 
     @property
     def frames(self) -> list[Frame]:
