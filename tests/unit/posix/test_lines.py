@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import gc
 import os
 import socket
 import time
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +27,7 @@ from lastword.posix.framing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MIB = 1024 * 1024
 
@@ -135,6 +138,30 @@ def test_a_long_line_in_small_pieces_costs_its_length_and_not_its_square() -> No
     assert time.process_time() - started < 1.5
 
 
+def held_bytes(keep: Callable[[], object]) -> int:
+    """How much memory more is held after a call."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        keep()
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_in_pieces_of_three_bytes_takes_its_length_in_memory() -> None:
+    reader = LineReader(MIB)
+
+    def feed() -> None:
+        for number in range(100_000):
+            reader.feed(b"%03d" % (number % 1000))
+
+    assert held_bytes(feed) < 400_000
+    assert reader.part_bytes == 300_000
+    assert reader.feed(b"\n")[1] == b"".join(b"%03d" % n for n in range(1000)) * 100 + b"\n"
+    assert reader.part_bytes == 0
+
+
 class Pair:
     """A descriptor to write to without blocking, and its reader."""
 
@@ -204,6 +231,26 @@ def test_an_outlet_says_that_it_is_full_before_more_is_written_and_that_it_is_no
     pair.drain(outlet)
     assert not outlet.full
     assert outlet.pending_bytes == 0
+
+
+def test_small_frames_that_wait_take_their_length_in_memory(pair: Pair) -> None:
+    outlet = FrameWriter(pair.writing)
+    while not outlet.pending_bytes:
+        outlet.write(b"x" * 1000)
+    filled = outlet.pending_bytes
+
+    def write() -> None:
+        for number in range(50_000):
+            outlet.write(b"%05d\n" % number)
+
+    assert held_bytes(write) < 400_000
+    assert outlet.pending_bytes == filled + 300_000
+    pair.drain(outlet)
+    os.set_blocking(pair.reading, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            pair.read()
+    assert pair.received.endswith(b"".join(b"%05d\n" % number for number in range(50_000)))
 
 
 def test_a_large_frame_in_small_pieces_costs_its_length_and_not_its_square(pair: Pair) -> None:
