@@ -130,7 +130,7 @@ def test_the_record_knows_nothing_of_telemetry(file: Path) -> None:
 
 
 CLIENT_MAY_IMPORT = tuple(f"lastword.{part}" for part in ("client", "core", "errors", "quirks"))
-ON_THE_SDK = {"lastword.client.acp", "lastword.client.acp_transport"}
+ON_THE_SDK = {f"lastword.client.acp{part}" for part in ("", "_process", "_transport")}
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if f.parent == ROOT / "client"], ids=_module)

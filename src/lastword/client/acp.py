@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import acp
 from acp.schema import ClientCapabilities
 
+from lastword.client.acp_process import AgentProcess
 from lastword.client.acp_transport import StreamTransport, TypedTransport
-from lastword.client.raise_for import raise_for_error
+from lastword.client.raise_for import CLASS_FOR, raise_for_error
 from lastword.client.reading import read_error
 from lastword.client.retries import read_retry
+from lastword.errors import AgentLost
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -95,22 +97,31 @@ async def spawn_agent_process(
 ) -> AsyncIterator[tuple[ClientSideConnection, Process]]:
     """Start an agent and connect to it, as `acp.spawn_agent_process` does, with failures typed.
 
+    The agent's stderr is read, so that no agent waits for it: its end is in the `detail` of the
+    `PromptFailed` where the process has died, and `process.stderr` gives it to who reads it. With
+    the SDK's, an agent stops for ever once it has written what a pipe holds.
+
     Args:
         to_client: The client, as for `connect_to_agent`.
         command: The agent's executable.
         args: Its arguments.
         env: As the SDK's: few variables are inherited, and these are added.
         cwd: As the SDK's.
-        transport_kwargs: As the SDK's.
+        transport_kwargs: As the SDK's. With `{"stderr": None}` stderr goes where the client's own
+            does.
         connection_kwargs: As the SDK's.
     """
     settings = dict(transport_kwargs or {})
-    async with acp.spawn_stdio_transport(command, *args, env=env, cwd=cwd, **settings) as (
-        reader,
-        writer,
-        process,
+    async with (
+        AgentProcess() as agent,
+        acp.spawn_stdio_transport(command, *args, env=env, cwd=cwd, **settings) as spawned,
     ):
+        reader, writer, process = spawned
+        agent.started(process)
         connection = connect_to_agent(to_client, writer, reader, **connection_kwargs)
+        connection.prompt = functools.partial(  # type: ignore[method-assign]
+            _prompt_process, agent, connection.prompt
+        )
         try:
             yield connection, process
         finally:
@@ -152,6 +163,19 @@ async def _prompt(prompt: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs
         raise_for_error(error)
         raise
     return raise_for_error(answer)
+
+
+async def _prompt_process(
+    agent: AgentProcess, prompt: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any
+) -> Any:
+    """A prompt to a process of ours: where it has died, it is said how."""
+    try:
+        return await prompt(*args, **kwargs)
+    except AgentLost as lost:
+        if not isinstance(lost.__cause__, ConnectionError):
+            raise
+        error = await agent.failure()
+        raise CLASS_FOR[error.type](error) from lost.__cause__
 
 
 class _Listening:

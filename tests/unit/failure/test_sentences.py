@@ -206,6 +206,15 @@ def test_a_long_detail_is_cut_to_its_bound_once_encoded() -> None:
         check(words_for(own_failure(ErrorType.INTERNAL, detail=text)))
 
 
+def test_a_long_detail_keeps_its_first_and_its_last_words() -> None:
+    log = "first\n" + "between\n" * 2000 + "RuntimeError: the last line"
+    error = words_for(classify_exit(exit_code=1, stderr_tail=log))
+    assert error.detail is not None
+    assert error.detail["text"].startswith("first\n")
+    assert error.detail["text"].endswith("RuntimeError: the last line")
+    check(error)
+
+
 def test_a_quote_is_one_short_line_without_markup() -> None:
     assert quotable("a\n`b` *c* <d> [e] \u2028 f.") == "a b c d (e) f"
     assert len(quotable("word " * 1000)) <= 200

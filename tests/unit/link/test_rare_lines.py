@@ -121,7 +121,7 @@ def test_a_value_of_too_many_parts_is_cut() -> None:
 def test_a_detail_that_fits_in_the_end_is_not_cut() -> None:
     text = "word " * 150 + "\N{SNOWMAN}"
     assert compose_detail(text) == text
-    assert compose_detail(text * 10).endswith(" (cut)")
+    assert compose_detail(text * 10).count("\n...\n") == 1
 
 
 def test_secrets_are_known_by_the_names_of_their_variables() -> None:

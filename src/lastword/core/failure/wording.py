@@ -25,7 +25,7 @@ from lastword.core.failure.taxonomy import (
     RetrySafety,
 )
 from lastword.core.redact.redactor import redact_text
-from lastword.core.redact.truncate import telling_lines, to_bytes
+from lastword.core.redact.truncate import ends_to_bytes, telling_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -246,7 +246,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     return AgentError(
         type=verdict.type,
         message=_message(verdict, advice, attempts, text),
-        detail={"text": to_bytes(text, MAX_DETAIL_BYTES - 64)} if text.strip() else None,
+        detail={"text": ends_to_bytes(text, MAX_DETAIL_BYTES - 64)} if text.strip() else None,
         retryable=verdict.retryable,
         retry_after_seconds=verdict.retry_after_seconds,
         reset_at_epoch_ms=verdict.reset_at_epoch_ms,

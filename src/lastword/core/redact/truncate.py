@@ -11,6 +11,7 @@ CLIP_TAIL_CHARS = 4096
 LOG_TAIL_CHARS = 16_384
 LOG_LINES = 20
 _CUT_MARK = " (cut)"
+_GAP = "\n...\n"
 _WORD_MARKS = " \t\r\n\"',;<>()[]{}"
 _TELLING_SIGNS = (
     "error",
@@ -53,7 +54,7 @@ def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) ->
     """The text, or its head and tail with a mark between them where it is longer than both."""
     if len(text) <= head + tail:
         return text
-    return f"{to_word_end(text[:head])}\n...\n{from_word_start(text[-tail:])}"
+    return f"{to_word_end(text[:head])}{_GAP}{from_word_start(text[-tail:])}"
 
 
 def telling_lines(log: str) -> str:
@@ -69,12 +70,36 @@ def _is_telling(line: str) -> bool:
 
 def to_bytes(text: str, limit: int) -> str:
     """At most `limit` bytes once encoded as a JSON string, with the cut said."""
-    clean = text.encode("utf-8", "replace").decode("utf-8")
-    if len(clean) * 6 <= limit:
+    clean = _encodable(text)
+    if _fits(clean, limit):
         return clean
+    return clean[: _fitting(clean, limit - len(_CUT_MARK))] + _CUT_MARK
+
+
+def ends_to_bytes(text: str, limit: int) -> str:
+    """At most so many bytes as `to_bytes` gives; of a text that is longer, beginning and end."""
+    clean = _encodable(text)
+    if _fits(clean, limit):
+        return clean
+    room = limit - 6 * len(_GAP)
+    head = _fitting(clean, room // 4)
+    tail = _fitting(clean[::-1], room - room // 4)
+    return f"{clean[:head]}{_GAP}{clean[len(clean) - tail :]}"
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _fits(text: str, limit: int) -> bool:
+    return len(text) * 6 <= limit or _fitting(text, limit) == len(text)
+
+
+def _fitting(text: str, limit: int) -> int:
+    """How many of its first characters take no more bytes than this in a JSON string."""
     size = 0
-    for kept, char in enumerate(clean):
+    for fitting, char in enumerate(text):
         size += 6 if char < " " or char in '"\\\x7f' else len(char.encode())
-        if size > limit - len(_CUT_MARK):
-            return clean[:kept] + _CUT_MARK
-    return clean
+        if size > limit:
+            return fitting
+    return len(text)

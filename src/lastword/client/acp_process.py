@@ -1,0 +1,136 @@
+"""The agent's process as the official SDK's client starts it: its stderr, and how it ended.
+
+Owns a reader of stderr that reads whether or not anybody wants the bytes, since a pipe that nobody
+empties stops the agent. Starting and stopping the process is the SDK's part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Self
+
+from lastword.client import classify
+from lastword.core.classify import classify_exit
+from lastword.core.link.stderr import StderrRecord
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from types import TracebackType
+
+    from lastword.core.failure.taxonomy import AgentError
+
+READ_BYTES = 65536
+
+GRACE_SECONDS = 0.25
+"""How long the last words of a process may take to come: a child of its own may hold the pipe."""
+
+
+class AgentProcess:
+    """A process, with what it wrote to stderr last.
+
+    While it is entered, stderr is read. `process.stderr` becomes a stream of the same bytes: who
+    reads it keeps up or misses some, and is told how many.
+    """
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._written = StderrRecord()
+        self._reading: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._reading is not None:
+            await self._last_words()
+            self._reading.cancel()
+            await asyncio.wait([self._reading])
+
+    def started(self, process: Process) -> None:
+        """Read the stderr of a process, where it is a pipe."""
+        self._process = process
+        if process.stderr is not None:
+            source, process.stderr = process.stderr, _Stderr(self._written)
+            self._reading = asyncio.create_task(self._read(source, process.stderr))
+
+    async def _read(self, source: asyncio.StreamReader, stream: _Stderr) -> None:
+        while data := await source.read(READ_BYTES):
+            self._written.receive(data)
+            stream.written(data)
+        stream.ended()
+
+    async def failure(self) -> AgentError:
+        """Say how the process ended, once its connection is gone."""
+        if self._process is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), GRACE_SECONDS)
+                await self._last_words()
+        exit_code = self._process.returncode if self._process is not None else None
+        if exit_code is None:
+            return classify.connection_lost()
+        tail = self._written.tail()
+        return classify.compose(classify_exit(exit_code=exit_code, stderr_tail=tail))
+
+    async def _last_words(self) -> None:
+        if self._reading is not None:
+            await asyncio.wait([self._reading], timeout=GRACE_SECONDS)
+
+
+class _Stderr(asyncio.StreamReader):
+    """What `process.stderr` is for who reads it: bounded, with what was left out said."""
+
+    def __init__(self, record: StderrRecord) -> None:
+        super().__init__()
+        self._record = record
+        self._given = 0
+        self._full = False
+        self.set_transport(_Valve(self))
+
+    def written(self, data: bytes) -> None:
+        """The agent wrote this, which the record has."""
+        if not self._full:
+            self._given += len(data)
+            self.feed_data(data)
+
+    def ended(self) -> None:
+        """The agent writes no more."""
+        self._catch_up()
+        self.feed_eof()
+
+    def fill(self) -> None:
+        """Nobody reads: what comes now is for the record alone."""
+        self._full = True
+
+    def resume(self) -> None:
+        """Somebody has read: go on with the latest."""
+        self._full = False
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        tail = self._record.tail(self._given).encode()
+        cut = self._record.total - self._given - len(tail)
+        self._given = self._record.total
+        if cut > 0:
+            tail = b"\n[... %d bytes of stderr left out ...]\n" % cut + tail
+        if tail:
+            self.feed_data(tail)
+
+
+class _Valve(asyncio.ReadTransport):
+    """What a stream reader asks to wait; the process never waits for it."""
+
+    def __init__(self, stream: _Stderr) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def pause_reading(self) -> None:
+        self._stream.fill()
+
+    def resume_reading(self) -> None:
+        self._stream.resume()

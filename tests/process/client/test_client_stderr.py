@@ -1,0 +1,143 @@
+"""What an agent writes to stderr, under the official SDK's client with failures typed."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import acp
+import pytest
+
+from lastword import errors
+from lastword.client import acp as typed
+from lastword.core.link.stderr import TAIL_BYTES
+from tests.kit.patience import FUSE_SECONDS
+from tests.process.client.sdk_clients import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+AGENT = """
+import json, os, signal, sys
+
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, params = message["method"], message.get("params", {})
+    if method == "initialize":
+        result = {"protocolVersion": 1}
+    elif method == "session/new":
+        result = {"sessionId": "1"}
+    else:
+        exec(params["prompt"][0]["text"])
+        result = {"stopReason": "end_turn"}
+    send(id=message["id"], result=result)
+"""
+FLOOD = "sys.stderr.write('first\\n' + ('x' * 63 + '\\n') * 16384 + 'last\\n')\n"
+CRASH = FLOOD + "raise RuntimeError('disk on fire')"
+
+
+async def prompt(connection: Any, code: str) -> Any:
+    return await connection.prompt(session_id="1", prompt=[acp.text_block(code)])
+
+
+def with_agent(talk: Callable[[Any, asyncio.subprocess.Process], Awaitable[None]]) -> None:
+    """A conversation with an agent that does what its prompt says."""
+
+    async def run() -> None:
+        async with (
+            asyncio.timeout(FUSE_SECONDS),
+            typed.spawn_agent_process(Client(), sys.executable, "-c", AGENT) as (agent, process),
+        ):
+            await agent.initialize(protocol_version=1)
+            await agent.new_session(cwd="/", mcp_servers=[])
+            await talk(agent, process)
+
+    asyncio.run(run())
+
+
+def test_an_agent_that_writes_a_mebibyte_to_stderr_answers() -> None:
+    async def talk(agent: Any, _: object) -> None:
+        for _ in range(2):
+            assert (await prompt(agent, FLOOD)).stop_reason == "end_turn"
+
+    with_agent(talk)
+
+
+def test_what_a_dying_agent_said_last_is_in_the_exception() -> None:
+    async def talk(agent: Any, _: object) -> None:
+        with pytest.raises(errors.AgentLost, match="disk on fire") as raised:
+            await prompt(agent, CRASH)
+        error = raised.value.error
+        assert (error.exit_code, error.reason) == (1, "uncaught_exception")
+        assert error.detail is not None
+        assert error.detail["text"].rstrip().endswith("RuntimeError: disk on fire")
+        assert isinstance(raised.value.__cause__, ConnectionError)
+
+    with_agent(talk)
+
+
+def test_an_agent_that_is_killed_is_told_so() -> None:
+    async def talk(agent: Any, _: object) -> None:
+        with pytest.raises(errors.AgentLost) as raised:
+            await prompt(agent, "os.kill(os.getpid(), signal.SIGKILL)")
+        assert raised.value.error.exit_signal == "SIGKILL"
+
+    with_agent(talk)
+
+
+def test_a_process_that_only_closes_its_stdout_has_not_ended() -> None:
+    async def talk(agent: Any, process: asyncio.subprocess.Process) -> None:
+        with pytest.raises(errors.AgentLost) as raised:
+            await prompt(agent, "os.close(1); sys.stdin.read(); os._exit(0)")
+        assert raised.value.error.reason == "connection_lost"
+        assert process.returncode is None
+
+    with_agent(talk)
+
+
+def test_who_reads_stderr_gets_it() -> None:
+    async def talk(agent: Any, process: asyncio.subprocess.Process) -> None:
+        assert process.stderr is not None
+        await prompt(agent, "print('one', file=sys.stderr)\nprint('two', file=sys.stderr)")
+        assert await process.stderr.readline() == b"one\n"
+        assert await process.stderr.readline() == b"two\n"
+
+    with_agent(talk)
+
+
+def test_who_reads_stderr_late_gets_its_beginning_and_its_end_and_is_told_what_is_missing() -> None:
+    async def talk(agent: Any, process: asyncio.subprocess.Process) -> None:
+        assert process.stderr is not None
+        await prompt(agent, FLOOD)
+        await prompt(agent, "print('after it', file=sys.stderr)")
+        with pytest.raises(errors.AgentLost):
+            await prompt(agent, "os._exit(3)")
+        text = (await process.stderr.read()).decode()
+        assert text.startswith("first\nxxx")
+        assert "bytes of stderr left out ...]" in text
+        assert text.endswith("x\nlast\nafter it\n")
+        assert len(text) < 8 * TAIL_BYTES
+
+    with_agent(talk)
+
+
+def test_stderr_that_is_not_ours_to_read_is_left_alone() -> None:
+    async def run() -> None:
+        quiet = {"stderr": asyncio.subprocess.DEVNULL}
+        command = (sys.executable, "-c", AGENT)
+        async with (
+            asyncio.timeout(FUSE_SECONDS),
+            typed.spawn_agent_process(Client(), *command, transport_kwargs=quiet) as spawned,
+        ):
+            agent, process = spawned
+            assert process.stderr is None
+            await agent.initialize(protocol_version=1)
+            with pytest.raises(errors.AgentLost) as raised:
+                await prompt(agent, "os._exit(3)")
+            assert raised.value.error.exit_code == 3
+
+    asyncio.run(run())
