@@ -15,7 +15,7 @@ from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link import ending, entries, prompts
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
 from lastword.core.link.handshake import read_client
-from lastword.core.link.session import Session, Turn, may_wait
+from lastword.core.link.session import FOREGROUND, Session, Turn, may_wait
 from lastword.core.link.state import OpenRequest
 from lastword.core.link.turn import Event
 from lastword.core.protocol import acp, jsonrpc
@@ -195,9 +195,24 @@ def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
         # The agent had answered before the user cancelled.
         effects += prompts.release_held(link, turn)
     else:
-        turn.cancel(link.now + link.options.cancel_grace_seconds)
+        due = link.now + link.options.cancel_grace_seconds
+        turn.cancel(due, waited=_waits_for_user(link, turn.session))
     effects.append(entries.record(link, Kind.CANCEL, turn.session, turn, by=By.USER.value))
     return effects
+
+
+def _waits_for_user(link: Link, session: Session) -> bool:
+    """Can the session's one turn not have ended, since its agent waits for the user?"""
+    if len(session.turns) > 1:
+        return False
+    waits = any(_stands_in(link, session, asked) for asked in session.asking)
+    return waits or session.dismissed
+
+
+def _stands_in(link: Link, session: Session, asked: bytes) -> bool:
+    """Is it this session that the question is of? A sub-agent's stands open in all at work."""
+    others = (other for other in link.sessions.values() if other is not session)
+    return asked == FOREGROUND or not any(asked in other.asking for other in others)
 
 
 def cancel_unsent(link: Link, session: Session, frame: Frame) -> list[Effect]:
@@ -232,10 +247,12 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
     request = link.agent_has_answer(request_id)
     if request is not None:
         if request.method in acp.ASKS_USER:
-            for asking in link.sessions.values():
-                asking.answered(request_id, link.now)
-            session = link.sessions.get(request.session_id or "")
+            asking = [each for each in link.sessions.values() if request_id in each.asking]
             outcome = _outcome(frame, request)
+            dismissed = outcome in _DISMISSED and len(asking) == 1
+            for each in asking:
+                each.answered(request_id, link.now, dismissed=dismissed)
+            session = link.sessions.get(request.session_id or "")
             return [entries.record(link, Kind.USER_ANSWERED, session, outcome=outcome), FORWARD]
         if request.method == acp.TERMINAL_CREATE:
             terminal_id = _terminal_id(frame)
@@ -258,6 +275,10 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
         return [Drop("answer_to_lastword")]
     reason = "answer_to_nobody" if stale is None else "answer_to_dead_agent"
     return [Drop(reason), entries.record(link, Kind.FRAME_DROPPED, side="client", reason=reason)]
+
+
+_DISMISSED = frozenset({"cancelled", "cancel"})
+"""Outcomes of a question that say that nothing was chosen: of a permission, of a form."""
 
 
 def _outcome(frame: Frame, request: OpenRequest) -> str:

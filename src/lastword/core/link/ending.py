@@ -124,7 +124,7 @@ def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
 
 def _told(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEnding) -> list[Effect]:
     """The one edge at which an ending becomes frames: what is open is closed, then it is told."""
-    effects: list[Effect] = [*_close(turn.session, turn), End(ended)]
+    effects: list[Effect] = [*close(turn.session, turn), End(ended)]
     dialect = link.dialect
     rung = ladder.rung_for(link.options.fallback, link.client, dialect)
     for out in ladder.frames_for(ended, rung=rung, client=link.client, dialect=dialect):
@@ -190,7 +190,7 @@ def _withdrawal(request_id: bytes) -> Send:
     return Send(Side.CLIENT, jsonrpc.notification(acp.CANCEL_REQUEST, params))
 
 
-def _close(session: Session, turn: Turn) -> list[Effect]:
+def close(session: Session, turn: Turn) -> list[Effect]:
     """Close the session's open tool calls, with its last open turn."""
     if any(other.open and other is not turn for other in session.turns):
         return []

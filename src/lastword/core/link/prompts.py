@@ -109,6 +109,11 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
     announced = turn.evidence.announced is not None
     if announced and _speaks_for_itself(link):
         return finish(link, turn, stop_reason)
+    if denies_cancel(turn, stop_reason):
+        members = ending.redactor(link).json(object_of(jsonrpc.loads(frame.message.result)))
+        request_id = frame.message.request_id or jsonrpc.NULL_ID
+        line = jsonrpc.result(request_id, members | {"stopReason": acp.CANCELLED})
+        return finish_as_cancelled(link, turn, stop_reason, Answer(Side.CLIENT, request_id, line))
     if announced or stop_reason not in acp.STOP_REASONS:
         _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
         return end_failed(link, turn)
@@ -142,6 +147,25 @@ def finish(link: Link, turn: Turn, stop_reason: str | None) -> list[Effect]:
         return ending.fail_turn(link, turn)
     ending.forget(link, turn)
     return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), FORWARD]
+
+
+def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
+    """Does the agent call the turn ended that the user cancelled while it waited for them?
+
+    Else the answer may have been under way before the cancel was.
+    """
+    cancelled = turn.state is State.CANCELLING and turn.waited
+    return cancelled and stop_reason in acp.STOP_REASONS and stop_reason != acp.CANCELLED
+
+
+def finish_as_cancelled(
+    link: Link, turn: Turn, stop_reason: str | None, told: Effect
+) -> list[Effect]:
+    """The user's cancel ends the turn, whatever the agent calls it: what it left open is closed."""
+    turn.step(Event.RESULT)
+    closed = ending.close(turn.session, turn)
+    ending.forget(link, turn)
+    return [*closed, *_answer_entries(link, turn, stop_reason, cancelled=True), told]
 
 
 def is_silent(link: Link, turn: Turn) -> bool:

@@ -48,6 +48,7 @@ class Turn:
         "started_at",
         "state",
         "stop_due",
+        "waited",
         "warned",
     )
 
@@ -69,6 +70,9 @@ class Turn:
         """When the agent's grace after a cancel or stop runs out."""
         self.cancelled: tuple[bytes, ...] = ()
         """The prompts that the user's cancel was for; others may join the work after it."""
+        self.waited = False
+        """Did the agent wait for the user when they cancelled? Then no answer of it can have
+        crossed the cancel."""
         self.held: Frame | None = None
         """An answer that says success with nothing shown, kept back for a moment."""
         self.held_until = 0.0
@@ -111,9 +115,13 @@ class Turn:
         """Another turn's frames cannot be told from this one's: it may well show nothing."""
         self.overlapped = True
 
-    def cancel(self, due: float) -> None:
-        """The user cancels all that the turn is to answer; the agent has until `due` to confirm."""
+    def cancel(self, due: float, *, waited: bool = False) -> None:
+        """The user cancels all that the turn is to answer; the agent has until `due` to confirm.
+
+        Where it `waited` for them it cannot have answered before.
+        """
         self.cancelled = tuple(self.prompts)
+        self.waited = self.waited or waited
         if self.step(Event.CANCEL) is Move.CANCEL:
             self.grant(due)
 
@@ -172,6 +180,7 @@ class Session:
     __slots__ = (
         "asking",
         "choices",
+        "dismissed",
         "opened",
         "opening",
         "progress_at",
@@ -195,6 +204,9 @@ class Session:
         self.asking: dict[bytes, float] = {}
         """The agent's open requests to the user, and since when: while one is open, no clock
         runs."""
+        self.dismissed = False
+        """Has the user left a question without a choice, and the agent not been heard of since?
+        Some clients do that before they cancel."""
         self.progress_at = 0.0
         self.unresolved: set[bytes] = set()
         """Prompts that we answered while the agent lives, and that it has not answered yet."""
@@ -269,7 +281,7 @@ class Session:
 
     def progress(self, now: float) -> None:
         """The agent showed life in this session."""
-        self.progress_at = now
+        self.progress_at, self.dismissed = now, False
         for turn in self.turns:
             turn.warned = False
 
@@ -295,14 +307,15 @@ class Session:
         """Every question is taken back: who asked is gone."""
         self.asking.clear()
 
-    def answered(self, request_id: bytes, now: float) -> None:
-        """The user answered: the clocks go on where they stood."""
+    def answered(self, request_id: bytes, now: float, *, dismissed: bool = False) -> None:
+        """The user answered, or `dismissed` the question: the clocks go on where they stood."""
         since = self.asking.pop(request_id, None)
         if since is not None and not self.asking:
             for turn in self.turns:
                 # Only the turn's own clock stood: the grace after a cancel runs on.
                 turn.started_at += now - max(since, turn.started_at)
             self.progress(now)
+        self.dismissed = self.dismissed or dismissed
 
     def take_waiting(self) -> list[WaitingPrompt]:
         """The prompts held back; afterwards none are."""

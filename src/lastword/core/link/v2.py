@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure import ladder
 from lastword.core.link import ending, prompts
-from lastword.core.link.effects import FORWARD, Answer, Effect, Side
+from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
 from lastword.core.link.session import FOREGROUND, Turn
 from lastword.core.link.state import OpenRequest
 from lastword.core.link.turn import Event, State
@@ -91,7 +91,7 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
     if update.stop_reason == acp.END_TURN and prompts.is_silent(link, turn):
         prompts.hold(link, turn, frame)
         return []
-    return _ended(link, turn, update)
+    return _ended(link, turn, frame, update)
 
 
 def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
@@ -125,8 +125,14 @@ def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
     return effects
 
 
-def _ended(link: Link, turn: Turn, update: Update) -> list[Effect]:
-    effects = prompts.finish(link, turn, update.stop_reason)
+def _ended(link: Link, turn: Turn, frame: Frame, update: Update) -> list[Effect]:
+    if prompts.denies_cancel(turn, update.stop_reason):
+        params = ending.redactor(link).json(jsonrpc.params_of(frame))
+        params["update"]["stopReason"] = acp.CANCELLED
+        told = Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params))
+        effects = prompts.finish_as_cancelled(link, turn, update.stop_reason, told)
+    else:
+        effects = prompts.finish(link, turn, update.stop_reason)
     if turn.state is State.ENDED:
         _carry_on(link, turn)
     return effects

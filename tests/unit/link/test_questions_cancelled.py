@@ -1,0 +1,199 @@
+"""A cancel while the agent waits for the user: its answer cannot have crossed it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword.core.timeline import summary
+from tests.kit.wire import (
+    INITIALIZE,
+    INITIALIZED,
+    Wire,
+    cancel,
+    chunk,
+    permission,
+    prompt,
+    result,
+    second_version,
+    update,
+)
+
+CANCELLED = {"stopReason": "cancelled"}
+ENDED = {"stopReason": "end_turn"}
+LEFT = {"jsonrpc": "2.0", "id": 9, "result": {"outcome": {"outcome": "cancelled"}}}
+CHOSEN = {"jsonrpc": "2.0", "id": 9, "result": {"outcome": {"outcome": "selected"}}}
+
+
+def asked(session_id: str = "s", *, sessions: tuple[str, ...] = ("s",)) -> Wire:
+    """Turns with a tool call each; the agent asks about one of them."""
+    wire = Wire()
+    wire.client(INITIALIZE)
+    wire.agent(INITIALIZED)
+    for number, name in enumerate(sessions, 1):
+        wire.client(prompt(number, name))
+        tool = {"sessionUpdate": "tool_call", "toolCallId": "t", "status": "pending"}
+        wire.agent(update(name, **tool))
+    wire.agent(permission(session_id=session_id))
+    return wire
+
+
+def closed(wire: Wire) -> list[dict[str, Any]]:
+    """The tool calls that were closed in the agent's place."""
+    return [u for u in wire.updates() if u["sessionUpdate"] == "tool_call_update"]
+
+
+def stop_reason(wire: Wire, request_id: int = 1) -> dict[str, Any]:
+    (answer,) = wire.answers(request_id)
+    return answer["result"]
+
+
+@pytest.mark.parametrize("reason", ["end_turn", "refusal", "max_turn_requests"])
+@pytest.mark.parametrize("steps", [(cancel(), LEFT), (LEFT, cancel()), (cancel(),)])
+def test_a_cancel_with_a_question_open_ends_the_turn_as_cancelled(
+    steps: tuple[dict[str, Any], ...], reason: str
+) -> None:
+    wire = asked()
+    for step in steps:
+        wire.client(step)
+    wire.agent(result(1, reason))
+    assert stop_reason(wire) == CANCELLED
+    closing = {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "failed"}
+    assert closed(wire) == [closing]
+    assert json.loads(wire.to_client[-1])["id"] == 1
+    facts = wire.entries[-1].facts
+    assert (facts["stop_reason"], facts["cancelled"]) == (reason, True)
+    assert summary.summarise(wire.entries).outcome == "cancelled"
+
+
+def test_the_next_prompt_passes_and_is_answered_as_the_agent_says() -> None:
+    wire = asked()
+    wire.client(cancel())
+    wire.agent(result(1))
+    wire.client(prompt(2))
+    wire.agent(chunk())
+    wire.client(cancel())
+    wire.agent(result(2))
+    assert stop_reason(wire, 2) == ENDED
+
+
+def test_what_else_the_answer_says_stays() -> None:
+    wire = asked()
+    wire.client(cancel())
+    wire.agent(result(1) | {"result": {**ENDED, "usage": {"totalTokens": 7}}})
+    assert stop_reason(wire) == {**CANCELLED, "usage": {"totalTokens": 7}}
+
+
+def test_an_answer_that_says_cancelled_passes_as_it_came() -> None:
+    wire = asked()
+    wire.client(cancel())
+    line = json.dumps(result(1, "cancelled")).encode()
+    wire.agent(line)
+    assert wire.to_client[-1] == line
+    assert closed(wire) == []
+
+
+@pytest.mark.parametrize("answered", [CHOSEN, LEFT], ids=["chosen", "left, and it went on"])
+def test_an_answer_that_may_have_crossed_the_cancel_passes(answered: dict[str, Any]) -> None:
+    wire = asked()
+    wire.client(answered)
+    wire.agent(chunk())
+    wire.client(cancel())
+    wire.agent(result(1))
+    assert stop_reason(wire) == ENDED
+    assert closed(wire) == []
+
+
+def test_a_question_that_the_agent_took_back_stands_open_no_more() -> None:
+    wire = asked()
+    wire.agent({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}})
+    wire.client(cancel())
+    wire.agent(result(1))
+    assert stop_reason(wire) == ENDED
+
+
+def test_a_question_in_another_session_says_nothing_of_this_one() -> None:
+    wire = asked(session_id="s2", sessions=("s", "s2"))
+    wire.client(cancel())
+    wire.agent(result(1))
+    assert stop_reason(wire) == ENDED
+
+
+@pytest.mark.parametrize("left", [(), (LEFT,)], ids=["open", "left"])
+@pytest.mark.parametrize(
+    ("sessions", "told"), [(("s",), CANCELLED), (("s", "s2"), ENDED)], ids=["one", "two"]
+)
+def test_a_sub_agents_question_is_of_a_session_where_only_one_is_at_work(
+    sessions: tuple[str, ...], told: dict[str, Any], left: tuple[dict[str, Any], ...]
+) -> None:
+    wire = asked(session_id="sub", sessions=sessions)
+    for answer in left:
+        wire.client(answer)
+    wire.client(cancel())
+    wire.agent(result(1))
+    assert stop_reason(wire) == told
+
+
+def test_of_two_prompts_in_one_session_either_may_have_been_answered_before_the_cancel() -> None:
+    wire = asked()
+    wire.client(prompt(2))
+    wire.client(cancel())
+    wire.agent(result(1))
+    assert stop_reason(wire) == ENDED
+
+
+def test_a_second_cancel_does_not_forget_that_the_agent_waited() -> None:
+    wire = asked()
+    for step in (cancel(), LEFT, cancel()):
+        wire.client(step)
+    wire.agent(result(1))
+    assert stop_reason(wire) == CANCELLED
+
+
+@pytest.mark.parametrize("action", ["cancel", "decline"])
+def test_a_form_that_is_left_is_a_question_that_is_left(action: str) -> None:
+    wire = asked()
+    wire.client(CHOSEN)
+    params = {"sessionId": "s", "mode": "form", "message": "Which?"}
+    wire.agent({"jsonrpc": "2.0", "id": 10, "method": "elicitation/create", "params": params})
+    wire.client({"jsonrpc": "2.0", "id": 10, "result": {"action": action}})
+    wire.client(cancel())
+    wire.agent(result(1))
+    assert stop_reason(wire) == (CANCELLED if action == "cancel" else ENDED)
+
+
+def idle(**members: Any) -> dict[str, Any]:
+    return update(sessionUpdate="state_update", state="idle", **members)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_version_2_work_that_waited_for_the_user_is_cancelled_too(*, waits: bool) -> None:
+    wire = second_version()
+    tool = {"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "paused"}
+    wire.agent(update(**tool))
+    if waits:
+        wire.agent(update(sessionUpdate="state_update", state="requires_action"))
+    wire.client(cancel())
+    wire.agent(idle(**ENDED))
+    last = wire.updates()[-1]
+    assert last == {"sessionUpdate": "state_update", "state": "idle"} | (
+        CANCELLED if waits else ENDED
+    )
+    assert [u["status"] for u in closed(wire)] == (["paused", "failed"] if waits else ["paused"])
+
+
+def test_version_2_a_prompt_after_the_cancel_is_none_of_what_was_cancelled() -> None:
+    wire = second_version()
+    wire.agent(update(sessionUpdate="state_update", state="requires_action"))
+    wire.client(cancel())
+    wire.client(prompt(2))
+    wire.agent(idle(**ENDED))
+    assert wire.updates()[-1]["stopReason"] == "cancelled"
+    assert wire.answers(2) == []
+    wire.agent({"jsonrpc": "2.0", "id": 2, "result": {"messageId": "m2"}})
+    wire.agent(update(sessionUpdate="state_update", state="running"))
+    wire.agent(chunk())
+    wire.agent(idle(**ENDED))
+    assert wire.updates()[-1]["stopReason"] == "end_turn"
