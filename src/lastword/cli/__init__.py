@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from lastword._version import __version__
+
 USAGE = """\
 usage: lastword COMMAND [ARGUMENTS]
 
@@ -93,8 +95,6 @@ def _dispatch(command: str, rest: list[str]) -> int:
         sys.stdout.write(USAGE)
         return 0
     if command in {"-V", "--version"}:
-        from lastword._version import __version__  # noqa: PLC0415
-
         sys.stdout.write(f"lastword {__version__}\n")
         return 0
     problem = f"there is no command {command!r}" if command else "a command is missing"

@@ -9,6 +9,8 @@ imports this module.
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -252,9 +254,6 @@ def json_schema() -> dict[str, Any]:
 
 
 def _print_schema() -> None:
-    import json  # noqa: PLC0415 - only the command needs it
-    import sys  # noqa: PLC0415
-
     sys.stdout.write(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
+from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.connection import Connection
 from lastword.core.link.effects import AGENT, CLIENT, Effect, Record, Side
 from lastword.core.link.ends import Ends, FrameSink
@@ -339,7 +340,6 @@ def _no_process(_: object) -> None:
 def _process_ends() -> Verdict:
     # Loaded when the process ends in the middle of a turn.
     from lastword.core.classify import own_failure  # noqa: PLC0415
-    from lastword.core.failure.taxonomy import ErrorType  # noqa: PLC0415
 
     return own_failure(ErrorType.AGENT_CRASH, "premature_exit")
 

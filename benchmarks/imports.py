@@ -1,0 +1,59 @@
+"""What the imports inside functions take, which docs/late-imports.md lists.
+
+Run as ``python benchmarks/imports.py`` to see the list with figures of this machine, with
+``--write`` to put them there. A figure is CPU time, the fewest of several new processes, once the
+module is loaded that the import stands in.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+LIST = Path(__file__).parent.parent / "docs" / "late-imports.md"
+ROW = re.compile(r"^\| `(?P<importer>[\w.]+)` \| `(?P<imported>[\w.]+)` \| [\d.]+ \|", re.MULTILINE)
+CODE = """
+import sys, time
+sys.argv = [{importer!r}]
+import {importer}
+began = time.process_time()
+import {imported}
+print((time.process_time() - began) * 1000)
+"""
+
+
+def milliseconds(importer: str, imported: str, rounds: int) -> float:
+    """What the import takes once its importer is loaded: the fewest of so many processes."""
+    command = [sys.executable, "-c", CODE.format(importer=importer, imported=imported)]
+    # With bytecode that is cached, as an installer leaves it; the first of them may write it.
+    cached = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    taken = [
+        subprocess.run(command, capture_output=True, check=True, env=cached) for _ in range(rounds)
+    ]
+    return min(float(done.stdout) for done in taken)
+
+
+def main() -> None:
+    """Measure each row of the list, and print it or write it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--write", action="store_true", help="put the figures into the list")
+    options = parser.parse_args()
+
+    def measured(row: re.Match[str]) -> str:
+        importer, imported = row["importer"], row["imported"]
+        taken = milliseconds(importer, imported, options.rounds)
+        told = f"| `{importer}` | `{imported}` | {taken:.1f} |"
+        if not options.write:
+            print(told, flush=True)
+        return told
+
+    text = ROW.sub(measured, LIST.read_text(encoding="utf-8"))
+    if options.write:
+        LIST.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
