@@ -1,6 +1,6 @@
-"""Agents that misbehave on purpose, on the standard library alone and quick to start."""
+"""Agents that misbehave on purpose, each the kit's healthy agent but for one thing."""
 
 import sys
 
-MISBEHAVING_AGENT = (sys.executable, "-S", "-m", "tests.kit.agents.agent")
+MISBEHAVING_AGENT = (sys.executable, "-m", "tests.kit.agents.agent")
 """The command, up to the mode; with `--list` it names the modes."""

@@ -45,7 +45,8 @@ def main() -> int:
         AT_START[name](agent)
     else:
         agent.on_fail = AT_PROMPT[name]
-    return agent.run()
+    agent.run()
+    return agent.exit_status
 
 
 sys.exit(main())

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 
+from lastword.kit.agent.plain import die, start_child, write_all
+from tests.kit.agents.acp_agent import ignore
 from tests.kit.agents.faults_order import ask_permission
 from tests.kit.agents.faults_process import exits_0_after_answer
 from tests.kit.agents.modes import at_prompt, at_start
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 def dies_at_first_starts(agent: Agent) -> None:
     """Exits 3 before it reads anything, in its first lives (as many as its argument says)."""
     if agent.life <= int(agent.argument):
-        os.write(2, b"fatal: no model configured\n")
+        write_all(2, b"fatal: no model configured\n")
         os._exit(3)
 
 
@@ -37,11 +39,11 @@ def dies_in_load(agent: Agent) -> None:
     """Dies of SIGKILL at a prompt; exits 3 while its second life loads the session."""
     agent.on_fail = _die
     if agent.life == 2:
-        agent.on_load = _load_half
+        agent.requests["session/load"] = lambda *_: _load_half(agent)
 
 
-def _load_half(agent: Agent, _request_id: object) -> None:
-    agent.text("This was said bef")
+def _load_half(agent: Agent) -> None:
+    agent.say("This was said bef")
     os._exit(3)
 
 
@@ -50,7 +52,7 @@ def forgets(agent: Agent) -> None:
     """Dies of SIGKILL at a prompt, and does not know its session afterwards."""
     agent.on_fail = _die
     error = {"code": -32602, "message": "nothing is known of that session"}
-    agent.on_load = lambda agent, request_id: agent.send(id=request_id, error=error)
+    agent.requests["session/load"] = lambda load, _params: agent.answer(load, error=error)
 
 
 @at_start
@@ -58,14 +60,14 @@ def silent_at_later_starts(agent: Agent) -> None:
     """Dies of SIGKILL at a prompt; later lives read, and do not answer `initialize`."""
     agent.on_fail = _die
     if agent.life > 1:
-        agent.on_initialize = lambda _agent, _request_id: None
+        agent.requests["initialize"] = ignore
 
 
 @at_start
 def silent_in_load(agent: Agent) -> None:
     """Dies of SIGKILL at a prompt; later lives do not answer `session/load`."""
     agent.on_fail = _die
-    agent.on_load = lambda _agent, _request_id: None
+    agent.requests["session/load"] = ignore
 
 
 @at_start
@@ -76,12 +78,12 @@ def asks_and_dies_once(agent: Agent) -> None:
 
 def _ask_and_die(agent: Agent, _prompt: object) -> None:
     ask_permission(agent)
-    os.kill(os.getpid(), signal.SIGKILL)
+    die(signal.SIGKILL)
 
 
 def _ask_and_tell(agent: Agent, prompt: object) -> None:
     answer = agent.await_answer(ask_permission(agent))
-    agent.text(json.dumps(answer["result"]))
+    agent.say(json.dumps(answer["result"]))
     agent.end_turn(prompt)
 
 
@@ -89,14 +91,14 @@ def _ask_and_tell(agent: Agent, prompt: object) -> None:
 def leaves_stubborn_child(agent: Agent, _prompt: object) -> None:
     """Dies of SIGKILL and leaves a child in its group that ignores SIGTERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    start_child(60, stdout=subprocess.DEVNULL)
     _die(agent, None)
 
 
 @at_start
 def says_its_life(agent: Agent) -> None:
     """Writes the number of its life to stderr, and dies of SIGKILL at a prompt that says fail."""
-    agent.write(f"life {agent.life}\n".encode(), fd=2)
+    write_all(2, f"life {agent.life}\n".encode())
     agent.on_fail = _die
 
 
@@ -115,11 +117,9 @@ def many_frames_in_first_life(agent: Agent) -> None:
 
 def _many_frames(agent: Agent, _prompt: object) -> None:
     for number in range(1500):
-        agent.text(f"{number:08}" + "y" * 900)
+        agent.say(f"{number:08}" + "y" * 900)
     _die(agent, None)
 
 
 def _die(_agent: Agent, _prompt: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-    while True:
-        signal.pause()
+    die(signal.SIGKILL)

@@ -33,7 +33,7 @@ def permission_then_dies(agent: Agent, _prompt: object) -> None:
     os._exit(1)
 
 
-def ask_permission(agent: Agent) -> str:
+def ask_permission(agent: Agent) -> int:
     option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
     return agent.ask("session/request_permission", toolCall={"toolCallId": "t1"}, options=[option])
 
@@ -42,8 +42,8 @@ def ask_permission(agent: Agent) -> str:
 def asks_twice_by_one_id(agent: Agent, prompt: object) -> None:
     """Asks for two permissions under one id, and ends the turn well at the first answer."""
     request_id = ask_permission(agent)
-    params = {"sessionId": agent.session, "toolCall": {"toolCallId": "t2"}, "options": []}
-    agent.send(id=request_id, method="session/request_permission", params=params)
+    params = {"sessionId": agent.session_id, "toolCall": {"toolCallId": "t2"}, "options": []}
+    agent.wire.frame(id=request_id, method="session/request_permission", params=params)
     agent.await_answer(request_id)
     agent.serve(prompt)
 
@@ -52,12 +52,12 @@ def asks_twice_by_one_id(agent: Agent, prompt: object) -> None:
 def late_frames(agent: Agent) -> None:
     """Ignores a cancel; when told, sends more text, asks for a file and a permission, answers."""
     ignores_cancel(agent)
-    agent.on_go = _finish_late
+    agent.when_told(lambda: _finish_late(agent))
 
 
 def _finish_late(agent: Agent) -> None:
-    prompt = agent.open_prompt
-    agent.text("This comes too late.")
+    prompt, _session = agent.unanswered[-1]
+    agent.say("This comes too late.")
     agent.await_answer(agent.ask("fs/write_text_file", path="file", content="late"))
     agent.await_answer(ask_permission(agent))
     agent.end_turn(prompt)

@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+from traceback import print_exc
 
-from tests.kit.agents.acp_agent import SESSION
+from lastword.kit.agent.plain import die, hang, start_child, write_all
+from tests.kit.agents.acp_agent import CANCEL
 from tests.kit.agents.modes import at_prompt, at_start
 
 TYPE_CHECKING = False
@@ -18,23 +20,13 @@ if TYPE_CHECKING:
 FRAME = {"jsonrpc": "2.0", "method": "session/update"}
 
 
-def _hang() -> None:
-    while True:
-        signal.pause()
-
-
-def _close(fd: int) -> None:
-    """Close a standard stream for good, not merely Python's idea of it."""
-    os.close(fd)
-
-
 # --- dies
 
 
 @at_start
 def dies_at_once(_agent: Agent) -> None:
     """Exits 3 before it reads anything, with a word on stderr."""
-    os.write(2, b"fatal: no model configured\n")
+    write_all(2, b"fatal: no model configured\n")
     os._exit(3)
 
 
@@ -47,7 +39,7 @@ def exits_0_at_once(_agent: Agent) -> None:
 @at_prompt
 def exits_0(agent: Agent, _prompt: object) -> None:
     """Exits 0 in mid-turn, after some text."""
-    agent.text("Half an answer.")
+    agent.say("Half an answer.")
     os._exit(0)
 
 
@@ -60,30 +52,36 @@ def exits_3(_agent: Agent, _prompt: object) -> None:
 @at_prompt
 def kills_itself(_agent: Agent, _prompt: object) -> None:
     """Dies of SIGKILL, as by the kernel's hand when memory runs out."""
-    os.kill(os.getpid(), signal.SIGKILL)
-    _hang()
+    die(signal.SIGKILL)
 
 
 @at_prompt
 def segfaults(_agent: Agent, _prompt: object) -> None:
     """Dies of SIGSEGV."""
     signal.signal(signal.SIGSEGV, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGSEGV)
-    _hang()
+    die(signal.SIGSEGV)
 
 
 @at_prompt
 def traceback(agent: Agent, _prompt: object) -> None:
     """Raises: a traceback on stderr, exit status 1."""
     agent.update("tool_call", toolCallId="t1", title="edit", kind="edit", status="in_progress")
+    try:
+        _read_answer()
+    except ValueError:
+        print_exc()  # without the kit's frames: tests take those for a traceback of ours
+        sys.exit(1)
+
+
+def _read_answer() -> None:
     raise ValueError("the model's answer makes no sense")
 
 
 @at_prompt
 def node_out_of_memory(agent: Agent, _prompt: object) -> None:
     """Writes what Node writes when its heap is full, and aborts."""
-    agent.write(
-        b"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n", 2
+    write_all(
+        2, b"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n"
     )
     os.abort()
 
@@ -91,24 +89,26 @@ def node_out_of_memory(agent: Agent, _prompt: object) -> None:
 @at_prompt
 def dies_in_frame(agent: Agent, _prompt: object) -> None:
     """Dies in the middle of an update."""
-    agent.text("Half an answer.")
-    agent.write(json.dumps(FRAME).encode()[:-5])
+    agent.say("Half an answer.")
+    agent.wire.write(json.dumps(FRAME).encode()[:-5])
     os._exit(1)
 
 
 @at_prompt
 def dies_in_answer(agent: Agent, prompt: object) -> None:
     """Dies in the middle of its answer."""
-    agent.text("Half an answer.")
-    agent.write(f'{{"jsonrpc":"2.0","id":{prompt},"result":{{"stopReason":"end_t'.encode())
+    agent.say("Half an answer.")
+    agent.wire.write(f'{{"jsonrpc":"2.0","id":{prompt},"result":{{"stopReason":"end_t'.encode())
     os._exit(1)
 
 
 @at_prompt
 def dies_before_newline(agent: Agent, prompt: object) -> None:
     """Dies between a whole answer and its line end."""
-    agent.text("Here is the answer.")
-    agent.write(f'{{"jsonrpc":"2.0","id":{prompt},"result":{{"stopReason":"end_turn"}}}}'.encode())
+    agent.say("Here is the answer.")
+    agent.wire.write(
+        f'{{"jsonrpc":"2.0","id":{prompt},"result":{{"stopReason":"end_turn"}}}}'.encode()
+    )
     os._exit(1)
 
 
@@ -141,8 +141,8 @@ def dies_by_signal_at_end(agent: Agent) -> None:
 @at_prompt
 def dies_on_cancel(agent: Agent, _prompt: object) -> None:
     """Shows some text, then nothing; exits 1 when it is cancelled."""
-    agent.text("Half an answer.")
-    agent.on_cancel = lambda _agent: os._exit(1)
+    agent.say("Half an answer.")
+    agent.notifications[CANCEL] = lambda _params: os._exit(1)
 
 
 # --- lives on
@@ -151,9 +151,9 @@ def dies_on_cancel(agent: Agent, _prompt: object) -> None:
 @at_prompt
 def grandchild_holds_stdout(agent: Agent, _prompt: object) -> None:
     """Dies of SIGKILL and leaves a child that keeps its stdout and stderr open."""
-    subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL)
-    agent.text("Half an answer.")
-    os.kill(os.getpid(), signal.SIGKILL)
+    start_child(60)
+    agent.say("Half an answer.")
+    die(signal.SIGKILL)
 
 
 @at_prompt
@@ -180,24 +180,24 @@ def _leave(script: str, **streams: int) -> None:
 @at_prompt
 def closes_stdout(agent: Agent, _prompt: object) -> None:
     """Shows some text, closes its stdout and lives on."""
-    agent.text("Half an answer.")
-    _close(1)
-    _hang()
+    agent.say("Half an answer.")
+    os.close(1)
+    hang()
 
 
 @at_prompt
 def closes_stdin(agent: Agent, _prompt: object) -> None:
     """Shows some text, closes its stdin and lives on."""
-    agent.text("Half an answer.")
-    _close(0)
-    _hang()
+    agent.say("Half an answer.")
+    os.close(0)
+    hang()
 
 
 @at_prompt
 def stops_reading(agent: Agent, _prompt: object) -> None:
     """Shows some text, then neither reads nor writes."""
-    agent.text("Half an answer.")
-    _hang()
+    agent.say("Half an answer.")
+    hang()
 
 
 @at_start
@@ -209,7 +209,7 @@ def ignores_sigterm(_agent: Agent) -> None:
 @at_start
 def ignores_end(agent: Agent) -> None:
     """Behaves well, but stays when its input ends."""
-    agent.on_end = lambda _agent: _hang()
+    agent.on_end = lambda _agent: hang()
 
 
 @at_start
@@ -222,8 +222,7 @@ def stubborn(agent: Agent) -> None:
 @at_start
 def has_child(agent: Agent) -> None:
     """Has a sleeping child in its group (`daemon`: in its own session); exits 0 after a turn."""
-    own_session = agent.argument == "daemon"
-    subprocess.Popen(["sleep", "60"], start_new_session=own_session)
+    start_child(60, apart=agent.argument == "daemon", stdin=None)
     agent.on_fail = exits_0_after_answer
 
 
@@ -232,7 +231,7 @@ def stubborn_with_stubborn_child(agent: Agent) -> None:
     """Ignores end of input and SIGTERM, and has a child that ignores SIGTERM too."""
     stubborn(agent)
     # Inherited over exec: what is ignored stays ignored.
-    subprocess.Popen(["sleep", "60"])
+    start_child(60, stdin=None)
 
 
 @at_start
@@ -260,7 +259,7 @@ def _tell(agent: Agent, prompt: object) -> None:
         "parent": os.getppid(),
         "descriptors": sorted(int(fd) for fd in os.listdir("/dev/fd")),
     }
-    agent.text(json.dumps(facts))
+    agent.say(json.dumps(facts))
     agent.end_turn(prompt)
 
 
@@ -280,10 +279,6 @@ def tells_signals(agent: Agent) -> None:
 
 
 def _say_signal(agent: Agent, number: int) -> None:
-    update = {
-        "sessionUpdate": "agent_message_chunk",
-        "content": {"type": "text", "text": signal.Signals(number).name},
-    }
-    agent.send(method="session/update", params={"sessionId": SESSION, "update": update})
+    agent.say(signal.Signals(number).name)
     if number in (signal.SIGINT, signal.SIGTERM):
         os._exit(5)

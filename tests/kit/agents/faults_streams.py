@@ -7,6 +7,7 @@ import os
 import sys
 import time
 
+from lastword.kit.agent.plain import write_all
 from tests.kit.agents.acp_agent import SESSION
 from tests.kit.agents.modes import at_prompt, at_start
 
@@ -41,61 +42,61 @@ def _chunk(text: bytes) -> bytes:
 @at_start
 def noise(agent: Agent) -> None:
     """Prints lines that are no messages, before its first answer and between a turn's frames."""
-    agent.write(b"Welcome to the agent!\n" + b"".join(NOISE))
+    agent.wire.write(b"Welcome to the agent!\n" + b"".join(NOISE))
     agent.on_fail = _noisy_turn
 
 
 def _noisy_turn(agent: Agent, prompt: object) -> None:
     for line in NOISE:
-        agent.write(line)
-        agent.text("Something.")
+        agent.wire.write(line)
+        agent.say("Something.")
     agent.end_turn(prompt)
 
 
 @at_prompt
 def invalid_utf8(agent: Agent, prompt: object) -> None:
     """Has a byte in a text that is no UTF-8."""
-    agent.write(_chunk(b"broken \xff here"))
+    agent.wire.write(_chunk(b"broken \xff here"))
     agent.end_turn(prompt)
 
 
 @at_prompt
 def lone_surrogate(agent: Agent, prompt: object) -> None:
     """Has half a surrogate pair in a text, escaped, as JavaScript writes it."""
-    agent.write(_chunk(rb"broken \ud83d here"))
+    agent.wire.write(_chunk(rb"broken \ud83d here"))
     agent.end_turn(prompt)
 
 
 @at_start
 def byte_order_mark(agent: Agent) -> None:
     """Begins its stdout with a byte order mark, as some runtimes do."""
-    agent.write(b"\xef\xbb\xbf")
+    agent.wire.write(b"\xef\xbb\xbf")
 
 
 @at_prompt
 def wide_characters(agent: Agent, prompt: object) -> None:
     """Writes a line in UTF-16, then goes on in UTF-8."""
-    agent.text("I begin.")
-    agent.write(_chunk(b"wide").decode().encode("utf-16-le"))
-    agent.write(b"\n")
+    agent.say("I begin.")
+    agent.wire.write(_chunk(b"wide").decode().encode("utf-16-le"))
+    agent.wire.write(b"\n")
     agent.serve(prompt)
 
 
 @at_prompt
 def not_a_number(agent: Agent, prompt: object) -> None:
     """Writes NaN and Infinity, which are no JSON, into an update and into its answer."""
-    agent.text("Here is the answer.")
+    agent.say("Here is the answer.")
     agent.update("usage_update", used=float("nan"), size=float("-inf"))
-    agent.send(id=prompt, result={"stopReason": "end_turn", "_meta": {"cost": float("nan")}})
+    agent.answer(prompt, result={"stopReason": "end_turn", "_meta": {"cost": float("nan")}})
 
 
 @at_prompt
 def two_frames_on_a_line(agent: Agent, prompt: object) -> None:
     """Puts two frames on one line, among good ones, as two threads without a lock do."""
-    agent.text("I begin.")
+    agent.say("I begin.")
     agent.wait_for_go()
     glued = _chunk(b"c").strip() + _chunk(b"d")
-    agent.write(_chunk(b"a") + _chunk(b"b") + glued + _chunk(b"e"))
+    agent.wire.write(_chunk(b"a") + _chunk(b"b") + glued + _chunk(b"e"))
     agent.wait_for_go()
     agent.serve(prompt)
 
@@ -103,10 +104,10 @@ def two_frames_on_a_line(agent: Agent, prompt: object) -> None:
 @at_prompt
 def frame_on_two_lines(agent: Agent, prompt: object) -> None:
     """Breaks one frame over two lines, among good ones, as pretty-printing does."""
-    agent.text("I begin.")
+    agent.say("I begin.")
     agent.wait_for_go()
     broken = _chunk(b"c").replace(b'"update"', b'\n"update"')
-    agent.write(_chunk(b"a") + _chunk(b"b") + broken + _chunk(b"e"))
+    agent.wire.write(_chunk(b"a") + _chunk(b"b") + broken + _chunk(b"e"))
     agent.wait_for_go()
     agent.serve(prompt)
 
@@ -114,16 +115,16 @@ def frame_on_two_lines(agent: Agent, prompt: object) -> None:
 @at_prompt
 def long_line(agent: Agent, prompt: object) -> None:
     """Sends a text of so many bytes (its argument) in one frame, then ends the turn well."""
-    agent.write(_chunk(b"x" * int(agent.argument)))
+    agent.wire.write(_chunk(b"x" * int(agent.argument)))
     agent.end_turn(prompt)
 
 
 @at_prompt
 def long_answer(agent: Agent, prompt: object) -> None:
     """Sends an answer of so many bytes (its argument)."""
-    agent.text("Here is the answer.")
+    agent.say("Here is the answer.")
     meta = {"x": "x" * int(agent.argument)}
-    agent.send(id=prompt, result={"stopReason": "end_turn", "_meta": meta})
+    agent.answer(prompt, result={"stopReason": "end_turn", "_meta": meta})
 
 
 @at_prompt
@@ -131,7 +132,7 @@ def many_frames(agent: Agent, prompt: object) -> None:
     """Sends so many frames (its argument) of 1 KB, all different, then ends the turn well."""
     frames = [_chunk(b"%08d" % number + b"y" * 900) for number in range(100)]
     for number in range(int(agent.argument)):
-        agent.write(frames[number % 100])
+        agent.wire.write(frames[number % 100])
     agent.end_turn(prompt)
 
 
@@ -172,7 +173,7 @@ def stderr_flood_beside_text(agent: Agent, prompt: object) -> None:
         os._exit(0)
     number = 0
     while os.waitpid(child, os.WNOHANG) == (0, 0):
-        agent.text(f"{number} ")
+        agent.say(f"{number} ")
         number += 1
         time.sleep(0.001)
     agent.end_turn(prompt)
@@ -183,21 +184,21 @@ def talkative(agent: Agent, prompt: object) -> None:
     """Writes so many bytes (its argument) to stderr before each of its 20 frames."""
     for _ in range(20):
         _flood(agent, b"a log line\n" * 5000)
-        agent.text("Something.")
+        agent.say("Something.")
     agent.end_turn(prompt)
 
 
 def _flood(agent: Agent, piece: bytes) -> None:
     left = int(agent.argument)
     while left > 0:
-        agent.write(piece[:left], fd=2)
+        write_all(2, piece[:left])
         left -= len(piece)
 
 
 @at_prompt
 def warns(agent: Agent, prompt: object) -> None:
     """Writes one line to stderr and ends the turn well."""
-    agent.write("warning: the cache is cold \u2603\n".encode(), fd=2)
+    write_all(2, "warning: the cache is cold \u2603\n".encode())
     agent.serve(prompt)
 
 
@@ -205,14 +206,14 @@ def warns(agent: Agent, prompt: object) -> None:
 def cat(agent: Agent) -> None:
     """No agent: writes its input back."""
     while data := os.read(0, 65536):
-        agent.write(data)
+        agent.wire.write(data)
     os._exit(0)
 
 
 @at_start
 def prints_version(agent: Agent) -> None:
     """No agent: prints two lines, as for `--version`, and exits 0."""
-    agent.write(b"test-agent 1.2.3\n(built \xe2\x80\x9ctoday\xe2\x80\x9d)\n")
+    agent.wire.write(b"test-agent 1.2.3\n(built \xe2\x80\x9ctoday\xe2\x80\x9d)\n")
     os._exit(0)
 
 
@@ -227,7 +228,7 @@ def tape(agent: Agent) -> None:
             message = json.loads(line.decode("utf-8", "replace"))
             method = message.get("method")
             if method == "initialize":
-                agent.send(id=message["id"], result={"protocolVersion": 1})
+                agent.answer(message["id"], result={"protocolVersion": 1})
             elif method == "session/prompt":
-                agent.write(frames)
+                agent.wire.write(frames)
     os._exit(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.kit.agents.acp_agent import CANCEL, ignore
 from tests.kit.agents.modes import at_prompt, at_start
 
 TYPE_CHECKING = False
@@ -25,45 +26,45 @@ def http_429(agent: Agent, prompt: object) -> None:
     """Answers with an error that holds a provider's 429 and its retry-after."""
     data = {"statusCode": 429, "responseHeaders": {"retry-after": "20"}}
     error = {"code": -32603, "message": "429 Too Many Requests", "data": data}
-    agent.send(id=prompt, error=error)
+    agent.answer(prompt, error=error)
 
 
 @at_prompt
 def empty_error(agent: Agent, prompt: object) -> None:
     """Answers with an error that says nothing, its data null."""
-    agent.send(id=prompt, error={"code": -32603, "message": "", "data": None})
+    agent.answer(prompt, error={"code": -32603, "message": "", "data": None})
 
 
 @at_prompt
 def string_code(agent: Agent, prompt: object) -> None:
     """Answers with an error whose code is a string."""
-    agent.send(id=prompt, error={"code": "ECONNRESET", "message": "read ECONNRESET"})
+    agent.answer(prompt, error={"code": "ECONNRESET", "message": "read ECONNRESET"})
 
 
 @at_prompt
 def no_message(agent: Agent, prompt: object) -> None:
     """Answers with an error that has no message."""
-    agent.send(id=prompt, error={"code": -32603})
+    agent.answer(prompt, error={"code": -32603})
 
 
 @at_prompt
 def text_as_error(agent: Agent, prompt: object) -> None:
     """Answers with an error that is a string."""
-    agent.send(id=prompt, error="503 Service Unavailable")
+    agent.answer(prompt, error="503 Service Unavailable")
 
 
 @at_prompt
 def error_after_text(agent: Agent, prompt: object) -> None:
     """Shows some text and a tool call, then answers with an error."""
-    agent.text("I begin.")
+    agent.say("I begin.")
     agent.update("tool_call", toolCallId="t1", title="edit", kind="edit", status="in_progress")
-    agent.send(id=prompt, error={"code": -32603, "message": "socket hang up"})
+    agent.answer(prompt, error={"code": -32603, "message": "socket hang up"})
 
 
 @at_prompt
 def auth_error(agent: Agent, prompt: object) -> None:
     """Answers with -32000, which asks for a login."""
-    agent.send(id=prompt, error={"code": -32000, "message": "Authentication required"})
+    agent.answer(prompt, error={"code": -32000, "message": "Authentication required"})
 
 
 @at_prompt
@@ -75,43 +76,43 @@ def silent_success(agent: Agent, prompt: object) -> None:
 @at_prompt
 def unknown_stop_reason(agent: Agent, prompt: object) -> None:
     """Ends with a stop reason that is none of the protocol's."""
-    agent.text("Half an answer.")
+    agent.say("Half an answer.")
     agent.end_turn(prompt, "exploded")
 
 
 @at_prompt
 def null_result(agent: Agent, prompt: object) -> None:
     """Answers the prompt with a result of null."""
-    agent.text("Half an answer.")
-    agent.send(id=prompt, result=None)
+    agent.say("Half an answer.")
+    agent.answer(prompt, result=None)
 
 
 @at_prompt
 def id_as_text(agent: Agent, prompt: object) -> None:
     """Answers well, with the id's text instead of its number."""
-    agent.text("Here is the answer.")
-    agent.send(id=str(prompt), result={"stopReason": "end_turn"})
+    agent.say("Here is the answer.")
+    agent.wire.frame(id=str(prompt), result={"stopReason": "end_turn"})
 
 
 @at_prompt
 def id_null(agent: Agent, _prompt: object) -> None:
     """Answers with an error whose id is null."""
-    agent.send(id=None, error={"code": -32603, "message": "503 Service Unavailable"})
+    agent.wire.frame(id=None, error={"code": -32603, "message": "503 Service Unavailable"})
 
 
 @at_prompt
 def foreign_id(agent: Agent, _prompt: object) -> None:
     """Answers somebody else's request and never ours."""
-    agent.text("Half an answer.")
-    agent.send(id=987654, result={"stopReason": "end_turn"})
+    agent.say("Half an answer.")
+    agent.wire.frame(id=987654, result={"stopReason": "end_turn"})
 
 
 @at_prompt
 def twice(agent: Agent, prompt: object) -> None:
     """Answers well, then with an error, then well again."""
-    agent.text("Here is the answer.")
+    agent.say("Here is the answer.")
     agent.end_turn(prompt)
-    agent.send(id=prompt, error={"code": -32603, "message": "and once more"})
+    agent.answer(prompt, error={"code": -32603, "message": "and once more"})
     agent.end_turn(prompt)
 
 
@@ -119,15 +120,15 @@ def twice(agent: Agent, prompt: object) -> None:
 def error_twice(agent: Agent, prompt: object) -> None:
     """Answers with an error, then well, then with an error again."""
     error = {"code": -32603, "message": "503 Service Unavailable"}
-    agent.send(id=prompt, error=error)
+    agent.answer(prompt, error=error)
     agent.end_turn(prompt)
-    agent.send(id=prompt, error=error)
+    agent.answer(prompt, error=error)
 
 
 @at_prompt
 def talks_afterwards(agent: Agent, prompt: object) -> None:
     """Answers well, then reports usage and a title, as real agents do."""
-    agent.text("Here is the answer.")
+    agent.say("Here is the answer.")
     agent.end_turn(prompt)
     agent.update("usage_update", used=10, size=100)
     agent.update("session_info_update", title="A title")
@@ -141,7 +142,7 @@ def silence(_agent: Agent, _prompt: object) -> None:
 @at_prompt
 def silence_after_text(agent: Agent, _prompt: object) -> None:
     """Shows some text, then nothing more; confirms a cancel."""
-    agent.text("Half an answer.")
+    agent.say("Half an answer.")
 
 
 @at_prompt
@@ -154,52 +155,45 @@ def silence_in_tool(agent: Agent, _prompt: object) -> None:
 def ignores_cancel(agent: Agent) -> None:
     """Shows some text, then nothing more, and does not react to a cancel."""
     agent.on_fail = silence_after_text
-    agent.on_cancel = lambda _agent: None
+    agent.notifications[CANCEL] = ignore
 
 
 @at_prompt
-def error_on_go(agent: Agent, _prompt: object) -> None:
+def error_on_go(agent: Agent, prompt: object) -> None:
     """Waits to be told, then answers with an error, a cancel in between or not."""
-    agent.on_cancel = lambda _agent: None
-    agent.on_go = _error_on_go
-
-
-def _error_on_go(agent: Agent) -> None:
-    agent.send(id=agent.open_prompt, error={"code": -32603, "message": "aborted"})
+    agent.notifications[CANCEL] = ignore
+    error = {"code": -32603, "message": "aborted"}
+    agent.when_told(lambda: agent.answer(prompt, error=error))
 
 
 @at_prompt
-def answer_on_go(agent: Agent, _prompt: object) -> None:
+def answer_on_go(agent: Agent, prompt: object) -> None:
     """Shows some text, waits to be told, then ends the turn well."""
-    agent.text("I begin.")
-    agent.on_go = lambda agent: agent.serve(agent.open_prompt)
+    agent.say("I begin.")
+    agent.when_told(lambda: agent.serve(prompt))
 
 
 @at_prompt
 def runaway(agent: Agent, _prompt: object) -> None:
     """Repeats one sentence for ever (200 times), and confirms a cancel."""
     for _ in range(200):
-        agent.text("Let me look at that file once more.")
+        agent.say("Let me look at that file once more.")
 
 
 @at_start
 def refuses_sessions(agent: Agent) -> None:
     """Answers `session/new` with an error that holds nothing a client could show."""
-    while (message := agent.receive()) is not None:
-        if message.get("method") == "session/new":
-            error = {"code": "EFAIL", "message": "", "data": None}
-            agent.send(id=message["id"], error=error)
-        elif message.get("method") == "initialize":
-            agent.send(id=message["id"], result={"protocolVersion": 1})
+    error = {"code": "EFAIL", "message": "", "data": None}
+    agent.requests["session/new"] = lambda new, _params: agent.answer(new, error=error)
 
 
 @at_start
 def silent_at_initialize(agent: Agent) -> None:
     """Does not answer `initialize`."""
-    agent.on_initialize = lambda _agent, _request_id: None
+    agent.requests["initialize"] = ignore
 
 
 @at_start
 def silent_at_new(agent: Agent) -> None:
     """Does not answer `session/new`."""
-    agent.on_new = lambda _agent, _request_id: None
+    agent.requests["session/new"] = ignore

@@ -1,8 +1,12 @@
 """A scripted agent that attacks: what it does at each message is a list of steps from a file.
 
-Owns the steps and a healthy answer to whatever the script does not name. Standard library only, and
-run as a plain file, so that it starts quickly. All that it reads it notes in a journal beside its
-script, with the number of its life: the tests read there what reached the agent.
+Owns the steps; whatever the script does not name the kit's agent does. Run as a plain file, so that
+it starts in any directory. All that it reads it notes in a journal beside its script, with the
+number of its life: the tests read there what reached the agent.
+
+The steps are none of `lastword agent`'s: a script has them for any message, not for a prompt alone,
+and they are played before the next message is read. What fills a pipe, leaves its group or answers
+for another would help nobody who writes a client.
 
 A script has a list of lives, one a process, the last for all further ones. A life names methods
 (`session/prompt`, …), each with a list of step lists: one a message of that method, the last
@@ -23,18 +27,31 @@ import sys
 import termios
 import time
 
+from lastword.kit.agent.plain import (
+    Output,
+    PlainAgent,
+    die,
+    hang,
+    session_of,
+    start_child,
+    write_all,
+)
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LONG_BYTES = 64 * 1024
+LONG_CHARACTERS = 64 * 1024
 """Of a longer message the journal keeps the method and the id."""
 
 
-class Attacker:
+class Attacker(PlainAgent):
     """One life of the agent."""
 
+    says = "Here."
+
     def __init__(self, folder: str) -> None:
+        super().__init__(sys.stdin.buffer, Output())
         self._folder = folder
         self._journal = os.open(
             os.path.join(folder, "journal"), os.O_CREAT | os.O_WRONLY | os.O_APPEND
@@ -45,9 +62,9 @@ class Attacker:
         with open(os.path.join(folder, "script.json"), encoding="utf-8") as script:
             lives_of_script = json.load(script)
         self.life: dict[str, Any] = lives_of_script[min(self.number, len(lives_of_script)) - 1]
+        self.info = {"name": self.life.get("name", "attacker"), "version": "1"}
+        self.capabilities = self.life.get("capabilities", {})
         self._times: dict[str, int] = {}
-        self._open: list[Any] = []
-        self._sessions = 0
         self._message: dict[str, Any] = {}
         self._count = 0
 
@@ -55,68 +72,41 @@ class Attacker:
         """Serve until the end of input."""
         self.note(event="started", pid=os.getpid())
         self._play(self.life.get("start", []))
-        while (message := self._read()) is not None:
-            self._message = message
-            method = message.get("method")
-            if method == "session/prompt":
-                self._open.append(message["id"])
-            steps = self.life.get(method or "answer")
-            if steps is None:
-                self._serve(method)
-                continue
-            time_ = self._times[method] = self._times.get(method, 0) + 1
-            self._play(steps[min(time_, len(steps)) - 1])
+        super().run()
         self._play(self.life.get("end", []))
 
     def note(self, **members: Any) -> None:
         """Write into the journal."""
         os.write(self._journal, json.dumps({"life": self.number, **members}).encode() + b"\n")
 
-    def _read(self) -> dict[str, Any] | None:
-        line = sys.stdin.buffer.readline()
-        if not line:
-            return None
-        message: dict[str, Any] = json.loads(line)
-        short = {key: message[key] for key in ("id", "method") if key in message}
-        self.note(message=message if len(line) < LONG_BYTES else short)
+    def receive(self) -> dict[str, Any] | None:
+        """Note what comes."""
+        message = super().receive()
+        if message is not None:
+            short = {key: message[key] for key in ("id", "method") if key in message}
+            self.note(message=message if len(json.dumps(message)) < LONG_CHARACTERS else short)
         return message
 
-    def _serve(self, method: str | None) -> None:
-        """Do what a healthy agent does."""
-        if method == "initialize":
-            capabilities = self.life.get("capabilities", {})
-            self._answer(
-                {
-                    "protocolVersion": 1,
-                    "agentInfo": {"name": self.life.get("name", "attacker"), "version": "1"},
-                    "agentCapabilities": capabilities,
-                }
-            )
-        elif method == "session/new":
-            self._sessions += 1
-            self._answer({"sessionId": f"s{self._sessions}"})
-        elif method == "session/prompt":
-            self._play([["say", "Here."], ["answer", {"stopReason": "end_turn"}]])
-        elif method == "session/cancel":
-            for prompt in self._open:
-                self._send({"id": prompt, "result": {"stopReason": "cancelled"}})
-            self._open.clear()
-        elif method is not None and "id" in self._message:
-            self._answer({})
+    def take(self, message: dict[str, Any]) -> None:
+        """Do with a message what the script says, else what a healthy agent does."""
+        self._message = message
+        method, params = message.get("method"), message.get("params") or {}
+        self.session_id = session_of(params) or "s1"
+        steps = self.life.get(method or "answer")
+        if steps is None:
+            super().take(message)
+            return
+        if method == "session/prompt":
+            self.begin_turn(message["id"], params)
+        time_ = self._times[method] = self._times.get(method, 0) + 1
+        self._play(steps[min(time_, len(steps)) - 1])
 
-    def _answer(self, result: Any) -> None:
-        request_id = self._message["id"]
-        if request_id in self._open:
-            self._open.remove(request_id)
-        self._send({"id": request_id, "result": result})
-
-    def _send(self, members: dict[str, Any]) -> None:
-        self._write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
-
-    def _write(self, data: bytes, fd: int = 1) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(fd, view) :]
+    def take_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
+        """Agree to what the kit's agent does not know."""
+        if method in self.requests:
+            super().take_request(request_id, method, params)
+        else:
+            self.answer(request_id, result={})
 
     def _play(self, steps: list[list[Any]]) -> None:
         for step in steps:
@@ -137,41 +127,38 @@ class Attacker:
             return value
         if value == "$id":
             return self._message.get("id")
-        session = (self._message.get("params") or {}).get("sessionId", "s1")
         filled = value.replace("$id", json.dumps(self._message.get("id")))
-        return filled.replace("$session", str(session)).replace("$n", str(self._count))
+        return filled.replace("$session", self.session_id).replace("$n", str(self._count))
 
     # --- the steps
 
     def do_answer(self, result: Any) -> None:
         """Answer the message with a result."""
-        self._answer(result)
+        self.answer(self._message["id"], result=result)
 
     def do_error(self, error: Any) -> None:
         """Answer the message with an error."""
-        self._send({"id": self._message["id"], "error": error})
+        self.answer(self._message["id"], error=error)
 
     def do_send(self, members: dict[str, Any]) -> None:
         """Send a frame."""
-        self._send(members)
+        self.wire.frame(**members)
 
     def do_say(self, text: str) -> None:
         """Show text."""
-        self.do_update("agent_message_chunk", {"content": {"type": "text", "text": text}})
+        self.say(text)
 
     def do_update(self, kind: str, members: dict[str, Any]) -> None:
         """Send an update of the message's session."""
-        session = (self._message.get("params") or {}).get("sessionId", "s1")
-        params = {"sessionId": session, "update": {"sessionUpdate": kind, **members}}
-        self._send({"method": "session/update", "params": params})
+        self.update(kind, **members)
 
     def do_raw(self, text: str) -> None:
         """Write a text as it is, without a line end."""
-        self._write(text.encode())
+        self.wire.write(text.encode())
 
     def do_bulk(self, times: int, line: str) -> None:
         """Write a line so many times, with as few writes as the pipe allows."""
-        self._write("".join(line.replace("#", str(n)) for n in range(times)).encode())
+        self.wire.write("".join(line.replace("#", str(n)) for n in range(times)).encode())
 
     def do_trickle(self, piece: str, times: int) -> None:
         """Write a piece so many times, each when the one before has been read."""
@@ -183,15 +170,15 @@ class Attacker:
 
     def do_bytes(self, digits: str) -> None:
         """Write bytes, given as hexadecimal digits."""
-        self._write(bytes.fromhex(digits))
+        self.wire.write(bytes.fromhex(digits))
 
     def do_stderr(self, text: str) -> None:
         """Write to stderr."""
-        self._write(text.encode(), 2)
+        write_all(2, text.encode())
 
     def do_hear(self, method: str) -> None:
         """Read on until a message of that method (`answer`: one without), and no further."""
-        while (message := self._read()) is not None:
+        while (message := self.receive()) is not None:
             if message.get("method", "answer") == method:
                 return
         sys.exit(0)
@@ -203,13 +190,12 @@ class Attacker:
 
     def do_serve(self) -> None:
         """Do with this message what a healthy agent does."""
-        self._serve(self._message.get("method"))
+        super().take(self._message)
 
     def do_hang(self) -> None:
         """Do nothing any more, and read nothing; signals end it as they end any process."""
         self.note(event="hangs")
-        while True:
-            time.sleep(3600)
+        hang()
 
     def do_exit(self, status: int) -> None:
         """Leave."""
@@ -217,7 +203,7 @@ class Attacker:
 
     def do_kill(self) -> None:
         """Die of a signal."""
-        os.kill(os.getpid(), signal.SIGKILL)
+        die(signal.SIGKILL)
 
     def do_leave_group(self) -> None:
         """Leave the process group that it was started in, for its parent's."""
@@ -233,15 +219,9 @@ class Attacker:
 
         It holds none of this one's pipes.
         """
-        worker = subprocess.Popen(
-            ["sleep", "3600"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=where == "session",
-        )
-        worker.returncode = 0  # nobody waits for it, and nothing is to be said of that
-        self.note(event="worker", pid=worker.pid)
+        null = subprocess.DEVNULL
+        pid = start_child(3600, apart=where == "session", stdout=null, stderr=null)
+        self.note(event="worker", pid=pid)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class Attack:
     def agent(self, *lives: Life) -> list[str]:
         """The command of an agent that lives so."""
         (self.folder / "script.json").write_text(json.dumps(lives))
-        return [sys.executable, "-S", "-E", str(ATTACKER), str(self.folder)]
+        return [sys.executable, "-E", str(ATTACKER), str(self.folder)]
 
     def run(self, *lives: Life, options: tuple[str, ...] = ()) -> AttackClient:
         """`lastword run` before an agent that lives so, with a client."""

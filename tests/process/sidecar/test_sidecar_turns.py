@@ -202,6 +202,6 @@ def test_unknown_methods_are_the_agents_to_answer(start: Start) -> None:
     client = start("healthy")
     client.open()
     answer = client.answer(client.request("_vendor/thing", deep={"er": [1, 2]}))
-    assert answer["error"]["message"] == "no such method: _vendor/thing"
+    assert answer["error"]["message"] == 'There is no method "_vendor/thing".'
     client.go_on()
     assert is_healthy(client.turn("hello"))

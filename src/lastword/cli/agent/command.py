@@ -208,7 +208,7 @@ def _play(script: Script, lives_fd: int | None) -> int:
     try:
         # Not `sys.stdin`: there is none where a client has closed it before the start.
         with open(0, "rb", closefd=False) as lines:
-            ScriptedAgent(script, Lives(lives_fd)).run(lines)
+            ScriptedAgent(script, Lives(lives_fd), lines).run()
     except (KeyboardInterrupt, BrokenPipeError):
         # How a person at a terminal ends it, and a client that does not close stdin first.
         os._exit(0)

@@ -8,22 +8,26 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lastword.core.protocol import acp
+from lastword.kit.agent.plain import (
+    FOR_EVER_SECONDS,
+    STDERR,
+    STDIN,
+    STDOUT,
+    die,
+    hang,
+    start_child,
+    write_all,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.kit.agent.script import Ask, Fail, Repeat, RetryStep, Steps, Tool
     from lastword.kit.agent.wire import Wire
-
-STDIN, STDOUT, STDERR = 0, 1, 2
-FOR_EVER_SECONDS = 24 * 3600.0
 
 
 class Cancelled(Exception):  # noqa: N818  (no error: the user's wish)
@@ -181,32 +185,25 @@ def _fill(turn: PlayedTurn, count: int) -> None:
 
 
 def _stderr(_turn: PlayedTurn, text: str) -> None:
-    left = memoryview(text.encode("utf-8", "surrogatepass") + b"\n")
-    while left:
-        left = left[os.write(STDERR, left) :]
+    write_all(STDERR, text.encode("utf-8", "surrogatepass") + b"\n")
 
 
 def _exit(_turn: PlayedTurn, code: int) -> NoReturn:
     os._exit(code)
 
 
-def _kill(_turn: PlayedTurn, name: str) -> None:
-    os.kill(os.getpid(), signal.Signals[name])
-    time.sleep(FOR_EVER_SECONDS)
+def _kill(_turn: PlayedTurn, name: str) -> NoReturn:
+    die(signal.Signals[name])
 
 
-def _hang(turn: PlayedTurn, _: object) -> None:
+def _hang(turn: PlayedTurn, _: object) -> NoReturn:
     turn.wire.freeze()
-    time.sleep(FOR_EVER_SECONDS)
+    hang()
 
 
 def _child(_turn: PlayedTurn, seconds: float) -> None:
-    # In a session of its own: as a real agent's, it outlives the agent and its group.
-    subprocess.Popen(  # noqa: S603  (our own command)
-        [sys.executable, "-I", "-c", f"import time; time.sleep({seconds})"],
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    # As a real agent's: it outlives the agent and its group.
+    start_child(seconds, apart=True)
 
 
 def _close(_turn: PlayedTurn, stream: str) -> None:

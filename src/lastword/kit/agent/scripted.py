@@ -1,13 +1,13 @@
 """The scripted agent: a whole ACP agent on stdin and stdout that plays a script at each prompt.
 
-Owns the session, whose turn is which, and the process's lives. It has no model, no key and no
-network, and nothing of lastword in it: what it does wrong reaches whoever reads it. Threads, not
-an event loop: a turn may block for ever while the rest goes on, or the other way round.
+Owns whose turn is which, and the process's lives; what every agent does is `kit.agent.plain`'s. It
+has no model, no key and no network, and nothing of lastword in it: what it does wrong reaches
+whoever reads it. Threads, not an event loop: a turn may block for ever while the rest goes on, or
+the other way round.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import threading
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.protocol import acp
-from lastword.kit.agent.player import STDOUT, Answers, PlayedTurn
+from lastword.kit.agent.plain import STDOUT, PlainAgent, session_of, text_of
+from lastword.kit.agent.player import Answers, PlayedTurn
 from lastword.kit.agent.scenarios import SCENARIOS, unknown
 from lastword.kit.agent.script import Fail, Script, Step
 from lastword.kit.agent.wire import Wire
@@ -24,7 +25,6 @@ from lastword.kit.agent.wire import Wire
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
 _ASKED_FOR = re.compile(r"(?:^|\s)/scenario[ \t]+(\S+)")
@@ -57,70 +57,79 @@ class Lives:
             os.write(self._fd, what)
 
 
-class ScriptedAgent:
+class ScriptedAgent(PlainAgent):
     """An agent that plays a script, and for a prompt that asks for it another."""
 
-    def __init__(self, script: Script, lives: Lives) -> None:
+    wire: Wire
+
+    def __init__(self, script: Script, lives: Lives, lines: Iterable[bytes]) -> None:
+        super().__init__(lines, Wire(STDOUT))
         self._script = script
         self._lives = lives
-        self._wire = Wire(STDOUT)
         self._answers = Answers()
         self._open: list[PlayedTurn] = []
-        self._sessions = 0
         self._opened: set[str] = set()
         self._prompts = 0
+        healthy = acp.LOGIN | acp.SETTINGS | acp.ENDS_SESSION
+        self.requests |= dict.fromkeys(healthy, self._agree)
+        self.requests |= dict.fromkeys((acp.RESUME, acp.LOAD), self._bring_back)
 
-    def run(self, lines: Iterable[bytes]) -> None:
-        """Live: read the client's lines until there are no more."""
-        PlayedTurn(self._wire, self._answers).play(self._script.start(self._lives.number))
-        for line in lines:
-            self._wire.when_free()
-            if line.strip():
-                self._receive(line)
-        self._wire.when_free()
+    def run(self) -> None:
+        """Live: play the start, and read the client's lines until there are no more."""
+        PlayedTurn(self.wire, self._answers).play(self._script.start(self._lives.number))
+        super().run()
 
-    def _receive(self, line: bytes) -> None:
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            error = {"code": acp.PARSE_ERROR, "message": "The line is no valid JSON."}
-            self._wire.frame(id=None, error=error)
-            return
-        if not isinstance(message, dict):
-            return
-        params = message.get("params")
-        members = params if isinstance(params, dict) else {}
-        method, number = message.get("method"), message.get("id")
-        if not isinstance(method, str):
-            if isinstance(number, int):
-                self._answers.put(number)
-        elif "id" in message:
-            self._request(number, method, members)
-        elif method == acp.CANCEL:
-            self._cancel(members.get("sessionId"))
+    def take_answer(self, message: dict[str, Any]) -> None:
+        """Let the turn go on that waits for it."""
+        if isinstance(number := message.get("id"), int):
+            self._answers.put(number)
 
-    def _request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
-        if method == acp.INITIALIZE:
-            self._wire.dialect = acp.dialect(params.get("protocolVersion"))
-            greeting = self._wire.greeting(self._script, typed=_speaks_typed(self._script))
-            self._wire.frame(id=request_id, result=greeting)
-        elif problem := self._problem_with(method, params):
+    def take_request(self, request_id: object, method: str, params: dict[str, Any]) -> None:
+        """Answer a request, or say what is wrong with it."""
+        if problem := self._problem_with(method, params):
             error = {"code": INVALID_PARAMS, "message": problem}
-            self._wire.frame(id=request_id, error=error)
-        elif method == "session/new":
-            self._sessions += 1
-            name = f"scripted-{self._lives.number}-{self._sessions}"
-            self._opened.add(name)
-            self._wire.frame(id=request_id, result={"sessionId": name})
-        elif method == acp.PROMPT:
-            self._take(request_id, params)
-        elif method in {acp.RESUME, acp.LOAD}:
-            self._bring_back(request_id, params)
-        elif method in acp.LOGIN or method in acp.SETTINGS or method in acp.ENDS_SESSION:
-            self._wire.frame(id=request_id, result={})
-        else:
-            error = {"code": METHOD_NOT_FOUND, "message": f'There is no method "{method[:200]}".'}
-            self._wire.frame(id=request_id, error=error)
+            self.wire.frame(id=request_id, error=error)
+            return
+        super().take_request(request_id, method, params)
+
+    def initialize(self, request_id: object, params: dict[str, Any]) -> None:
+        """Greet the client in its own dialect."""
+        self.wire.dialect = acp.dialect(params.get("protocolVersion"))
+        greeting = self.wire.greeting(self._script, typed=_speaks_typed(self._script))
+        self.wire.frame(id=request_id, result=greeting)
+
+    def name_session(self, number: int) -> str:
+        """Return a name that no other life gives."""
+        name = f"scripted-{self._lives.number}-{number}"
+        self._opened.add(name)
+        return name
+
+    def prompt(self, request_id: object, params: dict[str, Any]) -> None:
+        """Take a turn: a thread of its own plays it."""
+        self._prompts += 1
+        number = self._lives.next_turn()
+        turn = PlayedTurn(
+            self.wire,
+            self._answers,
+            session_id=session_of(params),
+            prompt=request_id,
+            message_id=f"message-{self._prompts}",
+        )
+        asked = _ASKED_FOR.search(text_of(params))
+        script = self._script
+        if asked is not None:
+            script, number = _named(asked[1]), 0
+        if script.on_cancel != "ignore":
+            self._open.append(turn)
+        if script.takes_in(number):
+            self.wire.accept(request_id, turn.session_id, f"user-{self._prompts}")
+        threading.Thread(target=self._play, args=(turn, script, number), daemon=True).start()
+
+    def cancel(self, params: dict[str, Any]) -> None:
+        """Cancel a session's turns, which their scripts may heed or not."""
+        for turn in list(self._open):
+            if turn.session_id == params.get("sessionId"):
+                turn.cancel()
 
     def _problem_with(self, method: str, params: dict[str, Any]) -> str:
         """Return what is wrong with the params of a request; empty where they can be used."""
@@ -128,40 +137,23 @@ class ScriptedAgent:
             return "A session needs a cwd, which is a text."
         if method == acp.PROMPT and not isinstance(params.get("prompt"), list):
             return "A prompt is a list of blocks."
-        if method == acp.PROMPT and _session(params) not in self._opened:
+        if method == acp.PROMPT and session_of(params) not in self._opened:
             return "There is no session by that id: open one by session/new."
         return ""
 
     def _bring_back(self, request_id: object, params: dict[str, Any]) -> None:
         if self._script.sessions == "lost":
             error = {"code": INVALID_PARAMS, "message": "nothing is known of that session"}
-            self._wire.frame(id=request_id, error=error)
+            self.wire.frame(id=request_id, error=error)
             return
-        if self._wire.dialect.turn_ends_by_state:
+        if self.wire.dialect.turn_ends_by_state:
             idle = {"sessionUpdate": acp.STATE_UPDATE, "state": acp.IDLE}
-            self._wire.update(_session(params), idle)
-        self._opened.add(_session(params))
-        self._wire.frame(id=request_id, result={})
+            self.wire.update(session_of(params), idle)
+        self._opened.add(session_of(params))
+        self.wire.frame(id=request_id, result={})
 
-    def _take(self, request_id: object, params: dict[str, Any]) -> None:
-        self._prompts += 1
-        number = self._lives.next_turn()
-        turn = PlayedTurn(
-            self._wire,
-            self._answers,
-            session_id=_session(params),
-            prompt=request_id,
-            message_id=f"message-{self._prompts}",
-        )
-        asked = _ASKED_FOR.search(_text(params.get("prompt")))
-        script = self._script
-        if asked is not None:
-            script, number = _named(asked[1]), 0
-        if script.on_cancel != "ignore":
-            self._open.append(turn)
-        if script.takes_in(number):
-            self._wire.accept(request_id, turn.session_id, f"user-{self._prompts}")
-        threading.Thread(target=self._play, args=(turn, script, number), daemon=True).start()
+    def _agree(self, request_id: object, _params: dict[str, Any]) -> None:
+        self.wire.frame(id=request_id, result={})
 
     def _play(self, turn: PlayedTurn, script: Script, number: int) -> None:
         own = None if isinstance(script.on_cancel, str) else script.on_cancel
@@ -172,11 +164,6 @@ class ScriptedAgent:
         finally:
             if turn in self._open:
                 self._open.remove(turn)
-
-    def _cancel(self, session_id: object) -> None:
-        for turn in list(self._open):
-            if turn.session_id == session_id:
-                turn.cancel()
 
 
 def _named(name: str) -> Script:
@@ -199,14 +186,3 @@ def _speaks_typed(script: Script) -> bool:
     """Does a step tell of a failure in the words of the `agent_error` extension?"""
     told = msgspec.to_builtins([script.turns, script.on_cancel])
     return "'agent_error'" in repr(told)
-
-
-def _session(params: dict[str, Any]) -> str:
-    session_id = params.get("sessionId")
-    return session_id if isinstance(session_id, str) else ""
-
-
-def _text(prompt: object) -> str:
-    blocks = prompt if isinstance(prompt, list) else []
-    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
-    return "\n".join(text for text in texts if isinstance(text, str))

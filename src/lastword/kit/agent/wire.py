@@ -1,19 +1,16 @@
 """The scripted agent's words on the wire, in the protocol version that the client speaks.
 
-Owns frames and the writing of them. Nothing of lastword's guards them: what a script says goes out
-as it is.
+Owns what is said in which frames; `kit.agent.plain` writes them. Nothing of lastword's guards them:
+what a script says goes out as it is.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
-import os
-import threading
 from typing import TYPE_CHECKING, Any
 
 from lastword._version import __version__
 from lastword.core.protocol import acp
+from lastword.kit.agent.plain import Output
 
 if TYPE_CHECKING:
     from lastword.kit.agent.script import Fail, RetryStep, Script, Tool
@@ -28,44 +25,12 @@ FAILED = "Internal error"
 """As most agents say it: what failed stands in `data`, where no client shows it."""
 
 
-class Wire:
-    """stdout, for several threads; and which dialect is spoken there."""
+class Wire(Output):
+    """stdout, and which dialect is spoken there."""
 
     def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._lock = threading.Lock()
-        self._numbers = itertools.count()
+        super().__init__(fd)
         self.dialect = acp.V1
-
-    def write(self, data: bytes) -> None:
-        """Write bytes, all of them."""
-        view = memoryview(data)
-        with self._lock:
-            while view:
-                view = view[os.write(self._fd, view) :]
-
-    def freeze(self) -> None:
-        """From now on nothing can be written, and whoever waits for that waits for ever."""
-        self._lock.acquire()
-
-    def when_free(self) -> None:
-        """Wait until what is being written is written."""
-        with self._lock:
-            pass
-
-    def frame(self, **members: Any) -> None:
-        """Write one frame."""
-        self.write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
-
-    def update(self, session_id: str, update: dict[str, Any]) -> None:
-        """Write a `session/update`."""
-        self.frame(method=acp.UPDATE, params={"sessionId": session_id, "update": update})
-
-    def ask(self, session_id: str, method: str, params: dict[str, Any]) -> int:
-        """Write a request; gives its id."""
-        number = next(self._numbers)
-        self.frame(id=number, method=method, params={"sessionId": session_id, **params})
-        return number
 
     def chunk(self, session_id: str, kind: str, text: str, message_id: str) -> None:
         """Write a piece of text or of reasoning."""

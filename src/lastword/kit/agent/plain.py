@@ -1,0 +1,268 @@
+"""An agent on stdin and stdout that does everything right, for others to do one thing wrong.
+
+Owns framing, which method answers which message, a healthy answer to each, and what can befall the
+process. The scripted agent plays a script at a prompt instead, the demo's agent fails as real ones
+do, and the tests' agents put a fault in the place of any answer. The standard library without
+`typing`, and nothing of lastword's: the tests start some thousand of these, and msgspec alone takes
+as long to load as all of this.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, NoReturn
+
+    Json = dict[str, Any]
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+FOR_EVER_SECONDS = 24 * 3600.0
+PARSE_ERROR = -32700
+METHOD_NOT_FOUND = -32601
+
+
+class Output:
+    """stdout in frames, for several threads."""
+
+    def __init__(self, fd: int = STDOUT) -> None:
+        self._fd = fd
+        # A signal's handler may write in the midst of another's frame, as with no lock at all.
+        self._lock = threading.RLock()
+        self._numbers = itertools.count()
+
+    def write(self, data: bytes) -> None:
+        """Write bytes, all of them."""
+        with self._lock:
+            write_all(self._fd, data)
+
+    def freeze(self) -> None:
+        """From now on nothing can be written, and whoever waits for that waits for ever."""
+        self._lock.acquire()
+
+    def when_free(self) -> None:
+        """Wait until what is being written is written."""
+        with self._lock:
+            pass
+
+    def frame(self, **members: Any) -> None:
+        """Write one frame."""
+        self.write(json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
+
+    def update(self, session_id: str, update: Json) -> None:
+        """Write a `session/update`."""
+        self.frame(method="session/update", params={"sessionId": session_id, "update": update})
+
+    def ask(self, session_id: str, method: str, params: Json) -> int:
+        """Write a request; gives its id."""
+        number = next(self._numbers)
+        self.frame(id=number, method=method, params={"sessionId": session_id, **params})
+        return number
+
+
+class PlainAgent:
+    """The healthy agent.
+
+    Attributes:
+        wire: stdout.
+        requests: What answers the request of each method, given its id and its params. An entry
+            may be replaced by whatever does it wrong; a method without one is refused.
+        notifications: The same for notifications, given their params; without one nothing is done.
+        session_id: The session of the latest prompt.
+        unanswered: The prompts that no answer has ended yet, each with its session.
+    """
+
+    says = "Here is the answer."
+    info: Json | None = None
+    capabilities: Json | None = None
+
+    def __init__(self, lines: Iterable[bytes], wire: Output) -> None:
+        self._lines = self._read(lines)
+        self.wire = wire
+        self.session_id = ""
+        self.unanswered: list[tuple[object, str]] = []
+        self._sessions = 0
+        self.requests: dict[str, Callable[[object, Json], object]] = {
+            "initialize": self.initialize,
+            "session/new": self.new_session,
+            "session/prompt": self.prompt,
+        }
+        self.notifications: dict[str, Callable[[Json], object]] = {"session/cancel": self.cancel}
+
+    def run(self) -> None:
+        """Serve until the end of input."""
+        while (message := self.receive()) is not None:
+            self.take(message)
+
+    # --- what comes
+
+    def receive(self) -> Json | None:
+        """Return the client's next message, `None` at the end of input."""
+        return next(self._lines, None)
+
+    def _read(self, lines: Iterable[bytes]) -> Iterator[Json]:
+        for line in lines:
+            self.wire.when_free()
+            if not line.strip():
+                continue
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                error = {"code": PARSE_ERROR, "message": "The line is no valid JSON."}
+                self.wire.frame(id=None, error=error)
+                continue
+            if isinstance(message, dict):
+                yield message
+        self.wire.when_free()
+
+    def take(self, message: Json) -> None:
+        """Do with a message what its method says."""
+        method, params = message.get("method"), message.get("params")
+        members = params if isinstance(params, dict) else {}
+        if not isinstance(method, str):
+            self.take_answer(message)
+        elif "id" in message:
+            self.take_request(message["id"], method, members)
+        elif method in self.notifications:
+            self.notifications[method](members)
+
+    def take_answer(self, message: Json) -> None:
+        """Take the client's answer to what was asked."""
+
+    def take_request(self, request_id: object, method: str, params: Json) -> None:
+        """Answer a request."""
+        if method in self.requests:
+            self.requests[method](request_id, params)
+            return
+        error = {"code": METHOD_NOT_FOUND, "message": f'There is no method "{method[:200]}".'}
+        self.wire.frame(id=request_id, error=error)
+
+    # --- what it does
+
+    def initialize(self, request_id: object, _params: Json) -> None:
+        """Greet the client."""
+        own = {"agentInfo": self.info, "agentCapabilities": self.capabilities}
+        told = {key: value for key, value in own.items() if value is not None}
+        self.wire.frame(id=request_id, result={"protocolVersion": 1, **told})
+
+    def new_session(self, request_id: object, _params: Json) -> None:
+        """Open a session."""
+        self._sessions += 1
+        name = self.name_session(self._sessions)
+        self.wire.frame(id=request_id, result={"sessionId": name})
+
+    def name_session(self, number: int) -> str:
+        """Return what a session is called."""
+        return f"s{number}"
+
+    def prompt(self, request_id: object, params: Json) -> None:
+        """Take a turn."""
+        self.begin_turn(request_id, params)
+        self.serve(request_id)
+
+    def cancel(self, params: Json) -> None:
+        """Confirm that a session's turns are cancelled."""
+        for request_id, session_id in list(self.unanswered):
+            if session_id == params.get("sessionId"):
+                self.end_turn(request_id, "cancelled")
+
+    def begin_turn(self, request_id: object, params: Json) -> None:
+        """Keep what the rest of a turn needs to know."""
+        self.session_id = session_of(params)
+        self.unanswered.append((request_id, self.session_id))
+
+    def serve(self, request_id: object) -> None:
+        """Do what a turn is for."""
+        self.say(self.says)
+        self.end_turn(request_id)
+
+    def say(self, text: str) -> None:
+        """Show a piece of text."""
+        self.update("agent_message_chunk", content={"type": "text", "text": text})
+
+    def update(self, kind: str, /, **members: Any) -> None:
+        """Send an update of the latest prompt's session."""
+        self.wire.update(self.session_id, {"sessionUpdate": kind, **members})
+
+    def end_turn(self, request_id: object, stop_reason: str = "end_turn") -> None:
+        """End a turn."""
+        self.answer(request_id, result={"stopReason": stop_reason})
+
+    def answer(self, request_id: object, **result_or_error: Any) -> None:
+        """Answer a request, which is then answered."""
+        self.unanswered = [each for each in self.unanswered if each[0] != request_id]
+        self.wire.frame(id=request_id, **result_or_error)
+
+
+def session_of(params: Json) -> str:
+    """Return the session that a message is about."""
+    session_id = params.get("sessionId")
+    return session_id if isinstance(session_id, str) else ""
+
+
+def text_of(params: Json) -> str:
+    """Return what a prompt's blocks of text say."""
+    prompt = params.get("prompt")
+    blocks = prompt if isinstance(prompt, list) else []
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+# --- what befalls a process
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of it, whatever the reader takes at a time."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def hang() -> NoReturn:
+    """Do nothing any more; signals do what they do to any process."""
+    while True:
+        time.sleep(FOR_EVER_SECONDS)
+
+
+def die(number: int) -> NoReturn:
+    """Get a signal, and do nothing any more where that does not end it."""
+    os.kill(os.getpid(), number)
+    hang()
+
+
+def start_child(
+    seconds: float,
+    *,
+    apart: bool = False,
+    stdin: int | None = subprocess.DEVNULL,
+    stdout: int | None = None,
+    stderr: int | None = None,
+) -> int:
+    """Start a process that stays for so long, with our stdout and stderr unless others are given.
+
+    Args:
+        seconds: How long.
+        apart: Is it in a session of its own, so that it outlives us and our group?
+        stdin: Its stdin, `None` for ours.
+        stdout: Its stdout.
+        stderr: Its stderr.
+
+    Returns:
+        Its process id.
+    """
+    child = subprocess.Popen(  # noqa: S603  (our own command)
+        ["sleep", f"{seconds:g}"],  # noqa: S607  (any one will do)
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=apart,
+    )
+    child.returncode = 0  # nobody waits for it, and nothing is to be said of that
+    return child.pid
