@@ -4,7 +4,7 @@ Owns framing, which method answers which message, a healthy answer to each, and 
 process. The scripted agent plays a script at a prompt instead, the demo's agent fails as real ones
 do, and the tests' agents put a fault in the place of any answer. The standard library without
 `typing`, and nothing of lastword's: the tests start some thousand of these, and msgspec alone takes
-as long to load as all of this.
+longer to load than all of this.
 """
 
 from __future__ import annotations

@@ -1,28 +1,26 @@
 """The demo's agent: `python -m lastword.kit.demo.agent rate-limit|crash [PROVIDER_URL]`.
 
-A plain ACP agent that knows nothing of lastword. It fails as real ones do: its provider's error
-becomes an internal error after its retries, or its process is killed in mid-turn.
+The kit's plain agent, which knows nothing of lastword, failing as real ones do: its provider's
+error becomes an internal error after its retries, or its process is killed in mid-turn.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
 import signal
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from lastword.kit.agent.plain import STDERR, Output, PlainAgent, die, write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ATTEMPTS = 3
 FIRST_WAIT_SECONDS = 0.1
-
-
-def send(message: dict[str, Any]) -> None:
-    """Write one message."""
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    sys.stdout.flush()
 
 
 def ask_provider(url: str) -> tuple[int, str]:
@@ -42,35 +40,30 @@ def ask_provider(url: str) -> tuple[int, str]:
     return status, body
 
 
-def prompt(request_id: object, session_id: str, failure: str, url: str) -> None:
-    """Take a turn, and fail."""
-    if failure == "crash":
-        content = {"type": "text", "text": "Let me look at the parser first."}
-        update = {"sessionUpdate": "agent_message_chunk", "content": content}
-        send({"method": "session/update", "params": {"sessionId": session_id, "update": update}})
-        sys.stderr.write("fatal: allocation of 3221225472 bytes failed\n")
-        sys.stderr.flush()
-        os.kill(os.getpid(), signal.SIGKILL)
-    status, body = ask_provider(url)
-    said = json.loads(body)["error"]["message"]
-    error = {"code": -32603, "message": "Internal error", "data": {"details": f"{status} {said}"}}
-    send({"id": request_id, "error": error})
+class DemoAgent(PlainAgent):
+    """An agent all of whose turns fail."""
 
+    def __init__(self, failure: str, url: str, lines: Iterable[bytes]) -> None:
+        super().__init__(lines, Output())
+        self.capabilities = {}
+        self._failure = failure
+        self._url = url
 
-def main() -> None:
-    """Serve one client until it closes our input."""
-    failure, url = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""  # noqa: PLR2004
-    for line in sys.stdin:
-        message = json.loads(line)
-        method, request_id = message.get("method"), message.get("id")
-        if method == "initialize":
-            result: dict[str, Any] = {"protocolVersion": 1, "agentCapabilities": {}}
-            send({"id": request_id, "result": result})
-        elif method == "session/new":
-            send({"id": request_id, "result": {"sessionId": "demo"}})
-        elif method == "session/prompt":
-            prompt(request_id, message["params"]["sessionId"], failure, url)
+    def name_session(self, _number: int) -> str:
+        """Return what the demo's clients call it."""
+        return "demo"
+
+    def serve(self, request_id: object) -> None:
+        """Take a turn, and fail."""
+        if self._failure == "crash":
+            self.say("Let me look at the parser first.")
+            write_all(STDERR, b"fatal: allocation of 3221225472 bytes failed\n")
+            die(signal.SIGKILL)
+        status, body = ask_provider(self._url)
+        details = f"{status} {json.loads(body)['error']['message']}"
+        error = {"code": -32603, "message": "Internal error", "data": {"details": details}}
+        self.answer(request_id, error=error)
 
 
 if __name__ == "__main__":
-    main()
+    DemoAgent(sys.argv[1], "".join(sys.argv[2:3]), sys.stdin.buffer).run()
