@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.core.link.connection import Connection
 from lastword.core.link.effects import Kill, Side
 from lastword.core.link.failopen import FailOpen
@@ -287,11 +288,17 @@ class Sidecar:
         needed = not self._connection.idle
 
         def cause() -> Verdict | None:
-            if stop.acted and not self._client_lost:
-                return None  # we ended it, because its pipes were closed
             # Loaded when an agent has ended: no part of a healthy turn.
-            from lastword.core.classify import classify_exit  # noqa: PLC0415
+            from lastword.core.classify import classify_exit, own_failure  # noqa: PLC0415
 
+            # Where it did as it should, or we ended it, its status tells of no failure.
+            if stop.told:
+                return own_failure(ErrorType.AGENT_CRASH, "told_to_stop")
+            if self._client_lost and (stop.acted or exit_.clean):
+                left = own_failure(ErrorType.AGENT_CRASH, "client_left")
+                return msgspec.structs.replace(left, origin=Origin.CLIENT, retryable=False)
+            if stop.acted:
+                return None  # we ended it, because its pipes were closed
             return classify_exit(
                 exit_code=exit_.code,
                 exit_signal=exit_.signal,

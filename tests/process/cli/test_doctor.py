@@ -224,6 +224,20 @@ def test_an_answer_under_another_id_is_none(tmp_path: Path, line: str) -> None:
     assert "did not answer initialize" in finding(told, "initialize")["says"]
 
 
+@pytest.mark.parametrize("code", [-32600, -32602, -32603, -32000])
+def test_an_agent_of_another_protocol_version_is_not_told_as_a_providers_address(
+    tmp_path: Path, code: int
+) -> None:
+    error = f'{{"code":{code},"message":"Unsupported protocol version"}}'
+    line = f'{{"jsonrpc":"2.0","id":1,"error":{error}}}'
+    agent = script(tmp_path, f"#!/bin/sh\nread l\necho '{line}'\ncat >/dev/null\n")
+    status, told = report("--", agent)
+    assert status == 1
+    says = finding(told, "initialize")["says"]
+    assert "speak different versions of the protocol" in says
+    assert "address" not in says
+
+
 def test_a_program_that_writes_back_what_it_reads_is_no_agent() -> None:
     status, told = report("--", "cat")
     assert status == 1

@@ -31,6 +31,7 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
     rules.strong,
     rules.strong_words,
     rules.word_parts,
+    rules.protocol_version,
     rules.rpc_code,
     rules.blamed_concept,
     rules.weak_tokens,

@@ -173,6 +173,14 @@ def _is_request_blamed(status: int | None) -> bool:
     return status is not None and status < TOO_MANY_REQUESTS and status != REQUEST_TIMEOUT
 
 
+def protocol_version(evidence: Evidence) -> Conclusion | None:
+    """Two programs that speak different versions of ACP or MCP; TLS and HTTP have versions too."""
+    part = phrase_in(evidence.folded, messages.PROTOCOL_VERSION)
+    if part is None or phrase_in(evidence.folded, messages.OTHER_PROTOCOLS):
+        return None
+    return Conclusion(ErrorType.PROTOCOL_ERROR, f"message:{part}", "protocol_version")
+
+
 def rpc_code(evidence: Evidence) -> Conclusion | None:
     """A JSON-RPC code with a meaning of its own."""
     code = evidence.rpc_code

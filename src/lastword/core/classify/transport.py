@@ -73,6 +73,16 @@ ROWS = (
         retryable=False,
     ),
     _row(
+        ErrorType.NETWORK,
+        "tls_version",
+        "",
+        "ssl .. unsupported protocol",
+        "tls .. unsupported protocol",
+        "alert protocol version",
+        "tls: protocol version not supported",
+        retryable=False,
+    ),
+    _row(
         ErrorType.INVALID_REQUEST,
         "bad_url",
         """ERR_INVALID_URL InvalidURL UnsupportedProtocol InvalidSchema MissingSchema

@@ -97,6 +97,7 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
     },
     ErrorType.NETWORK: {
         "certificate": "The connection failed: a TLS certificate could not be verified.",
+        "tls_version": "The connection failed: the two sides have no TLS version in common.",
         "name_not_resolved": "The model provider's host name could not be found.",
         "connection_refused": "The connection to the model provider was refused.",
         "truncated_stream": "The model provider's answer was cut off.",
@@ -120,12 +121,14 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
         "bad_arguments": "The agent did not accept its command line.",
         "crash_loop": "The agent crashed several times in a row.",
         "context_lost": "The agent was restarted and this session could not be brought back.",
+        "told_to_stop": "The agent was stopped, as lastword was told to stop.",
     },
     ErrorType.AGENT_STALLED: {
         "runaway": "The agent repeated the same step without end and was stopped.",
     },
     ErrorType.PROTOCOL_ERROR: {
         "line_too_long": "The agent sent a message over the size limit.",
+        "protocol_version": "The two sides speak different versions of the protocol.",
         "not_http": "The model provider's answer could not be read.",
     },
     ErrorType.UNKNOWN: {
@@ -137,6 +140,7 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
 
 WHAT_OF_CLIENT: dict[str, str] = {
     "line_too_long": "The message was too long to be passed on to the agent.",
+    "client_left": "The client closed its side before the agent had answered.",
 }
 """What happened, where it was the client's own doing."""
 
@@ -158,6 +162,7 @@ ADVICE: dict[Action, str] = {
 
 ADVICE_BY_REASON: dict[str, str] = {
     "certificate": "Check the proxy and the trusted certificates.",
+    "tls_version": "Check the proxy and the provider's address.",
     "name_not_resolved": "Check the provider's address and your network.",
     "bad_url": "Check the provider's address in the agent's configuration.",
     "login_required": "Log in, then try again.",
@@ -173,6 +178,7 @@ ADVICE_BY_REASON: dict[str, str] = {
     "panic": "Start it anew, and report it if it happens again.",
     "exit_status": "Check the details, then start it anew.",
     "runaway": "Rephrase the request, or choose another model.",
+    "protocol_version": "Update the older of the two.",
     "silent_success": "Look at the agent's own log, or try again.",
 }
 """What to do, where the reason knows better than the action."""
@@ -191,6 +197,7 @@ _NOT_RESTARTED = ("spawn_failed", "bad_arguments", "crash_loop", "context_lost")
 _ACTION_BY_REASON: dict[str, Action] = {
     "certificate": Action.FIX_CONFIGURATION,
     "name_not_resolved": Action.FIX_CONFIGURATION,
+    "tls_version": Action.FIX_CONFIGURATION,
     "spawn_failed": Action.FIX_CONFIGURATION,
     "bad_arguments": Action.FIX_CONFIGURATION,
     "region": Action.SWITCH_MODEL,

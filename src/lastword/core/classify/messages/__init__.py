@@ -15,6 +15,8 @@ from lastword.core.classify.messages.context_overflow import CONTEXT_OVERFLOW
 from lastword.core.classify.messages.model_not_found import MODEL_NOT_FOUND
 from lastword.core.classify.messages.service import (
     NETWORK,
+    OTHER_PROTOCOLS,
+    PROTOCOL_VERSION,
     PROVIDER_UNAVAILABLE,
     RATE_LIMIT,
     TIMEOUT,
@@ -22,7 +24,16 @@ from lastword.core.classify.messages.service import (
 from lastword.core.classify.text import rows
 from lastword.core.failure.taxonomy import ErrorType
 
-__all__ = ["HOPELESS", "PER_DAY", "PER_MINUTE", "QUOTA", "STRONG", "UNLESS"]
+__all__ = [
+    "HOPELESS",
+    "OTHER_PROTOCOLS",
+    "PER_DAY",
+    "PER_MINUTE",
+    "PROTOCOL_VERSION",
+    "QUOTA",
+    "STRONG",
+    "UNLESS",
+]
 
 STRONG = {
     ErrorType.CONTEXT_OVERFLOW: CONTEXT_OVERFLOW,

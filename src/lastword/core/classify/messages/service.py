@@ -179,3 +179,23 @@ NETWORK = rows("""
     incomplete chunked read
 """)
 """Said under a status of a gateway, and still a cut stream."""
+
+PROTOCOL_VERSION = rows("""
+    unsupported protocol version
+    unsupported protocolversion
+    protocol version is not supported
+    protocol version not supported
+    does not support protocol version
+    protocol version mismatch
+    protocol versions do not match
+    incompatible protocol version
+    requires protocol version
+""")
+"""Said of ACP's version, or of MCP's: at the greeting, when a client asks for another."""
+
+OTHER_PROTOCOLS = rows("""
+    tls
+    ssl
+    http
+""")
+"""Whose version it is where one of these stands beside it."""
