@@ -58,6 +58,10 @@ __all__ = [
 class LastwordError(Exception):
     """What lastword itself raises."""
 
+    def __init__(self, *args: object) -> None:
+        # Of a class without one of its own `inspect.signature` knows nothing.
+        super().__init__(*args)
+
 
 class ClientError(LastwordError):
     """The client answered a request of the agent's, made by `client.request`, with an error.

@@ -7,16 +7,13 @@ Owns the collected timeline. It works where the agent's links are in the process
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator  # noqa: TC003 - of a public signature
 
 import msgspec
 
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.summary import Summary, summarise
 from lastword.inprocess import journal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["CapturedTurn", "Entry", "Kind", "Summary", "Timeline", "Turn", "capture_timeline"]
 

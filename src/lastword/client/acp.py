@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from asyncio.subprocess import Process  # noqa: TC003 - of a public signature, as below
+from collections.abc import AsyncIterator, Mapping  # noqa: TC003
 from contextlib import asynccontextmanager
+from pathlib import Path  # noqa: TC003
 from typing import TYPE_CHECKING, Any
 
 import acp
+from acp.client.connection import ClientSideConnection  # noqa: TC002
 from acp.schema import ClientCapabilities
 
 from lastword.client.acp_process import AgentProcess
@@ -23,11 +27,7 @@ from lastword.client.retries import read_retry
 from lastword.errors import AgentLost
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-    from pathlib import Path
-
-    from acp.client.connection import ClientSideConnection
+    from collections.abc import Awaitable, Callable
 
 __all__ = ["connect_to_agent", "spawn_agent_process"]
 

@@ -27,6 +27,14 @@ from lastword.core.failure.taxonomy import (
     RetrySafety,
 )
 
+__all__ = [
+    "Advertisement",
+    "AgentErrorPayload",
+    "AgentErrorUpdate",
+    "AgentRetryUpdate",
+    "json_schema",
+]
+
 VERSION = 1
 """The version of the extension that these models are of."""
 

@@ -9,8 +9,8 @@ for no error, however odd.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable  # noqa: TC003 - of a public signature
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from lastword.core import classify as classifier
 from lastword.core.failure import wording
@@ -18,9 +18,6 @@ from lastword.core.failure.safety import TurnFacts
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.redact.known_secrets import secrets_of
 from lastword.core.redact.redactor import Redactor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "Action",

@@ -17,7 +17,16 @@ import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ParamSpec,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 import anyio
 import msgspec
@@ -273,15 +282,30 @@ def _retries_of(cause: BaseException) -> int:
 Async = TypeVar("Async", bound="Callable[..., Any]")
 
 
+class RetryLimits(TypedDict, total=False):
+    """The limits of `Retry`, by name."""
+
+    attempts: int
+    budget_seconds: float
+    max_wait_seconds: float
+    first_wait_seconds: float
+    after_output: bool
+    after_tools: bool
+
+
 @overload
 def retrying(function: Async, /) -> Async: ...
 
 
 @overload
-def retrying(retry: Retry = ..., /) -> Callable[[Async], Async]: ...
+def retrying(retry: Retry, /) -> Callable[[Async], Async]: ...
 
 
-def retrying(what: Any = None, /) -> Any:
+@overload
+def retrying(**limits: Unpack[RetryLimits]) -> Callable[[Async], Async]: ...
+
+
+def retrying(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     """Try an asynchronous model call again, as `CurrentTurn.attempts` does, in a turn or without.
 
     ```python
@@ -289,15 +313,24 @@ def retrying(what: Any = None, /) -> Any:
     async def ask(prompt): ...
 
 
-    @lastword.retrying(lastword.Retry(attempts=3))
+    @lastword.retrying(attempts=3)
     async def ask(prompt): ...
     ```
 
     An asynchronous generator is tried again as long as it has yielded nothing.
 
+    Args:
+        what: The function, or a `Retry`.
+        limits: What else a `Retry` would be given.
+
     Raises:
-        TypeError: The function is not asynchronous.
+        TypeError: The function is not asynchronous, or there is no such limit.
+        ValueError: A limit is outside its bounds.
     """
+    if limits:
+        if what is not None:
+            raise TypeError("retrying takes a Retry, or its limits by name, not both")
+        what = Retry(**limits)
     if what is None or isinstance(what, Retry):
         return functools.partial(_decorated, what or Retry())
     return _decorated(Retry(), what)

@@ -189,6 +189,26 @@ async def test_outside_of_a_turn_a_function_is_tried_again() -> None:
 
 
 @pytest.mark.anyio
+async def test_the_decorator_takes_the_limits_by_name() -> None:
+    begun: list[int] = []
+
+    @lastword.retrying(attempts=2, first_wait_seconds=0)
+    async def answer() -> None:
+        begun.append(1)
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await answer()
+    assert begun == [1, 1]
+    with pytest.raises(ValueError, match="attempts is a whole number from 1 up"):
+        lastword.retrying(attempts=0)
+    with pytest.raises(TypeError, match="tries"):
+        lastword.retrying(tries=3)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="not both"):
+        lastword.retrying(Retry(), attempts=3)  # type: ignore[call-overload]
+
+
+@pytest.mark.anyio
 async def test_outside_of_a_turn_the_last_failure_is_raised_as_it_is() -> None:
     raised: list[Exception] = []
 

@@ -6,7 +6,9 @@ table's (`option_table`); where the values come from is the shells' part.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+# A struct's types are needed at runtime, by `inspect.signature` and all that goes by it.
+from collections.abc import Callable  # noqa: TC003
+from datetime import datetime  # noqa: TC003
 
 import msgspec
 
@@ -16,10 +18,6 @@ from lastword.core.link.option_table import (
     default_seconds,
     default_word,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,13 +14,14 @@ import asyncio
 import functools
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import acp
 from acp.agent.connection import AgentSideConnection
 from acp.core import DEFAULT_STDIO_BUFFER_LIMIT_BYTES
 from acp.stdio import stdio_streams
 
+from lastword.core.link.options import Options  # noqa: TC001 - of a public signature
 from lastword.inprocess import handling, settings
 from lastword.inprocess.link import OWN_CANCEL_SECONDS
 from lastword.inprocess.request import CURRENT
@@ -30,7 +31,7 @@ from lastword.inprocess.transports import ByteTransport, StdioTransport
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from lastword.core.link.connection import Options
+AgentT = TypeVar("AgentT")
 
 HANDLERS = frozenset(
     {
@@ -45,7 +46,7 @@ HANDLERS = frozenset(
 
 
 async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
-    agent: acp.Agent,
+    agent: Any,
     input_stream: Any = None,
     output_stream: Any = None,
     *,
@@ -57,7 +58,7 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
     """Run an agent as `acp.run_agent` does, so that no turn of it ends in silence.
 
     Args:
-        agent: The agent, as the SDK takes it.
+        agent: The agent, as the SDK takes it: any object that has the methods it wants.
         input_stream: A `StreamWriter` to the client, or a transport; stdout without it.
         output_stream: A `StreamReader` from the client; stdin without it.
         use_unstable_protocol: As the SDK's.
@@ -101,7 +102,7 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
         await asyncio.shield(connection.close())
 
 
-def guard(agent: Any, *, options: Options | None = None) -> Any:
+def guard(agent: AgentT, *, options: Options | None = None) -> AgentT:
     """Wrap an agent for a connection that you hold yourself.
 
     ```python
@@ -113,15 +114,18 @@ def guard(agent: Any, *, options: Options | None = None) -> Any:
         options: As for `run_agent`.
 
     Returns:
-        What to give to the SDK in its place. Every attribute but the handlers is the agent's own.
+        What to give to the SDK in its place, and to a type checker the same. Every attribute but
+        the handlers is the agent's own.
     """
     if settings.passthrough(os.environ) or isinstance(agent, _Guarded):
         return agent
     if isinstance(agent, type) or (callable(agent) and not hasattr(agent, "prompt")):
-        return lambda connection: guard(agent(connection), options=options)
+        make: Callable[[Any], object] = agent
+        made: Any = lambda connection: guard(make(connection), options=options)  # noqa: E731
+        return cast("AgentT", made)
     # By the name of its class the SDK tells an author which agent a warning is about.
     named: type[_Guarded] = type(type(agent).__name__, (_Guarded,), {})
-    return named(agent, options)
+    return cast("AgentT", named(agent, options))
 
 
 class _Guarded:

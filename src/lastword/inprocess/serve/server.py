@@ -13,13 +13,16 @@ from __future__ import annotations
 import functools
 import logging
 import warnings
+from collections.abc import Mapping  # noqa: TC003 - of a public signature, as below
 from typing import TYPE_CHECKING, Any
 
+from lastword.core.link.options import Options  # noqa: TC001
 from lastword.core.protocol import jsonrpc
 from lastword.inprocess import settings
 from lastword.inprocess.serve import methods as handlers
 from lastword.inprocess.serve import stdio
 from lastword.inprocess.serve.connection import ServedConnection
+from lastword.inprocess.serve.methods import Handler  # noqa: TC001
 from lastword.inprocess.serve.transport import DescriptorTransport
 from lastword.inprocess.serve.waker import Waker
 
@@ -30,12 +33,11 @@ with warnings.catch_warnings():
     import jsonrpcserver
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
-    from lastword.core.link.connection import Options
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.inprocess.serve.client import Client
-    from lastword.inprocess.serve.methods import Handler, Method
+    from lastword.inprocess.serve.methods import Method
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602

@@ -1,0 +1,112 @@
+"""The public surface as authors write against it, for type checkers: nothing here is run.
+
+Owns the cases; `mypy` goes over them in the tests, `pyright` with the rest of the types.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, assert_type
+
+import acp
+
+import lastword
+from lastword import client, errors
+from lastword.client.acp import connect_to_agent, spawn_agent_process
+from lastword.testing import capture_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+class Plain:
+    """An agent as examples have it: the SDK's methods, and no class of the SDK's."""
+
+    async def initialize(self, **_: object) -> acp.InitializeResponse:
+        return acp.InitializeResponse(protocol_version=1)
+
+    async def new_session(self, **_: object) -> acp.NewSessionResponse:
+        return acp.NewSessionResponse(session_id="1")
+
+    async def prompt(self, session_id: str, **_: object) -> acp.PromptResponse:
+        turn = lastword.current_turn()
+        assert_type(turn.session_id, str | None)
+        async for attempt in turn.attempts(lastword.Retry(attempts=2)):
+            with attempt:
+                assert_type(await asked(session_id), str)
+        async for item in turn.watch(stream()):
+            assert_type(item, bytes)
+        turn.fail("budget", "Your team's budget is used up. Ask Ada.")
+
+
+class FromPlain:
+    """An agent of methods without an SDK."""
+
+    async def new_session(self, client: Any, cwd: str) -> dict[str, Any]:
+        await client.request("_open", {"cwd": cwd})
+        return {"sessionId": "1"}
+
+    async def prompt(self, client: Any, session_id: str, **_: Any) -> dict[str, Any]:
+        await client.say(session_id, "Hello.")
+        return {"stopReason": "end_turn"}
+
+
+@lastword.retrying
+async def asked(prompt: str) -> str:
+    return prompt
+
+
+@lastword.retrying(attempts=3, after_output=True)
+async def asked_thrice(prompt: str) -> int:
+    return len(prompt)
+
+
+@lastword.retrying(lastword.Retry(attempts=3))
+async def stream() -> AsyncIterator[bytes]:
+    yield b""
+
+
+async def of_agents(typed: acp.Agent) -> None:
+    options = lastword.Options(idle_timeout_seconds=300, record=False)
+    assert_type(lastword.guard(Plain()), Plain)
+    assert_type(lastword.guard(Plain), type[Plain])
+    assert_type(await lastword.guard(Plain()).prompt("1"), acp.PromptResponse)
+    assert_type(lastword.guard(typed, options=options), acp.Agent)
+    acp.AgentSideConnection(lastword.guard(typed), None)
+    await lastword.run_agent(Plain(), options=options)
+    await lastword.run_agent(typed)
+    own = FromPlain()
+    await lastword.serve({"session/new": own.new_session, "session/prompt": own.prompt})
+    assert_type(await asked("x"), str)
+    assert_type(await asked_thrice("x"), int)
+
+
+def of_failures(message: object, raised: Exception) -> None:
+    error = lastword.classify(raised, facts=lastword.TurnFacts(text=True))
+    assert_type(error, lastword.AgentError)
+    assert_type(error.type, lastword.ErrorType)
+    told = client.read_error(message)
+    assert_type(told, lastword.AgentError | None)
+    if told is not None:
+        assert_type(client.view(told, now=time.time(), received=0).countdown, str)
+    try:
+        client.raise_for_error(message)
+    except errors.RateLimited as limited:
+        assert_type(limited.error, lastword.AgentError)
+    with capture_timeline() as timeline:
+        assert_type(timeline.turns[0].error_type, str | None)
+
+
+class OwnClient:
+    """A client with the methods that it needs."""
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None: ...
+
+    async def agent_error(self, session_id: str, error: lastword.AgentError) -> None: ...
+
+
+async def of_clients() -> None:
+    async with spawn_agent_process(OwnClient(), "agent", "--acp") as (agent, process):
+        await agent.initialize(protocol_version=1)
+        assert_type(process.returncode, int | None)
+    connect_to_agent(OwnClient(), process.stdin, process.stdout)

@@ -1,0 +1,65 @@
+"""What tools see of the public surface: `help`, signatures and types of every name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import pydoc
+import re
+import typing
+
+import pytest
+
+import lastword
+from lastword.inprocess import retry
+from tests.kit.places import ROOT
+
+MODULES = (
+    "lastword",
+    "lastword.client",
+    "lastword.client.acp",
+    "lastword.client.model",
+    "lastword.errors",
+    "lastword.testing",
+)
+
+NAMES = [(module, name) for module in MODULES for name in importlib.import_module(module).__all__]
+
+
+def test_every_module_that_the_readme_names_is_looked_at() -> None:
+    readme = (ROOT / "README.md").read_text()
+    named = re.findall(r"\blastword(?:\.[a-z_]+)*", readme)
+    imported = re.findall(r"from lastword import (.+)", readme)
+    named += [f"lastword.{name}" for names in imported for name in names.split(", ")]
+    named += [name.rpartition(".")[0] for name in named if "." in name]
+    # What pytest runs has no names of its own.
+    assert {n for n in named if _is_module(n)} - {"lastword.conformance"} == set(MODULES)
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_help_and_signature_of_a_public_name_work(module: str, name: str) -> None:
+    public = getattr(importlib.import_module(module), name)
+    assert name in pydoc.render_doc(public)
+    assert inspect.getdoc(public)
+    assert inspect.signature(public) is not None
+    if inspect.isfunction(public):
+        assert inspect.signature(public, eval_str=True) is not None
+    assert typing.get_type_hints(public) is not None
+
+
+def test_the_options_signature_has_every_option() -> None:
+    parameters = inspect.signature(lastword.Options).parameters
+    assert set(parameters) == set(lastword.Options.__struct_fields__)
+    assert "wall_clock" in pydoc.render_doc(lastword.Options)
+
+
+def test_the_decorators_limits_are_those_of_a_retry() -> None:
+    assert typing.get_type_hints(retry.RetryLimits) == typing.get_type_hints(retry.Retry)
