@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import ast
-from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kit.places import SOURCE
+from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, tree_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-ROOT = SOURCE / "lastword"
-FILES = sorted(ROOT.rglob("*.py"))
 
 CORE_MAY_IMPORT = {
     *("__future__", "abc", "ast", "binascii", "base64", "bisect", "collections", "datetime"),
@@ -24,68 +20,37 @@ CORE_MAY_IMPORT = {
 """The standard library's parts without I/O, and msgspec."""
 
 
-def _module(file: Path) -> str:
-    parts = file.relative_to(ROOT.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-@cache
-def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text())
-
-
-@cache
-def _imports(file: Path, *, typing_too: bool = True) -> frozenset[str]:
-    """Every module that a file names in an import, `from a import b` as both `a` and `a.b`."""
-    tree = _tree(file)
-    skipped = set()
-    if not typing_too:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-                skipped |= {id(inner) for inner in ast.walk(node)}
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return frozenset(found)
-
-
-@pytest.mark.parametrize("file", [f for f in FILES if "core" in f.parts], ids=_module)
+@pytest.mark.parametrize("file", [f for f in FILES if "core" in f.parts], ids=module_of)
 def test_the_core_imports_itself_msgspec_and_what_does_no_io(file: Path) -> None:
-    for name in _imports(file):
+    for name in imports_of(file):
         top = name.partition(".")[0]
         ours = f"{name}.".startswith(("lastword.core.", "lastword.quirks."))
         assert top in CORE_MAY_IMPORT or name == "lastword" or ours
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "quirks").rglob("*.py")), ids=_module)
+@pytest.mark.parametrize("file", sorted((ROOT / "quirks").rglob("*.py")), ids=module_of)
 def test_the_quirks_import_nothing_but_each_other(file: Path) -> None:
-    for name in _imports(file):
+    for name in imports_of(file):
         assert f"{name}.".startswith(("__future__.", "typing.", "msgspec.", "lastword.quirks."))
 
 
-@pytest.mark.parametrize("file", FILES, ids=_module)
+@pytest.mark.parametrize("file", FILES, ids=module_of)
 def test_nothing_imports_the_command_line_but_itself(file: Path) -> None:
     if "cli" not in file.parts and file.name != "__main__.py":
-        assert not any(f"{name}.".startswith("lastword.cli.") for name in _imports(file))
+        assert not any(f"{name}.".startswith("lastword.cli.") for name in imports_of(file))
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "core" / "link").glob("*.py")), ids=_module)
+@pytest.mark.parametrize("file", sorted((ROOT / "core" / "link").glob("*.py")), ids=module_of)
 def test_the_link_knows_one_agent_and_nothing_of_restarts(file: Path) -> None:
-    knows = {name for name in _imports(file) if name.startswith("lastword.core.restart")}
+    knows = {name for name in imports_of(file) if name.startswith("lastword.core.restart")}
     # What fails open puts the layer there, and knows nothing else of it.
     layer = "lastword.core.restart.layer"
     assert knows <= ({layer, f"{layer}.RestartLayer"} if file.stem == "failopen" else set())
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "cli").rglob("*.py")), ids=_module)
+@pytest.mark.parametrize("file", sorted((ROOT / "cli").rglob("*.py")), ids=module_of)
 def test_the_command_line_knows_no_door_within_a_process(file: Path) -> None:
-    assert not any(f"{name}.".startswith("lastword.inprocess.") for name in _imports(file))
+    assert not any(f"{name}.".startswith("lastword.inprocess.") for name in imports_of(file))
 
 
 ONLY_HOMES = {
@@ -100,32 +65,32 @@ ONLY_HOMES = {
 SHELLS = ("lastword.inprocess.sdk", "lastword.inprocess.serve.server", "lastword.sidecar.session")
 
 
-@pytest.mark.parametrize("file", FILES, ids=_module)
+@pytest.mark.parametrize("file", FILES, ids=module_of)
 def test_a_library_for_one_door_is_known_to_that_door_alone(file: Path) -> None:
-    for name in _imports(file):
+    for name in imports_of(file):
         homes = ONLY_HOMES.get(name.partition(".")[0])
-        assert homes is None or f"{_module(file)}.".startswith(
+        assert homes is None or f"{module_of(file)}.".startswith(
             tuple(f"{home}." for home in homes)
         ), name
 
 
-@pytest.mark.parametrize("file", FILES, ids=_module)
+@pytest.mark.parametrize("file", FILES, ids=module_of)
 def test_shells_do_not_know_each_other(file: Path) -> None:
-    own = next((shell for shell in SHELLS if _module(file).startswith(shell)), None)
-    inner = _module(file).startswith(
+    own = next((shell for shell in SHELLS if module_of(file).startswith(shell)), None)
+    inner = module_of(file).startswith(
         ("lastword.inprocess", "lastword.inprocess.retry", "lastword.core")
     )
     if own or inner:
         others = tuple(shell for shell in SHELLS if shell != own)
-        assert not any(name.startswith(others) for name in _imports(file))
+        assert not any(name.startswith(others) for name in imports_of(file))
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "record").rglob("*.py")), ids=_module)
+@pytest.mark.parametrize("file", sorted((ROOT / "record").rglob("*.py")), ids=module_of)
 def test_the_record_knows_nothing_of_telemetry(file: Path) -> None:
     # Whoever wants some hands a sink in: the command line, the in-process journal.
     telemetry = ("lastword.otel", "opentelemetry")
     assert not any(
-        f"{name}.".startswith(tuple(f"{t}." for t in telemetry)) for name in _imports(file)
+        f"{name}.".startswith(tuple(f"{t}." for t in telemetry)) for name in imports_of(file)
     )
 
 
@@ -133,29 +98,29 @@ CLIENT_MAY_IMPORT = tuple(f"lastword.{part}" for part in ("client", "core", "err
 ON_THE_SDK = {f"lastword.client.acp{part}" for part in ("", "_process", "_transport")}
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if f.parent == ROOT / "client"], ids=_module)
+@pytest.mark.parametrize("file", [f for f in FILES if f.parent == ROOT / "client"], ids=module_of)
 def test_the_clients_part_imports_the_errors_and_the_core(file: Path) -> None:
-    for name in _imports(file):
+    for name in imports_of(file):
         top = name.partition(".")[0]
-        if _module(file) in ON_THE_SDK and top in {"acp", "asyncio", "contextlib", "pathlib"}:
+        if module_of(file) in ON_THE_SDK and top in {"acp", "asyncio", "contextlib", "pathlib"}:
             continue
         ours = f"{name}.".startswith(tuple(f"{part}." for part in CLIENT_MAY_IMPORT))
         assert ours or name == "lastword" or top in CORE_MAY_IMPORT | {"pydantic", "sys"}, name
 
 
-@pytest.mark.parametrize("file", FILES, ids=_module)
+@pytest.mark.parametrize("file", FILES, ids=module_of)
 def test_no_file_is_longer_than_six_hundred_lines(file: Path) -> None:
     assert len(file.read_text().splitlines()) <= 600
 
 
-@pytest.mark.parametrize("file", FILES, ids=_module)
+@pytest.mark.parametrize("file", FILES, ids=module_of)
 def test_every_module_says_what_it_is(file: Path) -> None:
-    assert ast.get_docstring(_tree(file))
+    assert ast.get_docstring(tree_of(file))
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
-    known = {_module(file) for file in FILES}
-    graph = {_module(f): (_imports(f, typing_too=False) & known) - {_module(f)} for f in FILES}
+    known = MODULES.keys()
+    graph = {m: (imports_of(f, typing_too=False) & known) - {m} for m, f in MODULES.items()}
     # A package's `__init__` is loaded before its modules; that alone is no circle.
     graph = {m: {d for d in deps if not m.startswith(d + ".")} for m, deps in graph.items()}
     done: set[str] = set()
@@ -234,8 +199,7 @@ def _changes_anothers(trees: dict[str, ast.Module]) -> list[str]:
 
 
 def test_the_state_of_a_link_is_changed_by_the_classes_that_have_it() -> None:
-    parsed = {_module(file): ast.parse(file.read_text()) for file in FILES}
-    trees = {module: tree for module, tree in parsed.items() if module.startswith(OF_A_LINK)}
+    trees = {name: tree_of(file) for name, file in MODULES.items() if name.startswith(OF_A_LINK)}
     assert _changes_anothers(trees) == []
 
 

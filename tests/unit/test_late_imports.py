@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.kit.places import ROOT
+from tests.kit.sources import MODULES, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PROJECT = Path(__file__).parent.parent.parent
-SOURCE = PROJECT / "src"
 ROW = re.compile(r"^\| `([\w.]+)` \| `([\w.]+)` \| [\d.]+ \| \S", re.MULTILINE)
 
 
 def _late_imports() -> Iterator[tuple[str, str]]:
     """Each module with an import inside a function, and the module that it loads."""
-    for path in SOURCE.rglob("*.py"):
-        importer = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for importer, path in MODULES.items():
+        for function in nodes_of(path):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 for node in ast.walk(function):
                     if isinstance(node, ast.Import | ast.ImportFrom):
                         for imported in _modules(node):
-                            yield importer.removesuffix(".__init__"), imported
+                            yield importer, imported
 
 
 def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
@@ -33,15 +32,10 @@ def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
         return [name.name for name in node.names]
     module = node.module or ""
     inner = [f"{module}.{name.name}" for name in node.names]
-    return [name for name in inner if _is_module(name)] or [module]
-
-
-def _is_module(name: str) -> bool:
-    path = SOURCE.joinpath(*name.split("."))
-    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+    return [name for name in inner if name in MODULES] or [module]
 
 
 def test_every_import_inside_a_function_is_on_the_list_with_its_figure_and_no_other() -> None:
-    listed = ROW.findall((PROJECT / "docs" / "late-imports.md").read_text(encoding="utf-8"))
+    listed = ROW.findall((ROOT / "docs" / "late-imports.md").read_text(encoding="utf-8"))
     assert len(listed) == len(set(listed)), "a row stands twice"
     assert sorted(listed) == sorted(set(_late_imports()))

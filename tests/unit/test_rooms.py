@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-ROOT = Path(__file__).parents[2] / "src" / "lastword"
-FILES = sorted(ROOT.rglob("*.py"))
+from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, nodes_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CORE_ROOMS = {
     "protocol": set(),
@@ -46,39 +48,15 @@ ROOMS = {
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""
 
 
-def _module(file: Path) -> str:
-    parts = file.relative_to(ROOT.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-KNOWN = {_module(file) for file in FILES}
-
-
 def _imported(file: Path) -> set[str]:
     """The modules of ours that a file imports when it runs; what only types need is left out."""
-    tree = ast.parse(file.read_text())
-    typing = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
-    }
-    found = set()
-    for node in ast.walk(tree):
-        if id(node) in typing:
-            continue
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= (names & KNOWN) | ({node.module} if names - KNOWN else set())
-    return {name for name in found if name.startswith("lastword.")}
+    return set((imports_of(file, typing_too=False) & MODULES.keys()) - {"lastword"})
 
 
 @pytest.mark.parametrize("room", CORE_ROOMS)
 def test_a_room_of_the_core_imports_only_the_rooms_below_it(room: str) -> None:
     for file in (ROOT / "core" / room).rglob("*.py"):
-        if _module(file) in ABOVE_ITS_ROOM:
+        if module_of(file) in ABOVE_ITS_ROOM:
             continue
         rooms = {name.split(".")[2] for name in _imported(file) if name.count(".") > 1}
         assert rooms & CORE_ROOMS.keys() <= CORE_ROOMS[room] | {room}, file
@@ -116,7 +94,7 @@ def test_rooms_form_no_circle() -> None:
 def test_a_class_name_is_defined_once() -> None:
     homes = defaultdict(list)
     for file in FILES:
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in nodes_of(file):
             if isinstance(node, ast.ClassDef):
-                homes[node.name].append(_module(file))
+                homes[node.name].append(module_of(file))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}

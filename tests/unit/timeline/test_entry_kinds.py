@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import pytest
 
-import lastword
 from lastword.core.failure.taxonomy import AgentError
 from lastword.core.link import entries
 from lastword.core.timeline import summary
@@ -19,11 +17,11 @@ from lastword.core.timeline.kinds import FACTS, problems_of
 from lastword.inprocess import journal
 from lastword.otel import spans
 from lastword.record.present import words
+from tests.kit.sources import FILES, ROOT, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(lastword.__file__).parent
 ANY_KIND = frozenset().union(*FACTS.values())
 READERS = (
     "core/timeline",
@@ -48,16 +46,23 @@ class Use(NamedTuple):
 
 
 def sources(*folders: str) -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(ROOT.rglob("*.py")):
+    for path in FILES:
         name = path.relative_to(ROOT).as_posix()
         if name.startswith(folders) and not name.startswith(NO_READERS):
-            yield name, ast.parse(path.read_text())
+            yield name, tree_of(path)
 
 
 def calls(tree: ast.Module, function: str) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == function:
+        if isinstance(node, ast.Call) and _dotted(node.func) == function:
             yield node
+
+
+def _dotted(function: ast.expr) -> str:
+    """The name that a call names, `a.b` at the longest."""
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        return f"{function.value.id}.{function.attr}"
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def kind_in(node: ast.expr | None) -> str | None:
