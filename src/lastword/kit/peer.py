@@ -30,6 +30,7 @@ MARK = "LASTWORD_KIT_RUN"
 """The environment variable by which the processes of a run are found."""
 
 STDERR_TAIL_BYTES = 65536
+STDERR_TIMES = 1000
 EVIDENCE_BYTES = 65536
 TERM_SECONDS = 1.0
 """How long what is told to end may take: as the sidecar's guardian has it."""
@@ -70,6 +71,7 @@ class Piped:
         mark: By what the processes that it starts are found.
         stdout: Its output. What is kept of it is up to whoever makes something of it.
         stderr: Its other output, of which the end is kept.
+        stderr_times: When the latest of it came: the second, and how many bytes there were then.
         stdin_open: Does it take what is written?
         unsent: What has been written and not yet been taken.
     """
@@ -99,6 +101,7 @@ class Piped:
         self.started_at = time.monotonic()
         self.agent = process.spawn(command, environment=environment, apart=apart)
         self.stdout, self.stderr = Stream(self.agent.stdout), Stream(self.agent.stderr)
+        self.stderr_times: list[tuple[float, int]] = []
         self.stdin_open = True
         self.unsent = bytearray()
 
@@ -228,6 +231,8 @@ class Piped:
         else:
             stream.data += data
             del stream.data[: -self.stderr_kept]
+            self.stderr_times.append((self.now, stream.count))
+            del self.stderr_times[:-STDERR_TIMES]
 
     def _take(self, data: bytes) -> None:
         """Make something of bytes of stdout; there are none at its end."""
@@ -367,6 +372,15 @@ class Peer(Piped):
         self._next_id = self.first_id
         super().__init__(command, environment, apart=apart)
 
+    def go_on_from(self, earlier: Peer) -> None:
+        """Take over what passed with the process before: one record of both, and ids of our own."""
+        self.started_at = earlier.started_at
+        self.events[:0] = earlier.events
+        self._next_id = max(self._next_id, earlier._next_id)
+        self.stderr.data[:0] = earlier.stderr.data
+        self.stderr.count += earlier.stderr.count
+        self.stderr_times[:0] = earlier.stderr_times
+
     # --- writing
 
     def send_bytes(self, data: bytes) -> None:
@@ -454,10 +468,15 @@ class StrictClient(Peer):
     replies: bool = True
 
     def initialize(
-        self, capabilities: Frame | None = None, *, version: int = 1, info: Frame | None = None
+        self,
+        capabilities: Frame | None = None,
+        *,
+        version: int = 1,
+        info: Frame | None = None,
+        dialect: acp.Dialect | None = None,
     ) -> object:
         """Greet the agent, in the words of version 1 unless it is 2; return the request's id."""
-        dialect = acp.V2 if version == acp.V2.version else acp.V1
+        dialect = dialect or (acp.V2 if version == acp.V2.version else acp.V1)
         params: Frame = {
             "protocolVersion": version,
             dialect.client_capabilities: capabilities or {},

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 MEDDLER = (sys.executable, "-m", "tests.process.conformance.meddler")
 HEALTHY = (sys.executable, "-m", "lastword", "agent", "healthy")
+KEEPER = (sys.executable, "-m", "tests.process.conformance.keeper")
+NOT_ADVERTISED = {"session-list", "session-load", "session-close"}
+"""Checks of what the scripted agent does not advertise."""
+
 WORDS = "Please play this: /scenario {name}"
 DRIVEN = Hooks(scenario_prompts=WORDS)
 BARE = Hooks(prompt="fail")
@@ -115,10 +119,24 @@ FAULTS: list[tuple[str, str, tuple[str, ...]]] = [
     ("taken-words", "taken-words", AUTH),
     ("root-member", "standard-updates", ("plain",)),
     ("nothing", "agent-killed", ()),
+    ("nameless", "agent-info", ()),
+    ("null-for-unknown-method", "unadvertised-method", ()),
+    ("swallows-unknown-methods", "unadvertised-method", ()),
+    ("asks-for-files", "unoffered-calls", ("healthy",)),
+    ("ids-of-32-bits", "large-ids", ()),
+    ("ids-by-the-second", "session-burst", ()),
+    ("content-in-a-list", "schema", ("healthy",)),
+    ("lists-as-object", "session-list", ()),
+    ("loads-without-replay", "session-load", ()),
+    ("replays-on-resume", "session-resume", ()),
+    ("forgets-on-close", "session-close", ()),
 ]
 """A mode of `meddler.py`, the check that finds it, and the acts that are enough for it."""
 
-SHOULD = {"exit-status", "stderr-amount", "late-content", "failing-turn-typed"}
+OF_SESSIONS = ("session-list", "session-load", "session-resume", "session-close")
+"""Checks of what an agent has to advertise first; the scripted agent advertises only some of it."""
+
+SHOULD = {"exit-status", "stderr-amount", "late-content", "failing-turn-typed", "agent-info"}
 """Checks of what only should be: they warn."""
 
 
@@ -160,7 +178,8 @@ def _look(case: dict[str, Any]) -> Finding:
     if "acts" not in case:
         return find((*MISBEHAVING_AGENT, case["mode"]), case["check"], ("healthy",), BARE)
     hooks = WITH_KEY if case["mode"].startswith("leaks") else DRIVEN
-    return find(meddled(case["mode"]), case["check"], case["acts"], hooks)
+    base = KEEPER if case["check"] in OF_SESSIONS else HEALTHY
+    return find(meddled(case["mode"], base), case["check"], case["acts"], hooks)
 
 
 @pytest.fixture(scope="module")
@@ -177,8 +196,8 @@ def found(farm: Farm, request: pytest.FixtureRequest) -> Finding:
     return farm.result(request.node)
 
 
-def meddled(mode: str) -> tuple[str, ...]:
-    return (*MEDDLER, mode, "--", *HEALTHY)
+def meddled(mode: str, agent: tuple[str, ...] = HEALTHY) -> tuple[str, ...]:
+    return (*MEDDLER, mode, "--", *agent)
 
 
 @pytest.mark.parametrize(("mode", "check", "acts"), FAULTS, ids=str)
@@ -198,7 +217,29 @@ def test_an_agent_that_keeps_every_promise_passes_every_check() -> None:
     settings = CheckSettings(HEALTHY, WITH_KEY, WaitLimits())
     verdicts = {row.name: finding for row, finding in findings(settings, list(CHECKS.values()))}
     wrong = {name: f for name, f in verdicts.items() if f.verdict is not CheckVerdict.PASS}
-    assert not wrong
+    assert set(wrong) == NOT_ADVERTISED, wrong
+    assert {f.verdict for f in wrong.values()} == {CheckVerdict.NOT_APPLICABLE}
+
+
+def test_an_agent_that_advertises_every_method_of_sessions_passes_their_checks() -> None:
+    rows = [CHECKS[name] for name in (*OF_SESSIONS, "schema", "session-burst", "large-ids")]
+    found = dict(findings(CheckSettings(KEEPER, DRIVEN, SOON), rows))
+    assert {row.name: f for row, f in found.items() if f.verdict is not CheckVerdict.PASS} == {}
+
+
+def test_sessions_that_end_with_the_process_are_told_not_blamed() -> None:
+    forgetful = ("sh", "-c", 'rm -f "$HOME/keeper.json"; exec "$@"', "sh", *KEEPER)
+    for name in ("session-load", "session-resume"):
+        found = find(forgetful, name)
+        assert found.verdict is CheckVerdict.WARN, found
+        assert "after a restart the session is lost" in found.evidence
+
+
+def test_a_method_that_works_and_is_not_advertised_is_told_not_blamed() -> None:
+    script = 'exec "$@" | sed -u s/loadSession/x/'
+    found = find(("sh", "-c", script, "sh", *KEEPER), "unadvertised-method")
+    assert found.verdict is CheckVerdict.WARN, found
+    assert found.evidence == "session/load works, and is not advertised"
 
 
 def test_no_check_stumbles_over_members_of_the_wrong_type() -> None:

@@ -25,6 +25,7 @@ from lastword.kit.agent.wire import Wire
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+LIST = "session/list"
 INVALID_PARAMS = -32602
 
 _ASKED_FOR = re.compile(r"(?:^|\s)/scenario[ \t]+(\S+)")
@@ -68,11 +69,9 @@ class ScriptedAgent(PlainAgent):
         self._lives = lives
         self._answers = Answers()
         self._open: list[PlayedTurn] = []
-        self._opened: set[str] = set()
+        self._opened: dict[str, str] = {}
         self._prompts = 0
-        healthy = acp.LOGIN | acp.SETTINGS | acp.ENDS_SESSION
-        self.requests |= dict.fromkeys(healthy, self._agree)
-        self.requests |= dict.fromkeys((acp.RESUME, acp.LOAD), self._bring_back)
+        self.requests |= dict.fromkeys(acp.LOGIN | acp.SETTINGS, self._agree)
 
     def run(self) -> None:
         """Live: play the start, and read the client's lines until there are no more."""
@@ -96,13 +95,26 @@ class ScriptedAgent(PlainAgent):
         """Greet the client in its own dialect."""
         self.wire.dialect = acp.dialect(params.get("protocolVersion"))
         greeting = self.wire.greeting(self._script, typed=_speaks_typed(self._script))
+        ways = {"load": {acp.LOAD}, "resume": {acp.RESUME}, "lost": {acp.LOAD, acp.RESUME}}
+        if self.wire.dialect is acp.V2:  # there these come with sessions
+            self.requests |= {
+                LIST: self._list,
+                acp.CLOSE: self._close,
+                acp.RESUME: self._bring_back,
+            }
+        else:
+            back = ways.get(self._script.sessions, set())
+            self.requests |= dict.fromkeys(back, self._bring_back)
         self.wire.frame(id=request_id, result=greeting)
 
     def name_session(self, number: int) -> str:
         """Return a name that no other life gives."""
-        name = f"scripted-{self._lives.number}-{number}"
-        self._opened.add(name)
-        return name
+        return f"scripted-{self._lives.number}-{number}"
+
+    def new_session(self, request_id: object, params: dict[str, Any]) -> None:
+        """Open a session, and remember where."""
+        self._opened[self.name_session(self._sessions + 1)] = str(params.get("cwd"))
+        super().new_session(request_id, params)
 
     def prompt(self, request_id: object, params: dict[str, Any]) -> None:
         """Take a turn: a thread of its own plays it."""
@@ -149,7 +161,15 @@ class ScriptedAgent(PlainAgent):
         if self.wire.dialect.turn_ends_by_state:
             idle = {"sessionUpdate": acp.STATE_UPDATE, "state": acp.IDLE}
             self.wire.update(session_of(params), idle)
-        self._opened.add(session_of(params))
+        self._opened[session_of(params)] = str(params.get("cwd"))
+        self.wire.frame(id=request_id, result={})
+
+    def _list(self, request_id: object, _params: dict[str, Any]) -> None:
+        listed = [{"sessionId": name, "cwd": cwd} for name, cwd in self._opened.items()]
+        self.wire.frame(id=request_id, result={"sessions": listed})
+
+    def _close(self, request_id: object, params: dict[str, Any]) -> None:
+        self.cancel(params)
         self.wire.frame(id=request_id, result={})
 
     def _agree(self, request_id: object, _params: dict[str, Any]) -> None:

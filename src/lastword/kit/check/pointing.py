@@ -62,6 +62,7 @@ class Hooks:
         scenario_prompts: A prompt with `{name}` in it, by which the agent plays a scenario.
         prompt: The text of every other prompt.
         keep_home: Does the agent work in the user's own home?
+        protocol: The protocol version that is spoken with it.
     """
 
     preset: str = ""
@@ -69,6 +70,7 @@ class Hooks:
     scenario_prompts: str = ""
     prompt: str = PROMPT
     keep_home: bool = False
+    protocol: int = 1
     variables: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lastword.kit.check.session_probes import SESSION_ACTS
 from lastword.kit.check.stage import Conversation
-from lastword.kit.check.transcript import Transcript, UnreachedError
+from lastword.kit.check.transcript import NotApplicableError, Transcript, UnreachedError
 from lastword.kit.provider.server import ProviderScenario
 
 if TYPE_CHECKING:
@@ -57,10 +58,6 @@ FAILURES = (
 )
 
 
-class NotApplicableError(Exception):
-    """The agent has not claimed what the act is about; says what."""
-
-
 @dataclass(frozen=True, slots=True)
 class Played:
     """An act that is over.
@@ -96,7 +93,7 @@ def play(
     talk = Conversation(name, command, hooks, limits, deaf=name == "deaf")
     try:
         with talk:
-            started(talk.peer)
+            talk.watch(started)
             ACTS[name](talk)
     except UnreachedError as error:
         talk.transcript.notes["unreached"] = str(error)
@@ -227,13 +224,8 @@ def _sessions(talk: Conversation) -> None:
     turns = [talk.prompt(session, ProviderScenario.HEALTHY) for session in (one, other)]
     for turn in turns:
         talk.finish(turn)
-    if not talk.hooks.can_play(ProviderScenario.HEALTHY) and all(map(_failed, turns)):
+    if not talk.hooks.can_play(ProviderScenario.HEALTHY) and all(turn.failed for turn in turns):
         raise UnreachedError("the agent's turns failed, as those without a model do")
-
-
-def _failed(turn: object) -> bool:
-    answer = getattr(turn, "answer", None)
-    return answer is not None and "error" in (answer.frame or {})
 
 
 def _open_turn(
@@ -247,16 +239,11 @@ def _open_turn(
         return
     if not talk.wait_for_update(turn, talk.limits.answer_seconds):
         asked = talk.hooks.calls_provider and talk.was_asked(0)
-        if not asked or talk.transcript.answers(turn.request_id) or _answered(talk):
+        if not asked or talk.has_ended(turn):
             raise UnreachedError(
                 "no turn stayed open: the agent ended it before it could be disturbed; "
                 "point it to the kit's provider (--preset, --provider-env)"
             )
-
-
-def _answered(talk: Conversation) -> bool:
-    turn = talk.transcript.turns[-1]
-    return any(event.answers(turn.request_id) for event in talk.peer.events)
 
 
 def _cancel(scenario: ProviderScenario) -> Callable[[Conversation], None]:
@@ -373,6 +360,7 @@ ACTS: dict[str, Callable[[Conversation], None]] = {
     "params": _params,
     "early": _early,
     "future": _future,
+    **SESSION_ACTS,
     "framing": _framing,
     **{f"junk:{kind}": _junk(kind) for kind in JUNK},
     "sessions": _sessions,

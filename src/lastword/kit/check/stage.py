@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from lastword.core.protocol import acp
-from lastword.kit.check.transcript import ObservedTurn, Transcript, UnreachedError, WaitLimits
+from lastword.kit.check.transcript import (
+    NotApplicableError,
+    ObservedTurn,
+    Transcript,
+    UnreachedError,
+    WaitLimits,
+)
 from lastword.kit.peer import StrictClient, leftovers
 from lastword.kit.provider.server import Provider, ProviderScenario
 from lastword.kit.provider.target import API_KEY, Target
@@ -25,6 +31,12 @@ if TYPE_CHECKING:
     from lastword.kit.peer import Frame, PeerEvent
 
 INFO = {"name": "lastword-check", "version": "1"}
+OTHER_VERSION = {
+    1: "the agent speaks protocol version 2 alone; for that there is --protocol 2",
+    2: "the agent speaks protocol version 1; check it without --protocol 2",
+}
+"""What is said of an agent that does not speak the version that is checked."""
+
 QUIET_SECONDS = 0.3
 """How long what follows an answer is waited for."""
 
@@ -47,6 +59,7 @@ class Conversation:
         self.provider = Provider(echo_key=True)
         self._command = command
         self._deaf = deaf
+        self._watcher: Callable[[StrictClient], None] = lambda _peer: None
         self._folder = tempfile.TemporaryDirectory(
             prefix="lastword-check-", ignore_cleanup_errors=True
         )
@@ -63,16 +76,23 @@ class Conversation:
         home.mkdir()
         self.cwd.mkdir()
         target = Target(self.provider.url, self.provider.openai_url, API_KEY)
-        env = self.hooks.environment(target, home, uuid.uuid4().hex)
+        self._environment = self.hooks.environment(target, home, uuid.uuid4().hex)
         try:
-            self.peer = StrictClient(self._command, env)
-        except OSError as error:
+            self.peer = self._started()
+        except UnreachedError:
             self.provider.__exit__()
             self._folder.cleanup()
+            raise
+        return self
+
+    def _started(self) -> StrictClient:
+        try:
+            peer = StrictClient(self._command, self._environment)
+        except OSError as error:
             msg = f"the agent cannot be started: {(error.strerror or 'failed').lower()}"
             raise UnreachedError(msg) from error
-        self.peer.stderr.reading = not self._deaf
-        return self
+        peer.stderr.reading = not self._deaf
+        return peer
 
     def __exit__(self, *_: object) -> None:
         peer, transcript = self.peer, self.transcript
@@ -81,8 +101,29 @@ class Conversation:
         peer.close()
         transcript.events = list(peer.events)
         transcript.stderr_bytes, transcript.stderr_tail = peer.stderr.count, bytes(peer.stderr.data)
+        transcript.stderr_times = list(peer.stderr_times)
         self.provider.__exit__()
         self._folder.cleanup()
+
+    def watch(self, started: Callable[[StrictClient], None]) -> None:
+        """Have this called with the agent's peer, now and whenever the agent is started again."""
+        self._watcher = started
+        started(self.peer)
+
+    def restart(self) -> None:
+        """Close the agent's stdin, see it go, and start it again in the same home.
+
+        Raises:
+            UnreachedError: It cannot be started again.
+        """
+        before = self.peer
+        before.close_stdin()
+        before.wait_for_exit(self.limits.exit_seconds)
+        before.close()
+        peer = self._started()
+        peer.go_on_from(before)
+        self.peer = peer
+        self._watcher(peer)
 
     # --- waiting
 
@@ -107,20 +148,44 @@ class Conversation:
 
     # --- what a client says and hears
 
-    def initialize(self, capabilities: Frame | None = None, version: int = 1) -> Frame:
+    @property
+    def dialect(self) -> acp.Dialect:
+        """The words of the protocol version that is checked."""
+        return acp.dialect(self.hooks.protocol)
+
+    def initialize(self, capabilities: Frame | None = None, version: int | None = None) -> Frame:
         """Greet the agent; return its result.
+
+        Args:
+            capabilities: The client's.
+            version: The protocol version to ask for, where it is not the one that is checked.
 
         Raises:
             UnreachedError: It does not answer well.
+            NotApplicableError: It does not speak the version that is checked.
         """
-        asked = self.peer.initialize(capabilities, version=version, info=INFO)
+        wanted = self.hooks.protocol if version is None else version
+        asked = self.peer.initialize(capabilities, version=wanted, info=INFO, dialect=self.dialect)
         answer = self.answer_to(asked)
         self.transcript.notes["initialized"] = answer
         result = (answer.frame or {}).get("result") if answer else None
         if not isinstance(result, dict):
+            if answer is not None and self._speaks_another():
+                raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
             raise UnreachedError(f"the agent did not answer initialize well{self.why()}")
         self.transcript.notes["initialize"] = result
+        if version is None and result.get("protocolVersion") == _other(self.hooks.protocol):
+            raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
         return result
+
+    def _speaks_another(self) -> bool:
+        """Does the agent refuse version 1 because version 2 is all that it speaks?"""
+        if self.dialect is not acp.V1:
+            return False  # who speaks 1 alone answers 2 with 1
+        self.restart()
+        answer = self.answer_to(self.peer.initialize(version=acp.V2.version, info=INFO))
+        result = (answer.frame or {}).get("result") if answer else None
+        return isinstance(result, dict) and result.get("protocolVersion") == acp.V2.version
 
     def new_session(self) -> str:
         """Open a session; return its id.
@@ -157,7 +222,8 @@ class Conversation:
     def finish(self, turn: ObservedTurn, seconds: float | None = None) -> PeerEvent | None:
         """Wait for a turn's answer, and for what follows it at once."""
         since = self.peer.now
-        turn.answer = self.answer_to(turn.request_id, seconds)
+        limit = self.limits.answer_seconds if seconds is None else seconds
+        turn.answer = self.peer.find(self._ends(turn), limit, since=turn.begin)
         turn.seconds = (turn.answer.at if turn.answer else self.peer.now) - since
         if turn.answer is not None:
             # What a faulty agent sends too late, or again, is on its answer's heels.
@@ -175,9 +241,8 @@ class Conversation:
             UnreachedError: It failed, and nothing was said of a model for the agent to call.
         """
         turn = self.prompt(session, ProviderScenario.HEALTHY)
-        answer = self.finish(turn)
-        failed = answer is not None and "error" in (answer.frame or {})
-        if failed and not self.hooks.can_play(turn.scenario):
+        self.finish(turn)
+        if turn.failed and not self.hooks.can_play(turn.scenario):
             raise UnreachedError(
                 "the agent's turn failed, as one without a model does; point it to the kit's "
                 "provider (--preset, --provider-env)"
@@ -186,14 +251,37 @@ class Conversation:
 
     def wait_for_update(self, turn: ObservedTurn, seconds: float) -> bool:
         """Whether the turn shows something, or is heard of at the provider, while it is open."""
+        ends = self._ends(turn)
         found = self.peer.find(
-            lambda e: (
-                (e.session == turn.session and e.kind in acp.SHOWN_KINDS)
-                or e.answers(turn.request_id)
-            ),
+            lambda e: (e.session == turn.session and e.kind in acp.SHOWN_KINDS) or ends(e),
             seconds,
+            since=turn.begin,
         )
-        return found is not None and not found.is_answer
+        return found is not None and found.kind in acp.SHOWN_KINDS
+
+    def has_ended(self, turn: ObservedTurn) -> bool:
+        """Whether the agent has already ended a turn."""
+        return any(map(self._ends(turn), self.peer.events[turn.begin :]))
+
+    def _ends(self, turn: ObservedTurn) -> Callable[[PeerEvent], bool]:
+        """Return what knows a turn's end among its events, looked at in their order."""
+        if not self.dialect.turn_ends_by_state:
+            return lambda event: event.answers(turn.request_id)
+        seen = {"accepted": False, "running": False}
+
+        def ends(event: PeerEvent) -> bool:
+            if event.answers(turn.request_id):
+                seen["accepted"] = True
+                return "error" in (event.frame or {})
+            if event.kind != acp.STATE_UPDATE or event.session != turn.session:
+                return False
+            if event.update.get("state") != acp.IDLE:
+                seen["running"] = True
+                return False
+            # An idle state without a turn of its own may come at any time.
+            return seen["running"] or (seen["accepted"] and "stopReason" in event.update)
+
+        return ends
 
     def leave(self) -> None:
         """Close the agent's stdin, and see it go."""
@@ -203,3 +291,7 @@ class Conversation:
             self.transcript.exit_seconds = self.peer.now - since
             self.transcript.exit_code = self.peer.exit_code
             self.transcript.leftovers = list(leftovers(self.peer.mark).values())
+
+
+def _other(version: int) -> int:
+    return acp.V1.version if version == acp.V2.version else acp.V2.version

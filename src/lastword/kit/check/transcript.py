@@ -5,12 +5,18 @@ Owns these values and finding one's way in them. Does not own talking to an agen
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
     from lastword.kit.peer import Frame, PeerEvent
     from lastword.kit.provider.server import ProviderScenario
+
+MOMENT_SECONDS = 0.2
+"""How long after its answer a failure may still be written about."""
 
 _STOP_SECONDS = 5.0
 """How long an agent may take to leave once its stdin has ended."""
@@ -18,6 +24,10 @@ _STOP_SECONDS = 5.0
 
 class UnreachedError(Exception):
     """The situation that a check is about could not be produced; says why."""
+
+
+class NotApplicableError(Exception):
+    """The agent has not claimed what the act is about; says what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,7 @@ class ObservedTurn:
         session: The session it is in.
         request_id: Its id.
         begin: The index of its request among the events.
-        answer: The first answer to it.
+        answer: What ended it: the first answer to it, or in version 2 the session's idle state.
         seconds: From the request to the answer, or for how long it was waited for.
         called: Did the agent call the provider meanwhile?
         cancelled: Did the user cancel it?
@@ -58,6 +68,14 @@ class ObservedTurn:
     seconds: float = 0.0
     called: bool = True
     cancelled: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Did it end by an error, in whatever version's words?"""
+        if self.answer is None:
+            return False
+        ended_badly = self.answer.update.get("stopReason") == acp.STOP_ERROR
+        return ended_badly or "error" in (self.answer.frame or {})
 
 
 @dataclass(slots=True)
@@ -77,6 +95,7 @@ class Transcript:
     notes: dict[str, Any] = field(default_factory=dict)
     stderr_bytes: int = 0
     stderr_tail: bytes = b""
+    stderr_times: list[tuple[float, int]] = field(default_factory=list)
     exit_code: int | None = None
     exit_seconds: float | None = None
     leftovers: list[str] = field(default_factory=list)
@@ -107,12 +126,44 @@ class Transcript:
         events = self.events[self._end(turn) + 1 : min(later, default=None)]
         return [e for e in events if not e.sent and e.session == turn.session]
 
+    def stderr_beside(self, event: PeerEvent) -> bytes:
+        """Return what the agent wrote to stderr about a line, as far as the time tells.
+
+        That is from the last line of ours up to it to our next one, and a moment longer.
+        """
+        sent = [other.at for other in self.events if other.sent]
+        since = max((at for at in sent if at <= event.at), default=0.0)
+        until = min((at for at in sent if at > event.at), default=math.inf) + MOMENT_SECONDS
+        first = self.stderr_bytes - len(self.stderr_tail)
+        before = max((count for at, count in self.stderr_times if at < since), default=0)
+        upto = max((count for at, count in self.stderr_times if at <= until), default=0)
+        return self.stderr_tail[max(0, before - first) : max(0, upto - first)]
+
+    def unanswered(self) -> PeerEvent | None:
+        """Return the first request of ours that was never answered."""
+        answered = {repr((e.frame or {}).get("id")) for e in self.events if e.is_answer}
+        return next((e for e in self.events if _asks(e) and _id(e) not in answered), None)
+
     def _end(self, turn: ObservedTurn) -> int:
         return len(self.events) if turn.answer is None else self.events.index(turn.answer)
 
 
+def _asks(event: PeerEvent) -> bool:
+    return event.sent and event.frame is not None and {"id", "method"} <= event.frame.keys()
+
+
+def _id(event: PeerEvent) -> str:
+    return repr((event.frame or {}).get("id"))
+
+
+def capabilities(welcome: Frame) -> Frame:
+    """Return what the agent said that it can, empty where it said nothing."""
+    dialect = acp.dialect(welcome.get("protocolVersion"))
+    said = welcome.get(dialect.agent_capabilities)
+    return said if isinstance(said, dict) else {}
+
+
 def advertised(welcome: Frame) -> Frame:
     """Return the agent's capabilities' `_meta`, empty where there is none."""
-    capabilities = welcome.get("agentCapabilities")
-    meta = capabilities.get("_meta") if isinstance(capabilities, dict) else None
+    meta = capabilities(welcome).get("_meta")
     return meta if isinstance(meta, dict) else {}

@@ -7,14 +7,19 @@ from lastword.kit.check.checks import (
     failing,
     failures_told,
     frames,
+    methods,
     payloads,
     processes,
     rungs,
+    shapes,
     turns,
 )
 from lastword.kit.check.checks.model import TABLE, Check, CheckVerdict, Finding
 
-_PARTS = (connection, frames, processes, turns, failing, rungs, payloads, failures_told)
+_PARTS = (
+    *(connection, methods, frames, shapes, processes, turns),
+    *(failing, rungs, payloads, failures_told),
+)
 
 CHECKS: dict[str, Check] = {
     row.name: row

@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from lastword.core.redact.redactor import Redactor
-from lastword.kit.check.probes import ACTS, NotApplicableError, Played
-from lastword.kit.check.transcript import UnreachedError
+from lastword.kit.check.probes import ACTS, Played
+from lastword.kit.check.transcript import NotApplicableError, UnreachedError
 from lastword.kit.provider.target import API_KEY
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from lastword.kit.check.checks.telling import (
     told_turns,
 )
 from lastword.kit.check.checks.turns import stop_reason
-from lastword.kit.check.probes import NotApplicableError
-from lastword.kit.check.transcript import UnreachedError, advertised
+from lastword.kit.check.transcript import NotApplicableError, UnreachedError, advertised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

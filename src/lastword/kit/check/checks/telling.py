@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import acp
 from lastword.kit.check.checks.turns import stop_reason
-from lastword.kit.check.probes import NotApplicableError
+from lastword.kit.check.transcript import NotApplicableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ Payload = dict[str, Any]
 
 def error_in(answer: PeerEvent | None) -> Payload:
     """Return the error object of an answer, empty where there is none."""
-    error = (answer.frame or {}).get("error") if answer else None
+    error = (answer.update or answer.frame or {}).get("error") if answer else None
     return error if isinstance(error, dict) else {}
 
 

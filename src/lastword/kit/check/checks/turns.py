@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def stop_reason(answer: PeerEvent | None) -> str | None:
     """Return the stop reason in a prompt's answer, `None` where there is none."""
     result = (answer.frame or {}).get("result") if answer else None
+    if answer is not None and answer.kind == acp.STATE_UPDATE:
+        result = answer.update
     reason = result.get("stopReason") if isinstance(result, dict) else None
     return reason if isinstance(reason, str | None) else repr(reason)
 
@@ -61,7 +63,7 @@ def sessions(acts: Sequence[Transcript]) -> Finding:
     if len(set(known)) < len(known):
         return failed(f"two sessions have one id: {known[0]!r}")
     for turn in act.turns:
-        if turn.answer is None or "error" in (turn.answer.frame or {}):
+        if turn.answer is None or turn.failed:
             return failed("of two prompts at once, one failed", turn.answer)
         if not shows(act, turn):
             return failed("of two prompts at once, one showed nothing in its session", turn.answer)
@@ -181,4 +183,4 @@ def open_tools(acts: Sequence[Transcript]) -> Finding:
     return passed(f"{calls} tool calls")
 
 
-_DONE = ("completed", "failed")
+_DONE = tuple(acp.TOOL_ENDS)

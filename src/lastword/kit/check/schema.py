@@ -1,0 +1,197 @@
+"""ACP's own JSON Schema, as far as it is about what an agent sends.
+
+Owns reading the definitions in `schemas/`, which name their source and its licence, and holding a
+value against one. Only the keywords that stand in them are known. Does not own what a departure is
+worth, which is the check's.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from importlib import resources
+from typing import Any
+
+Schema = dict[str, Any]
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "boolean": (bool,),
+    "number": (int, float),
+    "integer": (int,),
+    "null": (type(None),),
+}
+
+
+class Weight(IntEnum):
+    """How much a departure says."""
+
+    UNKNOWN = 0
+    """A word out of a set that a later version of the schema may have."""
+    LENIENT = 1
+    """Wrong, where the schema has readers take nothing for it."""
+    WRONG = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A place at which a value is not as the schema has it.
+
+    Attributes:
+        path: The members that lead there.
+        what: What is wrong there.
+        weight: How much that says.
+    """
+
+    path: str
+    what: str
+    weight: Weight = Weight.WRONG
+
+    def __str__(self) -> str:
+        """Return it as a sentence has it."""
+        return f"{self.path.lstrip('.') or 'it'} {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialSchema:
+    """The definitions of one protocol version.
+
+    Attributes:
+        source: The package, its version and the file that they are from.
+        answers: The definition of the result of each request that a client makes.
+        calls: The definition of the params of each request and notification of an agent's.
+        unstable_updates: Kinds of update that only the schema's unstable form has.
+        definitions: The definitions, by name.
+    """
+
+    source: str
+    answers: dict[str, str]
+    calls: dict[str, str]
+    unstable_updates: tuple[str, ...]
+    definitions: dict[str, Schema]
+
+    def departures(self, name: str, value: object) -> list[Departure]:
+        """Return all at which a value departs from a definition."""
+        return self._walk({"ref": name}, value, "")
+
+    def _walk(self, schema: Schema, value: Any, path: str) -> list[Departure]:
+        found = self._departures(schema, value, path)
+        if schema.get("lenient"):
+            return [Departure(d.path, d.what, min(d.weight, Weight.LENIENT)) for d in found]
+        return found
+
+    def _departures(self, schema: Schema, value: Any, path: str) -> list[Departure]:
+        if "ref" in schema:
+            return self._walk(self.definitions[schema["ref"]], value, path)
+        if "type" in schema and not _is_a(schema["type"], value):
+            return [Departure(path, f"is {_kind(value)}, not {_named(schema['type'])}")]
+        words = [schema["const"]] if "const" in schema else schema.get("enum")
+        if words is not None and value not in words:
+            return [Departure(path, f"is {_short(value)}, not {_short(words[0])}", Weight.UNKNOWN)]
+        found = _bounds(schema, value, path)
+        if isinstance(value, dict):
+            found += self._members(schema, value, path)
+        if isinstance(value, list) and "items" in schema:
+            for number, item in enumerate(value):
+                found += self._walk(schema["items"], item, f"{path}[{number}]")
+        for part in schema.get("allOf", ()):
+            found += self._walk(part, value, path)
+        for key in ("anyOf", "oneOf"):
+            if key in schema:
+                found += self._one_of(schema[key], value, path)
+        if "not" in schema and not self._walk(schema["not"], value, path):
+            found.append(Departure(path, "is what it must not be"))
+        return found
+
+    def _members(self, schema: Schema, value: dict[str, Any], path: str) -> list[Departure]:
+        properties = schema.get("properties", {})
+        missing = [name for name in schema.get("required", ()) if name not in value]
+        found = [Departure(f"{path}.{name}", "is missing") for name in missing]
+        others = schema.get("additionalProperties")
+        for name, member in value.items():
+            if name in properties:
+                found += self._walk(properties[name], member, f"{path}.{name}")
+            elif isinstance(others, dict):
+                found += self._walk(others, member, f"{path}.{name}")
+        return found
+
+    def _one_of(self, branches: list[Schema], value: Any, path: str) -> list[Departure]:
+        """Return what stands in the way of the branch that comes nearest."""
+        tried = [self._walk(branch, value, path) for branch in branches]
+        if not all(tried):
+            return []
+        # A branch is named by its constants: the one that was meant tells what is wrong.
+        named = [_has_constants(branch, value) for branch in branches]
+        if True in named:
+            return tried[named.index(True)]
+        unnamed = [found for name, found in zip(named, tried, strict=True) if name is None]
+        if unnamed:
+            return min(unnamed, key=len)
+        unknown = [d for found in tried for d in found if d.weight is Weight.UNKNOWN]
+        if not unknown:
+            return tried[0]
+        given = unknown[0].what.partition(", not ")[0]
+        return [Departure(unknown[0].path, f"{given}, which the schema has not", Weight.UNKNOWN)]
+
+
+def _has_constants(branch: Schema, value: Any) -> bool | None:
+    """Return whether a value has the constants that a branch is named by; None without any."""
+    if "const" in branch:
+        return bool(value == branch["const"])
+    members = branch.get("properties", {}).items()
+    named = {name: member["const"] for name, member in members if "const" in member}
+    if not named:
+        return None
+    return isinstance(value, dict) and all(value.get(name) == named[name] for name in named)
+
+
+def _is_a(kind: str | list[str], value: object) -> bool:
+    kinds = [kind] if isinstance(kind, str) else kind
+    if isinstance(value, bool):
+        return "boolean" in kinds
+    if isinstance(value, float) and "integer" in kinds and value.is_integer():
+        return True
+    return any(isinstance(value, _TYPES[each]) for each in kinds)
+
+
+def _bounds(schema: Schema, value: Any, path: str) -> list[Departure]:
+    size = value if isinstance(value, (int, float)) else None
+    length = len(value) if isinstance(value, (str, list)) else None
+    if size is not None and size < schema.get("minimum", size):
+        return [Departure(path, f"is less than {schema['minimum']}")]
+    if size is not None and size > schema.get("maximum", size):
+        return [Departure(path, f"is more than {schema['maximum']}")]
+    if length is not None and length < max(schema.get("minLength", 0), schema.get("minItems", 0)):
+        return [Departure(path, "is too short")]
+    return []
+
+
+def _kind(value: object) -> str:
+    return next(name for name in _TYPES if _is_a(name, value))
+
+
+def _named(kind: str | list[str]) -> str:
+    return kind if isinstance(kind, str) else " or ".join(kind)
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:39]}…"  # noqa: PLR2004
+
+
+@cache
+def official(version: int) -> OfficialSchema:
+    """Return the schema of a protocol version, 1 or 2."""
+    folder = resources.files("lastword.kit.check") / "schemas"
+    given = json.loads((folder / f"v{version}.json").read_text("utf-8"))
+    return OfficialSchema(
+        given["source"],
+        given["answers"],
+        given["calls"],
+        tuple(given["unstable_updates"]),
+        given["definitions"],
+    )

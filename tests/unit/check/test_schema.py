@@ -1,0 +1,164 @@
+"""ACP's JSON Schema as the package carries it: read as a whole validator reads it."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from lastword.kit.check.schema import Weight, official
+from tests.kit.vector_format import example, is_matcher, load_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MESSAGE = {"type": "text", "text": "Hello."}
+STRANGE: tuple[object, ...] = (None, -7, "text", [1], {"type": "nothing"})
+
+
+def whole(schema: Any) -> Any:
+    """The schema as JSON Schema spells it."""
+    if isinstance(schema, list):
+        return [whole(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    spelled = {
+        key: {name: whole(each) for name, each in value.items()}
+        if key == "properties"
+        else whole(value)
+        for key, value in schema.items()
+        if key not in {"ref", "lenient"}
+    }
+    return spelled | ({"$ref": f"#/$defs/{schema['ref']}"} if "ref" in schema else {})
+
+
+def validator(version: int, name: str) -> Draft202012Validator:
+    definitions = {key: whole(value) for key, value in official(version).definitions.items()}
+    return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": definitions})
+
+
+def sent(version: int) -> Iterator[tuple[str, Any]]:
+    """What agents send in the vectors: the definition's name, and the value."""
+    for vector in load_vectors().values():
+        asked = {}
+        for step in vector.steps:
+            for side in ("client", "agent"):
+                frame = step.get(side)
+                if not isinstance(frame, dict) or is_matcher(frame):
+                    continue
+                if side == "client" and {"id", "method"} <= frame.keys():
+                    asked[repr(frame["id"])] = frame["method"]
+                elif side == "agent" and "method" in frame:
+                    name = official(version).calls.get(str(frame["method"]))
+                    if name:
+                        yield name, example(frame.get("params"))
+                elif side == "agent" and "result" in frame:
+                    name = official(version).answers.get(str(asked.get(repr(frame.get("id")))))
+                    if name:
+                        yield name, example(frame["result"])
+
+
+def changed(value: Any) -> Iterator[Any]:
+    """The value with one member gone, or made something else."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield {name: each for name, each in value.items() if name != key}
+            for strange in STRANGE:
+                yield value | {key: strange}
+            for other in changed(member):
+                yield value | {key: other}
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            for other in (*STRANGE, *changed(item)):
+                yield [*value[:number], other, *value[number + 1 :]]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_it_says_the_same_as_a_whole_validator(version: int) -> None:
+    judged = {True: 0, False: 0}
+    validators: dict[str, Draft202012Validator] = {}
+    seen = set()
+    for name, value in sent(version):
+        if (shape := f"{name} {_shape(value)}") in seen:
+            continue
+        seen.add(shape)
+        # Every third: a whole validator takes its time.
+        for each in (value, *[*changed(copy.deepcopy(value))][::3]):
+            if (key := f"{name} {each!r}") in seen:
+                continue
+            seen.add(key)
+            held = validators.setdefault(name, validator(version, name))
+            fits = not official(version).departures(name, each)
+            assert fits is held.is_valid(each), (name, each)
+            judged[fits] += 1
+    assert judged[True] > 100
+    assert judged[False] > 100
+
+
+def _shape(value: Any) -> Any:
+    """What members a value has, at any depth, and of what kind an update is."""
+    if isinstance(value, dict):
+        kind = value.get("sessionUpdate"), value.get("type"), value.get("state")
+        return kind, sorted((key, _shape(member)) for key, member in value.items())
+    return [_shape(item) for item in value] if isinstance(value, list) else type(value).__name__
+
+
+def update(**members: object) -> dict[str, object]:
+    return {"sessionId": "s", "update": members}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said", "weight"),
+    [
+        ("NewSessionResponse", None, "it is null, not object", Weight.WRONG),
+        ("NewSessionResponse", {}, "sessionId is missing", Weight.WRONG),
+        (
+            "SessionNotification",
+            update(sessionUpdate="agent_message_chunk", content={"type": "text"}),
+            "update.content.text is missing",
+            Weight.WRONG,
+        ),
+        (
+            "SessionNotification",
+            update(sessionUpdate="agent_message_chunk", content=[MESSAGE]),
+            "update.content is array, not object",
+            Weight.WRONG,
+        ),
+        (
+            "SessionNotification",
+            update(sessionUpdate="news"),
+            'update.sessionUpdate is "news", which the schema has not',
+            Weight.UNKNOWN,
+        ),
+        (
+            "PromptResponse",
+            {"stopReason": "exploded"},
+            'stopReason is "exploded", which the schema has not',
+            Weight.UNKNOWN,
+        ),
+        (
+            "ListSessionsResponse",
+            {"sessions": [{"sessionId": "s"}]},
+            "sessions[0].cwd is missing",
+            Weight.LENIENT,
+        ),
+        (
+            "InitializeResponse",
+            {"protocolVersion": 65536},
+            "protocolVersion is more than 65535",
+            Weight.WRONG,
+        ),
+    ],
+)
+def test_it_says_where_and_what_and_how_much_that_is(
+    name: str, value: object, said: str, weight: Weight
+) -> None:
+    found = official(1).departures(name, value)
+    assert [(str(each), each.weight) for each in found][:1] == [(said, weight)]
+
+
+def test_it_names_its_source_and_its_licence() -> None:
+    for version in (1, 2):
+        assert official(version).source.startswith("@agentclientprotocol/sdk 2.4.0, schema/v")
