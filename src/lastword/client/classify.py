@@ -16,7 +16,7 @@ import msgspec
 from lastword.client.shapes import object_of
 from lastword.core.classify import classify_rpc_error, own_failure
 from lastword.core.failure import wording
-from lastword.core.failure.taxonomy import AgentError, ErrorType
+from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
@@ -32,15 +32,13 @@ _OURS_ALONE = frozenset(
 )
 """As an `errorKind` no measured agent uses these words."""
 
-_UNDECIDED = frozenset({ErrorType.UNKNOWN, ErrorType.INTERNAL})
-
 
 def of_rpc_error(error: object) -> AgentError:
     """Classify a JSON-RPC error without a payload."""
     verdict = classify_rpc_error(error)
     members = object_of(error)
     own = _own_word(members)
-    if own is not None and (own in _OURS_ALONE or verdict.type in _UNDECIDED):
+    if own is not None and (own in _OURS_ALONE or verdict.type in UNDECIDED):
         verdict = msgspec.structs.replace(own_failure(own), detail=verdict.detail)
     if members.get("code") == acp.DO_NOT_RESEND:
         verdict = msgspec.structs.replace(verdict, retryable=False)

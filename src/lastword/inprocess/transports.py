@@ -33,14 +33,14 @@ Block: TypeAlias = tuple[bytes | None, list[bytes]]
 Take: TypeAlias = "Callable[[bytes | None, list[bytes]], None]"
 """Takes in a block, as its two parts."""
 
-End: TypeAlias = "Callable[[Exception | None], None]"
+OnEnd: TypeAlias = "Callable[[Exception | None], None]"
 """Takes in that nothing more comes, and why, where it was a failure."""
 
 
 class FrameTransport(Protocol):
     """A client, as far as it can be read and written."""
 
-    def start(self, take: Take, end: End) -> None:
+    def start(self, take: Take, end: OnEnd) -> None:
         """Begin to read."""
         ...
 
@@ -73,7 +73,7 @@ async def line_blocks(read: Callable[[], Awaitable[bytes]]) -> AsyncIterator[Blo
         yield None, [rest]
 
 
-async def _pull(blocks: AsyncIterator[Block], take: Take, end: End) -> None:
+async def _pull(blocks: AsyncIterator[Block], take: Take, end: OnEnd) -> None:
     """Read what has to be asked for."""
     try:
         async for oversized, lines in blocks:
@@ -103,7 +103,7 @@ class ByteTransport:
         """What another thread could not write, and must come before all else."""
         self._keeping = threading.Lock()
 
-    def start(self, take: Take, end: End) -> None:
+    def start(self, take: Take, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
         blocks = line_blocks(self._read)
         self._reading = asyncio.create_task(_pull(blocks, take, end), name="lastword.read")
@@ -195,7 +195,7 @@ class StdioTransport(ByteTransport):
         )
         return cls(receiver, asyncio.StreamWriter(transport, flow, None, loop))
 
-    def start(self, take: Take, end: End) -> None:
+    def start(self, take: Take, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
         self._receiver.start(take, end)
 
@@ -208,9 +208,9 @@ class Receiver(asyncio.Protocol):
         self._early: list[bytes] = []
         self._over: tuple[Exception | None] | None = None
         self._take: Take | None = None
-        self._end: End | None = None
+        self._end: OnEnd | None = None
 
-    def start(self, take: Take, end: End) -> None:
+    def start(self, take: Take, end: OnEnd) -> None:
         """Hand on what has come already, and what comes from now on."""
         self._take, self._end = take, end
         early, self._early = self._early, []
@@ -253,7 +253,7 @@ class MessageTransport:
         self._sending: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
 
-    def start(self, take: Take, end: End) -> None:
+    def start(self, take: Take, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
         self._reading = asyncio.create_task(_pull(self._blocks(), take, end), name="lastword.read")
 
