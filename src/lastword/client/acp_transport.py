@@ -1,4 +1,4 @@
-"""What passes between the official SDK's client and the agent, made such that the SDK takes it.
+"""The transport of the official SDK's client: what passes is made such that the SDK takes it.
 
 Owns two translations: an update of a kind that the SDK drops becomes one that it delivers, and a
 prompt's result that tells of a failure becomes the error that it is. Everything else passes.

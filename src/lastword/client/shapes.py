@@ -1,4 +1,4 @@
-"""What a client was given, as plain objects: decoded JSON, models of the SDK, frames around them.
+"""Plain objects of what a client was given: decoded JSON, models of the SDK, frames around them.
 
 Owns how deep to look for the update or the payload in it. Does not own what they mean
 (`client.reading`, `client.retries`).

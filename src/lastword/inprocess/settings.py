@@ -1,4 +1,4 @@
-"""What an author, or a user by the environment, decides about an agent that lastword runs.
+"""Settings of an agent that lastword runs, by its author or, in the environment, by a user.
 
 Owns reading the environment: the variables of `lastword run`, so that a user who knows one door
 knows all of them. A value that cannot be used is said and left out: it must not stop an agent.

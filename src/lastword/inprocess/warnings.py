@@ -1,4 +1,4 @@
-"""What an author is told, by a log line, of a handler that breaks the rules, and how to mend it.
+"""Warnings to an author, by a log line, of a handler that breaks the rules, and how to mend it.
 
 Owns the sentences, on the logger `lastword`. The client is told in its own words by the core.
 """

@@ -1,4 +1,4 @@
-"""Whether anybody wants telemetry, and from where it comes; asking costs next to nothing.
+"""The wish for telemetry: whether anybody has it, and from where; asking costs next to nothing.
 
 Owns the standard `OTEL_*` variables that decide it. OpenTelemetry is loaded for those alone who
 asked, and a session goes on where it cannot be.

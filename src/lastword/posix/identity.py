@@ -1,4 +1,4 @@
-"""What one run of lastword calls itself, and what its core is told of this process.
+"""The identity of one run of lastword, and what its core is told of this process.
 
 Owns the run's id and the local clock. The core knows neither environment nor time of day.
 """

@@ -1,4 +1,4 @@
-"""How much of a turn is kept: the first entries, the last, and every one that tells how it ended.
+"""Bounds of what is kept of a turn: the first entries, the last, and every one that tells its end.
 
 Owns the bound. A turn that drops a million frames leaves as many entries as one that works hard.
 """

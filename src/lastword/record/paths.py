@@ -1,4 +1,4 @@
-"""Where the record is kept.
+"""Paths of the record.
 
 Owns the rule that finds the folder. Makes nothing.
 """

@@ -1,4 +1,4 @@
-"""What a shell hands its entries to: bounded, with the time of day, and never waited for.
+"""The recorder, to which a shell hands entries: bounded, with the time of day, never waited for.
 
 Owns when anything is kept at all: not before a prompt, or a failure, so that a program that is
 merely asked for its version leaves no trace. Where the rows go is a sink's part.

@@ -1,4 +1,4 @@
-"""How long the record is kept, and how large it may become.
+"""Retention: how long the record is kept, and how large it may become.
 
 Owns what goes: whole runs, the oldest first; of the one that is being written its beginning, if
 it fills the store by itself.

@@ -1,4 +1,4 @@
-"""What is recorded once for each run of lastword, and an entry as it travels to the store.
+"""A run of lastword, recorded once, and an entry as it travels to the store.
 
 Owns both shapes, and that every text in them can be written: neither JSON nor SQLite takes halves
 of characters, which a file name or an agent's JSON may hold.

@@ -1,4 +1,4 @@
-"""What is written down loses its secrets once more, in the one place that every row passes.
+"""Scrubbing of what is written down, in the one place that every row passes.
 
 Owns the ids and names that somebody else made up: an agent may put a key into the id of a tool call
 as well as into a text. The core keeps those as they are, because a turn would wait for the patterns

@@ -1,4 +1,4 @@
-"""What lastword itself says, on stderr.
+"""The console: what lastword itself says, on stderr.
 
 Owns our sentences there: in line with what the agent writes to its own stderr, and never blocking.
 """

@@ -1,4 +1,4 @@
-"""How the agent's processes come to an end, in which order, and by when.
+"""The stop sequence: how the agent's processes end, in which order, and by when.
 
 Owns the stop sequences (the client closed its side; we were told to stop) and what a dead agent
 left in its group. Time is given, not read; signals go through `process`.

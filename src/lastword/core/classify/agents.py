@@ -1,4 +1,4 @@
-"""What single agents do differently on the wire: failures and retries that no error object says.
+"""Dialects of single agents: failures and retries that no error object says.
 
 Everything generic is elsewhere (an HTTP status as the JSON-RPC code, `errorKind`,
 `codexErrorInfo`). Here are the recognisers for what an agent hides in an update, in a result that

@@ -1,4 +1,4 @@
-"""What a failure left behind, and what was concluded from it: two plain frozen values.
+"""Evidence and verdict: what a failure left, and what was concluded from it, as frozen values.
 
 `Evidence` is gathered once (`gather`), from whatever shape the failure had; the rules (`decide`)
 see nothing else. `Verdict` is what the rules concluded; `core.failure.wording` turns it into

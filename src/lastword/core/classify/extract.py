@@ -1,4 +1,4 @@
-"""What can be read out of prose without understanding it: a status, names, `key: value` pairs.
+"""Extracts of prose, read without understanding it: a status, names, `key: value` pairs.
 
 Every pattern is linear, and runs on clipped text only.
 """

@@ -1,4 +1,4 @@
-"""How a process ended: exit codes, signals, and the last words on stderr.
+"""Process endings: exit codes, signals, and the last words on stderr.
 
 Shells report a death by signal N as 128+N, Python as -N, Windows as an NTSTATUS: all three are
 read. Only signals, exhausted memory and an exit 0 in mid-turn are worth a retry; what the

@@ -1,4 +1,4 @@
-"""Which provider failed, and under which request id, where the evidence says so plainly."""
+"""The provider that failed, and its request id, where the evidence says so plainly."""
 
 from __future__ import annotations
 

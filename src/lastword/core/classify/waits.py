@@ -1,4 +1,4 @@
-"""When to try again: the wait and the reset moment out of headers, body, exception and prose.
+"""Waits: the pause and the reset moment, out of headers, body, exception and prose.
 
 A server's value is a minimum. The order is fixed: a header beats the
 body, the body beats the exception, prose comes last. A value that makes no sense is skipped, not

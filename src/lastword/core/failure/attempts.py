@@ -1,4 +1,4 @@
-"""What was tried before a turn failed: each try of the model call, and what is told of them.
+"""Attempts: each try of the model call before a turn failed, and what is told of them.
 
 Owns the record of tries and its bound. When to try again is `lastword.inprocess.retry`'s.
 """

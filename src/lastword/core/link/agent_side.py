@@ -1,4 +1,4 @@
-"""What the agent sends: its answers, its updates, its requests to the client.
+"""The agent's half of the link: its answers, its updates, its requests to the client.
 
 Owns the agent's half of the link: which answer is whose, and which of them means failure. What an
 update does to a turn is `core.link.updates`'.

@@ -1,4 +1,4 @@
-"""What the client sends: prompts, cancels, other requests, and its answers to the agent.
+"""The client's half of the link: prompts, cancels, other requests, and its answers to the agent.
 
 Owns the client's half of the link. Every frame passes as it came unless the agent is gone, the
 session is in quarantine, or the answer is to a request that no longer waits.

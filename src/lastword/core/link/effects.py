@@ -1,4 +1,4 @@
-"""What the core asks its shell to do, as frozen values, in the order in which they are to be done.
+"""Effects: what the core asks its shell to do, as frozen values, in the order of their doing.
 
 Owns the vocabulary between core and shells. Carrying an effect out is the shell's part.
 """

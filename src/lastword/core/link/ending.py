@@ -1,4 +1,4 @@
-"""How turns and requests end when the agent does not end them well.
+"""Endings of turns and requests that the agent does not end well.
 
 Owns the order of the last frames: close what was left open, the update, the answer, once
 (`protocol/README.md`, section "The ladder"). What a failure *is* comes from `core.classify`, its

@@ -1,4 +1,4 @@
-"""What the core writes down: an entry for each thing that happened, without anybody's words.
+"""Entries that the core writes down: one for each thing that happened, without anybody's words.
 
 Owns which turn an entry belongs to, and what of a failure may be kept: no other module of the core
 makes an entry. The shape of one is `core.timeline.entry`'s, the facts of each kind are listed in

@@ -1,4 +1,4 @@
-"""What each end says of itself in `initialize`, and our own line in the agent's answer.
+"""The handshake: what each end says of itself in `initialize`, and our line in the agent's answer.
 
 Owns reading both messages raw (SDK models drop unknown keys) and adding one key to the agent's
 result while every other byte of meaning stays.

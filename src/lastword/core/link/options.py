@@ -1,4 +1,4 @@
-"""What a user can set about a link.
+"""Options of a link, which a user can set.
 
 Owns the value and the sentences for what is wrong with it. Names, units and defaults are the
 table's (`option_table`); where the values come from is the shells' part.

@@ -1,4 +1,4 @@
-"""What a handler in this process says of its turn, beside what it sends.
+"""Reports of a handler in this process about its turn, beside what it sends.
 
 Owns the words that a shell hands in for it: the exception it raised, tools and output that do not
 pass on the wire, a retry of its model call. A handler in another process has only its frames.

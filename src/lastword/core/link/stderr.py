@@ -1,4 +1,4 @@
-"""What the agent wrote to stderr: the first and the last of it, and how much there was.
+"""The agent's stderr: the first and the last of it, and how much there was.
 
 Owns a bound on memory and the words that say what was cut. Reading the descriptor, and passing the
 bytes on, is the shell's part.

@@ -1,4 +1,4 @@
-"""What a `session/update` of the agent's does: progress, facts, quarantine, the end of a v2 turn.
+"""Updates of the agent's: what each does to progress, facts, quarantine and a v2 turn.
 
 Owns the meaning of updates.
 """

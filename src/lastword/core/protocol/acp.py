@@ -1,4 +1,4 @@
-"""What the Agent Client Protocol says: method names, kinds of update, and what ends a turn.
+"""The Agent Client Protocol's vocabulary: method names, kinds of update, and what ends a turn.
 
 The only module that knows protocol versions. Version 1 is the specification's; version 2 is the
 draft in the official TypeScript SDK's schema, where a turn is a session's foreground work and ends

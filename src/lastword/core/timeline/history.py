@@ -1,4 +1,4 @@
-"""What a turn's entries add up to: when it began, what it had done, and how it ended.
+"""The history of a turn, added up from its entries: its beginning, what it did, its end.
 
 Owns the reading of entries, in their order, into one value. What is said of it is
 `core.timeline.summary`'s.

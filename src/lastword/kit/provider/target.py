@@ -1,4 +1,4 @@
-"""Where an agent's model calls go: a target, and an agent that is brought to call it.
+"""The target of an agent's model calls, and an agent that is brought to call it.
 
 Owns the key that is sent, and the home and the environment in which nothing else can be called.
 What single agents need for it is `quirks.pointing`'s.

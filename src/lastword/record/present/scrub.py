@@ -1,4 +1,4 @@
-"""What leaves a record for a public place: once more without secrets, and without this machine.
+"""Scrubbing for a public place: once more without secrets, and without this machine.
 
 Owns the names of this user and this machine, and that they go. Secrets are
 `core.redact.redactor`'s.

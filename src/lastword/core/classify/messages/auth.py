@@ -1,4 +1,4 @@
-"""What providers, clouds and agents say when they want another login, key or country."""
+"""Messages of providers, clouds and agents that want another login, key or country."""
 
 from __future__ import annotations
 

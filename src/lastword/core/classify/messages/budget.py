@@ -1,4 +1,4 @@
-"""What providers say when credits, a cap or a long window are used up, and which window it was."""
+"""Messages of providers whose credits, cap or long window are used up, and which it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What providers say when a policy or a filter blocked prompt or answer."""
+"""Messages of providers whose policy or filter blocked prompt or answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What providers and runtimes say when the input does not fit."""
+"""Messages of providers and runtimes for which the input does not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What providers say when a model is absent, retired, or not open to this account."""
+"""Messages of providers whose model is absent, retired, or not open to this account."""
 
 from __future__ import annotations
 

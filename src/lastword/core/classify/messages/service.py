@@ -1,4 +1,4 @@
-"""What providers and gateways say when the service, not the request, is the trouble."""
+"""Messages of providers and gateways when the service, not the request, is the trouble."""
 
 from __future__ import annotations
 
