@@ -18,6 +18,7 @@ _OPTIONS = {
     "--preset": "a recipe that points the agent to the kit's provider (opencode, claude, …)",
     "--scenario-prompts": "a prompt with {name} in it, by which the agent plays a scenario",
     "--prompt": "the text of every other prompt",
+    "--protocol": "the protocol version that is spoken: 1 or 2",
     "--only": "the checks to run, by name or requirement, with commas between",
     "--answer-limit": "seconds for an answer that needs no model",
     "--turn-limit": "seconds for the end of a failing turn",

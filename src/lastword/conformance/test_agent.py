@@ -36,6 +36,7 @@ def _settings(config: pytest.Config) -> CheckSettings:
             provider_env=tuple(config.getoption("--provider-env", default=None) or ()),
             scenario_prompts=_option(config, "--scenario-prompts"),
             prompt=_option(config, "--prompt") or PROMPT,
+            protocol=int(_option(config, "--protocol") or 1),
         )
         usual = WaitLimits()
         limits = WaitLimits(

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 Frame = dict[str, Any]
+AS_2, ALONE = "second-version" in sys.argv, "second-version-alone" in sys.argv
+"""It greets in version 2 whatever is asked for; it refuses to greet in any other."""
+
 ADVERTISED = {"list": {}, "resume": {}, "close": {}, "delete": {}}
 
 
@@ -28,7 +31,11 @@ class Keeper:
     def run(self) -> None:
         for line in sys.stdin.buffer:
             frame = json.loads(line)
-            if frame.get("method") == "session/cancel":
+            wanted = (frame.get("params") or {}).get("protocolVersion", 2)
+            if ALONE and wanted != 2:
+                error = {"code": -32022, "message": "Unsupported protocol version"}
+                self.say(id=frame["id"], error=error)
+            elif frame.get("method") == "session/cancel":
                 self.cancel(frame["params"]["sessionId"])
             elif "id" in frame and "method" in frame:
                 self.answer(frame["id"], frame["method"], frame.get("params"))
@@ -48,6 +55,8 @@ class Keeper:
             self.say(id=request_id, result=result(params))
 
     def on_initialize(self, _: Frame) -> Frame:
+        if ALONE or AS_2:
+            return {"protocolVersion": 2, "info": {"name": "keeper", "version": "1"}}
         capabilities = {"loadSession": True, "sessionCapabilities": ADVERTISED}
         info = {"name": "keeper", "version": "1"}
         return {"protocolVersion": 1, "agentCapabilities": capabilities, "agentInfo": info}

@@ -221,6 +221,41 @@ def test_an_agent_that_keeps_every_promise_passes_every_check() -> None:
     assert {f.verdict for f in wrong.values()} == {CheckVerdict.NOT_APPLICABLE}
 
 
+def test_an_agent_of_version_2_passes_every_check_in_version_2() -> None:
+    hooks = dataclasses.replace(WITH_KEY, protocol=2)
+    rows = list(CHECKS.values())
+    verdicts = {row.name: f for row, f in findings(CheckSettings(HEALTHY, hooks, SOON), rows)}
+    wrong = {name: f for name, f in verdicts.items() if f.verdict is not CheckVerdict.PASS}
+    assert set(wrong) == {"session-load", "consent"}, wrong
+    assert {f.verdict for f in wrong.values()} == {CheckVerdict.NOT_APPLICABLE}
+
+
+@pytest.mark.parametrize(
+    ("mode", "future"),
+    [
+        ("second-version", CheckVerdict.PASS),
+        ("second-version-alone", CheckVerdict.NOT_APPLICABLE),
+    ],
+)
+def test_an_agent_of_version_2_alone_is_told_that_and_not_blamed(
+    mode: str, future: CheckVerdict
+) -> None:
+    settings = CheckSettings((*KEEPER, mode), DRIVEN, SOON)
+    names = ("initialize", "future-version", "before-initialize", "healthy-turn", "junk-text")
+    found = {row.name: f for row, f in findings(settings, [CHECKS[name] for name in names])}
+    assert found.pop("future-version").verdict is future
+    assert {f.verdict for f in found.values()} == {CheckVerdict.NOT_APPLICABLE}, found
+    assert {f.evidence for f in found.values()} == {
+        "the agent speaks protocol version 2 alone; for that there is --protocol 2"
+    }
+
+
+def test_an_agent_of_version_1_is_told_that_where_version_2_is_asked_for() -> None:
+    found = find(KEEPER, "healthy-turn", (), dataclasses.replace(DRIVEN, protocol=2))
+    assert found.verdict is CheckVerdict.NOT_APPLICABLE
+    assert found.evidence == "the agent speaks protocol version 1; check it without --protocol 2"
+
+
 def test_an_agent_that_advertises_every_method_of_sessions_passes_their_checks() -> None:
     rows = [CHECKS[name] for name in (*OF_SESSIONS, "schema", "session-burst", "large-ids")]
     found = dict(findings(CheckSettings(KEEPER, DRIVEN, SOON), rows))

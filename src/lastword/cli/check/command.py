@@ -39,6 +39,7 @@ An agent needs a model for its turns. The kit has one, which fails when it shall
   lastword check --provider-env OPENAI_BASE_URL -- CMD    a variable that it takes anyway
   lastword check --provider-env 'X_URL={{openai}}' --provider-env 'X_KEY={{key}}' -- CMD
       in a template: {{openai}} {{anthropic}} {{key}} {{model}}
+An agent of protocol version 2 is checked in it with --protocol 2.
 An agent that is driven by words plays its failures by itself:
   lastword check --scenario-prompts 'Please: /scenario {{name}}' -- lastword agent healthy
 Without either, what needs a failing provider could not be reached (n/r).
@@ -95,6 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--scenario-prompts", default="", metavar="TEXT", help="a prompt, with {name} in it")
     add("--prompt", default=PROMPT, metavar="TEXT", help="every other prompt")
     add("--keep-home", action="store_true", help="the agent works in your home, with your login")
+    add("--protocol", type=int, choices=(1, 2), default=1, help="the version that is spoken (1)")
     add("--only", metavar="ID,…", help="these checks, by requirement or by name")
     add("--list", action="store_true", help="show the checks")
     add("--json", action="store_true", help="everything as JSON on stdout")
@@ -134,6 +136,7 @@ def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:
         scenario_prompts=options.scenario_prompts,
         prompt=options.prompt,
         keep_home=options.keep_home,
+        protocol=options.protocol,
     )
     limits = WaitLimits(options.timeout, options.turn_limit)
     return CheckSettings(tuple(command), hooks, limits, options.keep)

@@ -84,6 +84,8 @@ class Hooks:
             raise HookError(f"there is no preset {self.preset!r}; there are {', '.join(PRESETS)}")
         if self.scenario_prompts and "{name}" not in self.scenario_prompts:
             raise HookError("--scenario-prompts needs {name} where a scenario's name goes")
+        if self.protocol not in {1, 2}:
+            raise HookError("--protocol is 1 or 2")
         if self.keep_home and self.preset:
             raise HookError("--preset writes into a home of its own, so --keep-home cannot be")
 

@@ -167,7 +167,7 @@ class Conversation:
         wanted = self.hooks.protocol if version is None else version
         asked = self.peer.initialize(capabilities, version=wanted, info=INFO, dialect=self.dialect)
         answer = self.answer_to(asked)
-        self.transcript.notes["initialized"] = answer
+        self.transcript.notes |= {"wanted": wanted, "initialized": answer}
         result = (answer.frame or {}).get("result") if answer else None
         if not isinstance(result, dict):
             if answer is not None and self._speaks_another():

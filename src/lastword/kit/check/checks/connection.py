@@ -39,8 +39,9 @@ def initialize(acts: Sequence[Transcript]) -> Finding:
     answer = act.notes.get("initialized")
     if not act.welcome:
         return failed(str(act.notes.get("unreached", "no result came")), answer)
-    if not _is_version(_version(act), 1):
-        return failed(f"asked for 1, got protocolVersion {_version(act)!r}", answer)
+    wanted = act.notes["wanted"]
+    if not _is_version(_version(act), wanted):
+        return failed(f"asked for {wanted}, got protocolVersion {_version(act)!r}", answer)
     return passed(f"protocolVersion {_version(act)}")
 
 

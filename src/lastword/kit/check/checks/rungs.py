@@ -182,7 +182,10 @@ def carrier(acts: Sequence[Transcript]) -> Finding:
     mend="Strict clients lose such a result, and the turn hangs: send the error instead.",
 )
 def consent(acts: Sequence[Transcript]) -> Finding:
-    for act, turn in told_turns(acts):
+    turns = told_turns(acts)
+    if any(turn.answer and turn.answer.kind == acp.STATE_UPDATE for _, turn in turns):
+        raise NotApplicableError("in version 2 every failing turn ends so")
+    for act, turn in turns:
         has = stop_reason(turn.answer) == acp.STOP_ERROR
         if has and act.name != "consenting":
             return failed(f"it came unasked (act {act.name})", turn.answer)
