@@ -21,11 +21,16 @@ from tests.interop import real_agents
 from tests.interop.matrix import sidecar
 from tests.interop.recorder import Recording, record
 from tests.interop.runs import clear_leftovers
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TEE = Path(__file__).resolve().parent / "tee.py"
+PATIENT = [sys.executable, str(TESTS / "kit" / "hurried.py")]
+PATIENT += [f"sidecar.session.CLOSED_GRACE_SECONDS={FUSE_SECONDS}"]
+"""In front of `lastword run`: the agent may take its time to end by itself."""
 INITIALIZE_ID = 70
 
 OWN_TO_A_RUN = [
@@ -75,7 +80,9 @@ def session(
 
 def test_both_sides_of_the_sidecar_carry_the_same_bytes(agent_name: str, tmp_path: Path) -> None:
     with Provider(ProviderScenario.HEALTHY_TOOL) as provider:
-        recording = session(agent_name, provider, tmp_path, sidecar([]), tmp_path / "agent")
+        recording = session(
+            agent_name, provider, tmp_path, [*PATIENT, *sidecar([])], tmp_path / "agent"
+        )
     assert recording.sent == (tmp_path / "agent.in").read_bytes()
     theirs, their_handshake = lines_without_handshake((tmp_path / "agent.out").read_bytes())
     ours, our_handshake = lines_without_handshake(recording.received)
@@ -99,7 +106,7 @@ def test_a_session_with_the_sidecar_reads_like_one_without_it(
 ) -> None:
     with Provider(ProviderScenario.HEALTHY_TOOL) as provider:
         bare = session(agent_name, provider, tmp_path)
-        wrapped = session(agent_name, provider, tmp_path, sidecar([]))
+        wrapped = session(agent_name, provider, tmp_path, [*PATIENT, *sidecar([])])
     their_lines, their_handshake = lines_without_handshake(bare.received)
     our_lines, our_handshake = lines_without_handshake(wrapped.received)
     assert levelled(our_lines) == levelled(their_lines)
