@@ -4,6 +4,7 @@
 LastwordError
 ├── ClientError                           the client answered a request of the agent's with an error
 ├── NotInTurn          (RuntimeError)     `current_turn()` outside of a prompt's handler
+├── Misused            (ValueError)       something was given what it cannot take; the text says it
 ├── TurnFailed                            what `turn.fail()` raises; ends the turn as it says
 ├── StreamFailed                          a model's stream told of a failure as one of its items
 ├── StreamTruncated    (ConnectionError)  a model's stream ended without its terminal event
@@ -19,7 +20,7 @@ LastwordError
     └── PromptCancelled                   the user stopped it: nothing to do
 ```
 
-The first five are for authors of agents, `StoreError` is for readers of the record, those under
+The first six are for authors of agents, `StoreError` is for readers of the record, those under
 `PromptFailed` are for authors of clients (`lastword.client.raise_for_error`). What nobody but a
 developer can act on (`unknown`, `protocol_error`, `internal`) is a `PromptFailed` itself. Whether
 to send the prompt again is not in the class: ask `error.retryable` and `error.retry_safety`.
@@ -41,6 +42,7 @@ __all__ = [
     "BudgetExhausted",
     "ClientError",
     "LastwordError",
+    "Misused",
     "NotInTurn",
     "PromptCancelled",
     "PromptFailed",
@@ -88,6 +90,13 @@ class NotInTurn(LastwordError, RuntimeError):  # noqa: N818  (it is no failure o
             "agent that lastword.run_agent, lastword.guard or lastword.serve runs, or in a task "
             "that the handler started."
         )
+
+
+class Misused(LastwordError, ValueError):  # noqa: N818  (as above)
+    """A call was given what it cannot take: a mistake in the agent's own code.
+
+    Out of a handler it is `internal`, whatever words the text is made of.
+    """
 
 
 class TurnFailed(LastwordError):  # noqa: N818  (named for what happened)

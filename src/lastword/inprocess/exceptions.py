@@ -7,7 +7,7 @@ does.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -18,12 +18,13 @@ from lastword.core.failure.taxonomy import (
     DEFAULTS,
     MAX_AUTO_WAIT_SECONDS,
     MAX_MESSAGE_CHARS,
+    Action,
     AgentError,
     ErrorType,
     Origin,
 )
 from lastword.core.link.reports import HandlerFailure
-from lastword.errors import ClientError, TurnFailed
+from lastword.errors import ClientError, Misused, TurnFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,8 @@ AUTHOR_RULE = "author"
 
 _MAX_STEPS = 8
 
+Word = TypeVar("Word", ErrorType, Action)
+
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
     """What an author said of a failure beside its type and message."""
@@ -45,6 +48,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     reset_at_epoch_ms: int | None = None
     reason: str | None = None
     detail: str | None = None
+    action: Action | str | None = None
 
 
 class AuthorFailure(TurnFailed):
@@ -59,14 +63,10 @@ def said_by_author(
     request: Request, error_type: ErrorType | str, message: str | None, said: Said
 ) -> AuthorFailure:
     """The failure that `turn.fail()` raises; the request keeps it, whoever catches it."""
-    try:
-        known = ErrorType(error_type)
-    except ValueError:
-        words = ", ".join(word.value for word in ErrorType)
-        raise ValueError(f"type is one of {words}, not {error_type!r}") from None
+    known = _word_of(ErrorType, "type", error_type)
     wait = said.retry_after_seconds
     if wait is not None and not (isinstance(wait, int | float) and 0 <= wait < math.inf):
-        raise ValueError(f"retry_after_seconds is a number of seconds from 0 up, not {wait!r}")
+        raise Misused(f"retry_after_seconds is a number of seconds from 0 up, not {wait!r}")
     default = DEFAULTS[known].retryable and (wait or 0) <= MAX_AUTO_WAIT_SECONDS
     verdict = Verdict(
         type=known,
@@ -77,6 +77,7 @@ def said_by_author(
         retry_after_seconds=None if wait is None else math.ceil(wait),
         reset_at_epoch_ms=said.reset_at_epoch_ms,
         detail=said.detail,
+        action=None if said.action is None else _word_of(Action, "action", said.action),
     )
     shown = wording.compose(verdict, phase=None, retry_safety=None)
     if message:
@@ -85,6 +86,14 @@ def said_by_author(
     if not isinstance(request.failure, TurnFailed):
         request.overrule(failure)
     return failure
+
+
+def _word_of(words: type[Word], what: str, said: str) -> Word:
+    try:
+        return words(said)
+    except ValueError:
+        known = ", ".join(word.value for word in words)
+        raise Misused(f"there is no {what} {said!r}; it is one of {known}") from None
 
 
 def report_for(request: Request, error: BaseException, sent: object = None) -> HandlerFailure:

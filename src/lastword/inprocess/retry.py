@@ -36,7 +36,7 @@ from lastword.core.failure.attempts import FailedAttempt
 from lastword.core.failure.taxonomy import RetrySafety
 from lastword.core.link.facts import Facts
 from lastword.core.link.retries import Retrying
-from lastword.errors import TurnFailed
+from lastword.errors import Misused, TurnFailed
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
 
@@ -82,9 +82,9 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     after_tools: bool = False
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a value outside its bounds."""
+        """Raises Misused, a ValueError, for a value outside its bounds."""
         if not isinstance(self.attempts, int) or self.attempts < 1:
-            raise ValueError(f"attempts is a whole number from 1 up, not {self.attempts!r}")
+            raise Misused(f"attempts is a whole number from 1 up, not {self.attempts!r}")
         for name, most in (
             ("budget_seconds", math.inf),
             ("max_wait_seconds", MAX_WAIT_SECONDS),
@@ -93,7 +93,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value <= most:
                 to = "up" if most == math.inf else f"to {most:g}"
-                raise ValueError(f"{name} is a number of seconds from 0 {to}, not {value!r}")
+                raise Misused(f"{name} is a number of seconds from 0 {to}, not {value!r}")
 
     def permits(self, facts: Facts) -> bool:
         """May a call in which this has happened be sent again?"""
@@ -325,7 +325,7 @@ def retrying(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
 
     Raises:
         TypeError: The function is not asynchronous, or there is no such limit.
-        ValueError: A limit is outside its bounds.
+        Misused: A limit is outside its bounds.
     """
     if limits:
         if what is not None:

@@ -18,7 +18,7 @@ from lastword.inprocess.request import CURRENT, Request
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
 
-    from lastword.core.failure.taxonomy import ErrorType
+    from lastword.core.failure.taxonomy import Action, ErrorType
     from lastword.core.link.facts import Facts
     from lastword.inprocess.retry import Attempt, Retry
 
@@ -100,6 +100,7 @@ class CurrentTurn:
         reset_at_epoch_ms: int | None = None,
         reason: str | None = None,
         detail: str | None = None,
+        action: Action | str | None = None,
     ) -> NoReturn:
         """End the turn as failed, in the words of someone who knows best.
 
@@ -114,10 +115,13 @@ class CurrentTurn:
             reset_at_epoch_ms: When a limit ends, in milliseconds since 1970 UTC.
             reason: A short, low-cardinality word of your own.
             detail: What the failing part itself said. It is redacted and cut at 4 KiB.
+            action: What the user can do, one of `lastword.Action`: clients have a button for it.
+                Without it what usually helps for the type.
 
         Raises:
             TurnFailed: Always; let it leave the handler.
-            ValueError: There is no such type, or a wait is no number from 0 up.
+            Misused: There is no such type or action, or a wait is no number from 0 up. Where that
+                leaves the handler, the turn fails as `internal`.
         """
         # Loaded at the first failure, as everything is that only failures need.
         from lastword.inprocess.exceptions import Said, said_by_author  # noqa: PLC0415
@@ -128,6 +132,7 @@ class CurrentTurn:
             reset_at_epoch_ms=reset_at_epoch_ms,
             reason=reason,
             detail=detail,
+            action=action,
         )
         raise said_by_author(self._request, type, message, said)
 

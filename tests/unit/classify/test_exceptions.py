@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from lastword.core.classify import classify
+from lastword.core.classify import classify, classify_rpc_error
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.errors import Misused, NotInTurn, StreamTruncated
 
 
 def error_class(
@@ -197,3 +199,32 @@ def test_the_headers_of_the_agent_error_proposal_decide() -> None:
     )
     verdict = classify(response)
     assert (verdict.type, verdict.reset_at_epoch_ms) == ("budget", 1771549200000)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KeyError("rate"), "KeyError: 'rate'"),
+        (ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero"),
+        (AssertionError(), "AssertionError"),
+        (RuntimeError("boom"), "boom"),
+    ],
+)
+def test_a_bug_is_told_by_its_name_where_its_text_does_not_say_what_it_is(
+    error: Exception, told: str
+) -> None:
+    verdict = classify(error)
+    assert (verdict.type, verdict.detail) == (ErrorType.INTERNAL, told)
+
+
+@pytest.mark.parametrize("error", [Misused("type is one of rate_limit, budget"), NotInTurn()])
+def test_a_call_of_ours_that_was_wrong_is_the_authors_bug(error: Exception) -> None:
+    verdict = classify(error)
+    assert (verdict.type, verdict.reason) == (ErrorType.INTERNAL, "uncaught_exception")
+    assert classify(StreamTruncated("openai", 3)).type is ErrorType.NETWORK
+
+
+@pytest.mark.parametrize("code", [-32700, -32600, -32601, -32602, -32603])
+def test_a_code_that_json_rpc_defines_is_nobodys_own(code: int) -> None:
+    assert classify_rpc_error({"code": code, "message": ""}).provider_code is None
+    assert classify_rpc_error({"code": -32010, "message": ""}).provider_code == "-32010"

@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lastword.core.classify import Verdict, classify_exit, classify_rpc_error, own_failure
+from lastword.core.classify import (
+    Verdict,
+    classify_exit,
+    classify_rpc_error,
+    classify_spawn_failure,
+    own_failure,
+)
 from lastword.core.failure.durations import (
     counted,
     duration,
@@ -19,7 +25,14 @@ from lastword.core.failure.durations import (
     plain_moment,
     short_duration,
 )
-from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Phase, RetrySafety
+from lastword.core.failure.taxonomy import (
+    DEFAULTS,
+    Action,
+    AgentError,
+    ErrorType,
+    Phase,
+    RetrySafety,
+)
 from lastword.core.failure.wording import (
     ADVICE,
     ADVICE_BY_REASON,
@@ -145,14 +158,58 @@ def test_a_used_up_budget_names_the_ways_out() -> None:
         (None, True, Action.WAIT),
         (RetrySafety.ASK, True, Action.CONFIRM_RETRY),
         (RetrySafety.OFFER_CONTINUE, True, Action.CONTINUE),
-        (RetrySafety.NEVER, False, Action.WAIT),
-        (RetrySafety.ASK, False, Action.WAIT),
+        (RetrySafety.NEVER, False, Action.SWITCH_MODEL),
+        (RetrySafety.ASK, False, Action.SWITCH_MODEL),
     ],
 )
 def test_the_action_depends_on_whether_a_retry_would_do_harm(
     safety: RetrySafety | None, action: Action, *, retryable: bool
 ) -> None:
     assert words_for(rate_limit(retryable=retryable), safety).action is action
+
+
+RETRIES = ("try again", "retry", "then try")
+
+
+@pytest.mark.parametrize("word", ErrorType)
+@pytest.mark.parametrize("reason", [None, "silent_success", "truncated_stream", "oom"])
+def test_where_no_retry_helps_none_is_advised(word: ErrorType, reason: str | None) -> None:
+    if DEFAULTS[word].action is Action.RESTART or word is ErrorType.CANCELLED:
+        return  # a new process is another try; and nobody is told of a cancel
+    verdict = Verdict(type=word, rule="x", retryable=False, reason=reason)
+    told = words_for(verdict, RetrySafety.NEVER)
+    assert not any(retry in told.message.lower() for retry in RETRIES), told.message
+    assert told.action not in {Action.RETRY, Action.WAIT, Action.CONTINUE, Action.CONFIRM_RETRY}
+
+
+def test_where_a_time_is_known_it_is_told_even_if_no_machine_may_wait_so_long() -> None:
+    told = words_for(rate_limit(retryable=False, retry_after_seconds=3600), RetrySafety.NEVER)
+    assert (told.action, told.message[-24:]) == (Action.WAIT, "Try again in 60 minutes.")
+
+
+@pytest.mark.parametrize("word", [word for word in ErrorType if word is not ErrorType.UNKNOWN])
+def test_a_failure_called_a_success_has_its_types_own_advice(word: ErrorType) -> None:
+    silent = Verdict(type=word, rule="x", retryable=False, reason="silent_success")
+    plain = Verdict(type=word, rule="x", retryable=False)
+    assert words_for(silent).message == words_for(plain).message
+    vague = Verdict(type=ErrorType.UNKNOWN, rule="x", retryable=False, reason="silent_success")
+    assert words_for(vague).message.endswith("Look at the agent's own log.")
+
+
+def test_what_never_ran_has_said_nothing() -> None:
+    told = words_for(classify_spawn_failure(2, "opencode")).message
+    assert told.startswith("The agent could not be started: opencode: not found. Check")
+    ran = words_for(classify_exit(exit_code=127, stderr_tail="sh: opencode: not found")).message
+    assert 'It said: "sh: opencode: not found".' in ran
+
+
+def test_an_action_that_was_said_decides_button_and_advice() -> None:
+    verdict = rate_limit(action=Action.TOP_UP, reason="expired")
+    told = words_for(verdict, RetrySafety.ASK)
+    assert told.action is Action.TOP_UP
+    assert told.message.endswith(
+        "Add credits, wait for the limit to reset, or switch to another model."
+    )
 
 
 def test_an_error_that_was_not_recognised_is_quoted() -> None:

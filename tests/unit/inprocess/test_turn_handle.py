@@ -152,8 +152,49 @@ async def test_an_unknown_type_is_told_to_the_author_with_the_known_ones(
     shell_for: ShellFor, error_type: Any
 ) -> None:
     async def handler(_: Shell) -> None:
-        with pytest.raises(ValueError, match=r"type is one of rate_limit, .*, not "):
+        with pytest.raises(ValueError, match=r"there is no type .*; it is one of rate_limit, .*internal"):
             current_turn().fail(error_type)
+        current_turn().output()
+
+    assert await shell_for(handler).whole_turn() == [ENDED]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"type": "bugdet"},
+        {"type": "rate-limit", "message": "Too many requests"},
+        {"type": "budget", "action": "pay"},
+        {"type": "rate_limit", "retry_after_seconds": -1},
+    ],
+)
+async def test_a_failure_said_wrongly_is_the_authors_error_whatever_its_words(
+    shell_for: ShellFor, arguments: Json
+) -> None:
+    error = await failure(shell_for(failing(**arguments)))
+    assert (error["type"], error["retryable"], error["action"]) == ("internal", False, "report")
+    assert "there is no" in error["message"] or "not -1" in error["message"]
+
+
+async def test_limits_of_a_retry_that_cannot_be_are_the_authors_error(shell_for: ShellFor) -> None:
+    async def handler(_: Shell) -> None:
+        Retry(max_wait_seconds=4000)
+
+    assert (await failure(shell_for(handler)))["type"] == "internal"
+
+
+@pytest.mark.parametrize("action", [lastword.Action.LOGIN, "login"])
+async def test_the_author_decides_the_button(shell_for: ShellFor, action: Any) -> None:
+    error = await failure(shell_for(failing("rate_limit", "Sign in for more.", action=action)))
+    assert (error["action"], error["message"]) == ("login", "Sign in for more.")
+    error = await failure(shell_for(failing("rate_limit", action=action)))
+    assert error["message"].endswith("Log in again or check the API key.")
+
+
+async def test_an_unknown_action_is_told_to_the_author(shell_for: ShellFor) -> None:
+    async def handler(_: Shell) -> None:
+        with pytest.raises(ValueError, match=r"there is no action 'pay'; it is one of wait, "):
+            current_turn().fail("budget", action="pay")
         current_turn().output()
 
     assert await shell_for(handler).whole_turn() == [ENDED]

@@ -46,6 +46,9 @@ BUGS = names("""
     IndentationError NullPointerException IndexOutOfBoundsException ClassCastException""")
 """Of these, the ones whose text is made of names and never tells a cause."""
 
+OWN_BUGS = names("Misused NotInTurn")
+"""What this package raises where it is called wrongly: its text names types and limits."""
+
 _BUILTIN_MODULES = frozenset({"builtins", "", "asyncio.queues", "java.lang"})
 
 BY_STATUS = {

@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.classify import rules
+from lastword.core.classify.classes import BUGS
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.reasons import read_reason
 from lastword.core.classify.sources import read_request_id, read_source
-from lastword.core.classify.text import MAX_TOKEN_CHARS
+from lastword.core.classify.text import MAX_TOKEN_CHARS, normalise
 from lastword.core.classify.waits import read_waits
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +64,7 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     too_long = (waits.retry_after_seconds or 0) > MAX_AUTO_WAIT_SECONDS
     ending = finding.ending
     code = evidence.raw_code
-    if code is None and evidence.rpc_code is not None:
+    if code is None and evidence.rpc_code not in {None, *acp.JSONRPC_CODES}:
         code = str(evidence.rpc_code)
     return Verdict(
         type=finding.type,
@@ -78,8 +80,16 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
         request_id=read_request_id(evidence),
         exit_code=ending.exit_code if ending else None,
         exit_signal=ending.signal if ending else None,
-        detail=evidence.text or None,
+        detail=_detail(finding, evidence) or None,
     )
+
+
+def _detail(finding: Conclusion, evidence: Evidence) -> str:
+    """What the evidence says; of an exception that is a bug, its class too: `KeyError: 'name'`."""
+    name = finding.rule.removeprefix("class:")
+    if name == finding.rule or (evidence.text and normalise(name) not in BUGS):
+        return evidence.text
+    return f"{name}: {evidence.text}".removesuffix(": ")
 
 
 def _retry_refused(evidence: Evidence) -> bool:

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import msgspec
 
-from lastword.core.failure.taxonomy import ErrorType, Origin  # noqa: TC001 - a struct's types, at runtime
+from lastword.core.failure.taxonomy import (  # noqa: TC001 - a struct's types, at runtime
+    Action,
+    ErrorType,
+    Origin,
+)
 
 
 class ProcessEnding(msgspec.Struct, frozen=True):
@@ -89,7 +93,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a failure was, and which rule said so.
 
     `retry_after_seconds` is rounded up. `detail` is the evidence's own text, not yet redacted:
-    `core.failure.wording.compose` redacts and cuts it.
+    `core.failure.wording.compose` redacts and cuts it. `action` is what a person can do, where
+    whoever said that it failed knows that too.
     """
 
     type: ErrorType
@@ -106,3 +111,4 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     exit_signal: str | None = None
     detail: str | None = None
+    action: Action | None = None

@@ -85,6 +85,10 @@ def certificate(evidence: Evidence) -> Conclusion | None:
 
 def bug(evidence: Evidence) -> Conclusion | None:
     """`KeyError: 'rate_limit'` is no rate limit."""
+    if evidence.classes and evidence.modules[0] == "lastword.errors":
+        own = normalise(evidence.classes[0]) in classes.OWN_BUGS
+        rule = f"class:{evidence.classes[0]}"
+        return Conclusion(ErrorType.INTERNAL, rule, "uncaught_exception") if own else None
     if len(evidence.classes) != 1 or evidence.status is not None or evidence.process:
         return None
     name = normalise(evidence.classes[0])

@@ -179,9 +179,11 @@ ADVICE_BY_REASON: dict[str, str] = {
     "exit_status": "Check the details, then start it anew.",
     "runaway": "Rephrase the request, or choose another model.",
     "protocol_version": "Update the older of the two.",
-    "silent_success": "Look at the agent's own log, or try again.",
 }
 """What to do, where the reason knows better than the action."""
+
+_ADVICE_OF_UNKNOWN = {"silent_success": "Look at the agent's own log."}
+"""What to do, where nothing but the reason is known."""
 
 STARTED_AGAIN = "The agent is started again with your next prompt."
 _STARTED_AND_REPORT = f"{STARTED_AGAIN} Report it if it happens again."
@@ -204,6 +206,13 @@ _ACTION_BY_REASON: dict[str, Action] = {
     "blocked": Action.FIX_CONFIGURATION,
     "runaway": Action.REPHRASE,
 }
+_INSTEAD_OF_RETRY: dict[ErrorType, Action] = {
+    ErrorType.RATE_LIMIT: Action.SWITCH_MODEL,
+    ErrorType.PROVIDER_UNAVAILABLE: Action.SWITCH_MODEL,
+    ErrorType.TIMEOUT: Action.FIX_CONFIGURATION,
+    ErrorType.NETWORK: Action.FIX_CONFIGURATION,
+}
+"""What helps where trying again, which helps as a rule, does not, and nobody said when it would."""
 _NEEDS_RESTART = (ErrorType.AGENT_CRASH,)
 """What only a new process can answer: neither a retry nor a continuation reaches the dead one."""
 
@@ -301,6 +310,8 @@ def choose_action(
     verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool = False
 ) -> Action:
     """What the person can do: the type's own action, unless a retry needs a thought first."""
+    if verdict.action is not None:
+        return verdict.action
     if verdict.retryable and (restarts or verdict.type not in _NEEDS_RESTART):
         if retry_safety is RetrySafety.ASK:
             return Action.CONFIRM_RETRY
@@ -309,6 +320,8 @@ def choose_action(
         if restarts and DEFAULTS[verdict.type].action is Action.RESTART:
             return Action.RETRY
     action = _ACTION_BY_REASON.get(verdict.reason or "")
+    if action is None and not verdict.retryable and not _when(verdict, None):
+        action = _INSTEAD_OF_RETRY.get(verdict.type)
     return action or DEFAULTS[verdict.type].action
 
 
@@ -335,7 +348,10 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
         told = WHAT_OF_CLIENT.get(verdict.reason or "") or told
     parts = [told or WHAT[verdict.type]]
     quote = quotable(_said(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
-    if quote:
+    if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:
+        # No process ran that could have said it.
+        parts = [f"{parts[0].removesuffix('.')}: {quote}."]
+    elif quote:
         parts.append(f'It said: "{quote}".')
     if attempts is not None and attempts > 1:
         parts.append(f"It was tried {min(attempts, 9999)} times.")
@@ -360,10 +376,13 @@ def _advice(verdict: Verdict, action: Action, now: datetime | None) -> str:
         return f"Add credits, switch to another model, or try again {when}."
     if action in {Action.CONTINUE, Action.CONFIRM_RETRY, Action.RETRY} and when:
         return f"{ADVICE[action].removesuffix('.')} {when}."
-    if verdict.type is ErrorType.INTERNAL:
+    if verdict.type is ErrorType.INTERNAL or verdict.action is not None:
         # An exception in an agent that lives: there is nothing to start anew.
         return ADVICE[action]
-    return ADVICE_BY_REASON.get(verdict.reason or "") or ADVICE[action]
+    reason = verdict.reason or ""
+    if verdict.type is ErrorType.UNKNOWN and reason in _ADVICE_OF_UNKNOWN:
+        return _ADVICE_OF_UNKNOWN[reason]
+    return ADVICE_BY_REASON.get(reason) or ADVICE[action]
 
 
 def _when(verdict: Verdict, now: datetime | None) -> str:

@@ -59,6 +59,8 @@ INTERNAL_ERROR = -32603
 INVALID_REQUEST = -32600
 PARSE_ERROR = -32700
 REQUEST_CANCELLED = -32800
+JSONRPC_CODES = frozenset({PARSE_ERROR, INVALID_REQUEST, -32601, -32602, INTERNAL_ERROR})
+"""What JSON-RPC itself defines: no word of any agent's or provider's."""
 DO_NOT_RESEND = -31050
 """Ours: a failure that a client must not answer by resending. Outside every reserved range."""
 
