@@ -188,13 +188,14 @@ class Client:
         line = json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n"
         assert self.send_bytes(line) == len(line), self.story("our frame is not taken")
 
-    def request(self, method: str, **params: Any) -> int:
-        """Send a request; gives its id."""
-        request_id, self._next_id = self._next_id, self._next_id + 1
+    def request(self, method: str, /, *, request_id: Any = None, **params: Any) -> Any:
+        """Send a request; gives its id, the next number unless it is given."""
+        if request_id is None:
+            request_id, self._next_id = self._next_id, self._next_id + 1
         self.send(id=request_id, method=method, params=params)
         return request_id
 
-    def notify(self, method: str, **params: Any) -> None:
+    def notify(self, method: str, /, **params: Any) -> None:
         """Send a notification."""
         self.send(method=method, params=params)
 

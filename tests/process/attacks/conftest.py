@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process.attacks.client import FUSE_SECONDS, AttackClient
+from tests.kit.patience import FUSE_SECONDS
+from tests.process.attacks.client import AttackClient
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -36,7 +36,7 @@ def test_our_own_frames_stay_short_where_an_agent_left_something_with_a_long_id_
     with attack.run({"session/prompt": [[left_open, ends]]}) as client:
         client.open()
         assert "error" in client.turn()
-        lines = bytes(client.stdout).splitlines()
+        lines = bytes(client.stdout.data).splitlines()
         (long,) = [number for number, line in enumerate(lines) if LONG_ID.encode() in line][:1]
         assert max(map(len, lines[long + 1 :])) < MAX_OWN_FRAME_BYTES
 
@@ -49,9 +49,9 @@ def test_our_own_frames_stay_short_where_the_session_id_is_long(attack: Attack) 
     }
     with attack.run(agent) as client:
         client.open()
-        since = len(bytes(client.stdout).splitlines())
+        since = len(bytes(client.stdout.data).splitlines())
         assert "error" in client.turn("Hello", session=LONG_ID)
-        lines = bytes(client.stdout).splitlines()[since:]
+        lines = bytes(client.stdout.data).splitlines()[since:]
         assert max(map(len, lines)) < MAX_OWN_FRAME_BYTES
 
 
@@ -84,7 +84,7 @@ def test_what_an_agent_nests_deep_passes_byte_for_byte(
     with attack.run(agent, options=("--idle-timeout=5",)) as client:
         client.open()
         assert "result" in client.turn()
-        assert nested(depth).encode() in client.stdout
+        assert nested(depth).encode() in client.stdout.data
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -135,11 +135,11 @@ def test_a_line_that_comes_by_threes_takes_no_more_memory_than_its_limit(attack:
     with attack.run({"session/prompt": [steps]}, options=("--line-limit=1MiB",)) as client:
         client.open()
         client.prompt("Hello")
-        client.asked("session/update")
+        client.expect_method("session/update")
         before = client.memory
-        client.notify("_test/go", {})
-        client.notify("_test/went", {})
-        client.until(
+        client.notify("_test/go")
+        client.notify("_test/went")
+        client.read_until_true(
             lambda: bool(attack.reached("_test/went")), "the agent's last piece", fuse=120.0
         )
         assert client.memory - before < 2 * 1024 * 1024

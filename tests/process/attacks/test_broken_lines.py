@@ -47,7 +47,7 @@ def test_an_answer_that_is_broken_json_ends_its_turn_at_once(attack: Attack, lin
         client.open()
         prompt = client.prompt("Hello")
         # The agent answers this one after what it made of the prompt.
-        client.answer(client.request("session/list", {}))
+        client.call("session/list")
         (answer,) = client.answers(prompt)
         assert payload_of(answer)["type"] == "protocol_error"
 
@@ -59,8 +59,8 @@ def test_a_broken_answer_to_any_other_request_is_an_error_at_once(
     broken: Life = {method: [[["raw", HEAD + '"result":{"a":1,}}\n']]]}
     with attack.run(broken) as client:
         client.open(sessions=0)
-        request = client.request(method, {"cwd": "/", "mcpServers": [], "sessionId": "s1"})
-        client.answer(client.request("_test/after", {}))
+        request = client.request(method, cwd="/", mcpServers=[], sessionId="s1")
+        client.call("_test/after")
         (answer,) = client.answers(request)
         assert payload_of(answer)["type"] == "protocol_error"
 
@@ -71,9 +71,9 @@ def test_an_agent_whose_question_was_broken_json_is_told_so(attack: Attack) -> N
     with attack.run(asks, options=("--silent-success=pass",)) as client:
         client.open()
         prompt = client.prompt("Hello")
-        client.notify(PING, {})
+        client.notify(PING)
         assert client.answer(prompt)["result"] == END_TURN
-        client.answer(client.request("session/list", {}))
+        client.call("session/list")
         (told,) = attack.reached(None)
         assert told["id"] == "q1"
         assert "error" in told
@@ -107,10 +107,10 @@ def test_a_broken_answer_of_the_clients_is_an_error_for_the_agent_that_asked(
     with attack.run({"session/prompt": [asks]}) as client:
         client.open()
         prompt = client.prompt("Hello")
-        asked = client.asked("session/request_permission")["id"]
+        asked = client.expect_method("session/request_permission")["id"]
         head = b'{"jsonrpc":"2.0","id":%s,' % (b'"q1"' if asked == "q1" else b"%d" % asked)
         client.send_line(head + BROKEN_CHOICE)
-        client.notify(PING, {})
+        client.notify(PING)
         assert client.answer(prompt).get("result") == END_TURN
         (told,) = attack.reached(None)
         assert told["id"] == asked
@@ -122,7 +122,7 @@ def test_after_a_broken_answer_of_the_clients_the_clocks_run_again(attack: Attac
     with attack.run(asks, options=("--first-update-timeout=2",)) as client:
         client.open()
         prompt = client.prompt("Hello")
-        client.asked("session/request_permission")
+        client.expect_method("session/request_permission")
         client.send_line(b'{"jsonrpc":"2.0","id":%d,' % prompt + BROKEN_CHOICE)
         payload = client.answer(prompt)["error"]["data"].get("agent_error", {})
         assert payload.get("type") == "agent_stalled"
@@ -139,6 +139,6 @@ def test_after_an_answer_of_the_clients_that_was_too_long_the_clocks_run_again(
     with attack.run(asks, options=options) as client:
         client.open()
         prompt = client.prompt("Hello")
-        client.asked("session/request_permission")
+        client.expect_method("session/request_permission")
         client.send(id="q1", result={"outcome": {"outcome": "cancelled"}, "_meta": "x" * 300_000})
         assert payload_of(client.answer(prompt))["type"] == "agent_stalled"

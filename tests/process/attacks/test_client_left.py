@@ -21,7 +21,7 @@ STUBBORN = {**STAYS, "start": [["ignore", "SIGTERM"]]}
 def asked(client: AttackClient) -> Any:
     """A request that the agent reads, and does not answer."""
     client.open(sessions=0)
-    request = client.request("session/new", {"cwd": "/", "mcpServers": []})
+    request = client.request("session/new", cwd="/", mcpServers=[])
     client.until_taken()
     return request
 

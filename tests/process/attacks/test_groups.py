@@ -61,7 +61,7 @@ def test_an_agent_that_left_its_group_is_ended_when_lastword_is_killed(attack: A
         client.open()
         (pid,) = attack.pids("started")
         client.signal(signal.SIGKILL)
-        client.until(lambda: not alive(pid), "the end of the agent")
+        client.read_until_true(lambda: not alive(pid), "the end of the agent")
 
 
 def test_after_a_cancel_that_such_an_agent_does_not_confirm_the_next_prompt_is_answered(
@@ -97,7 +97,7 @@ def test_a_daemon_in_a_session_of_its_own_is_left_alone(attack: Attack, dies: li
         client.open()
         assert payload_of(client.turn())["type"] == "agent_crash"
         # By now the next agent serves, and the group of the first has been seen to.
-        client.answer(client.request("session/new", {"cwd": "/", "mcpServers": []}))
+        client.call("session/new", cwd="/", mcpServers=[])
         client.close_stdin()
         client.wait()
         (worker,) = attack.pids("worker")
@@ -110,7 +110,7 @@ def test_an_agent_that_leaves_on_good_terms_while_idle_keeps_what_it_started(
     agent = {"_test/leave": [[["worker", "group"], ["exit", 0]]]}
     with attack.run(agent) as client:
         client.open()
-        client.notify("_test/leave", {})
+        client.notify("_test/leave")
         assert client.wait() == 0
         (worker,) = attack.pids("worker")
         assert alive(worker)

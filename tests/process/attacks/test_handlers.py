@@ -76,8 +76,8 @@ def test_a_handler_whose_task_another_handler_cancels_ends_its_turn_at_once(
     with start(attack, door) as client:
         client.open()
         prompt = client.prompt("hang")
-        client.asked("session/update")
-        client.request("session/set_mode", {"sessionId": "s1", "modeId": "m"})
+        client.expect_method("session/update")
+        client.request("session/set_mode", sessionId="s1", modeId="m")
         assert payload_of(client.answer(prompt))["reason"] == "agent_cancelled"
         assert serves_on(client)
 
@@ -90,7 +90,7 @@ def test_a_cancel_of_the_users_that_the_author_carries_out_by_the_task_ends_it_c
     with start(attack, door, "own-cancel") as client:
         client.open()
         prompt = client.prompt("hang")
-        client.asked("session/update")
+        client.expect_method("session/update")
         client.cancel()
         assert client.answer(prompt).get("result") == {"stopReason": "cancelled"}
         assert serves_on(client)
@@ -111,7 +111,9 @@ def test_what_a_handler_prints_goes_to_stderr_and_never_between_frames(
         client.open()
         assert client.turn(what).get("result") == END_TURN
         assert serves_on(client)
-        client.until(lambda: b"printed by the handler" in client.stderr, "what was printed")
+        client.read_until_true(
+            lambda: b"printed by the handler" in client.stderr.data, "what was printed"
+        )
 
 
 @pytest.mark.xfail(strict=True, reason="nobody tells the author")
@@ -125,5 +127,5 @@ def test_an_author_whose_handler_prints_is_told_once_where_it_goes(
         client.turn("print")
         client.close_stdin()
         client.wait()
-        said = [line for line in client.stderr.decode().splitlines() if "stdout" in line]
+        said = [line for line in client.stderr.data.decode().splitlines() if "stdout" in line]
         assert len(said) == 1, said

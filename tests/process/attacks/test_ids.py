@@ -83,7 +83,7 @@ def test_a_question_of_the_agents_that_is_too_long_is_an_error_under_its_own_id(
     with attack.run(asks, options=(LIMIT,)) as client:
         client.open()
         prompt = client.prompt("Hello")
-        client.notify("_test/ping", {})
+        client.notify("_test/ping")
         client.answer(prompt)
         (told,) = attack.reached(None)
         assert told["id"] == "own"
@@ -177,10 +177,10 @@ def test_a_clients_answer_under_an_id_that_only_looks_like_a_questions_is_none_o
     with attack.run(asks) as client:
         client.open()
         prompt = client.prompt("Hello")
-        client.asked("fs/read_text_file")
+        client.expect_method("fs/read_text_file")
         client.send(id=other, result={"content": "not this"})
         client.send(id=asked, result={"content": "this"})
-        client.notify("_test/ping", {})
+        client.notify("_test/ping")
         client.answer(prompt)
         assert [answer["result"] for answer in attack.reached(None)] == [{"content": "this"}]
 

@@ -111,7 +111,7 @@ def test_a_cancel_behind_a_pipe_that_the_agent_does_not_read_is_heard(
         prompt = client.prompt("x" * 2 * MB)
         client.until_taken()
         params = {"sessionId": "s1"} if method == "session/cancel" else {"requestId": prompt}
-        client.notify(method, params)
+        client.notify(method, **params)
         assert client.answer(prompt).get("result") == {"stopReason": "cancelled"}
 
 
@@ -143,8 +143,8 @@ def test_what_an_agent_is_slow_to_read_reaches_it_in_order(attack: Attack) -> No
         client.open()
         numbers = [10_000, 300_000, 10, 1_500_000, 10, 70_000, 10, 10]
         for number, size in enumerate(numbers):
-            client.notify(f"_test/{number}", {"x": "x" * size})
-        client.notify("_test/last", {})
+            client.notify(f"_test/{number}", x="x" * size)
+        client.notify("_test/last")
         client.until_taken()
         (attack.folder / "go").touch()
         client.turn("Hello.")
@@ -163,10 +163,12 @@ def test_a_client_that_floods_an_agent_which_does_not_read_is_held(attack: Attac
         prompt = client.prompt("x" * 2 * MB)
         before = client.memory
         for number in range(100):
-            client.notify("_test/more", {"number": number, "x": "x" * MB})
+            client.notify("_test/more", number=number, x="x" * MB)
         # Once the prompt is answered in the agent's place, as much is read again.
         assert payload_of(client.answer(prompt))["type"] == "agent_stalled"
-        client.until(lambda: len(client.peer.unsent) < 90 * MB, "a client that is read on")
+        client.read_until_true(
+            lambda: len(client.peer.unsent) < 90 * MB, "a client that is read on"
+        )
         assert client.memory - before < 48 * MB
         assert len(client.peer.unsent) > 60 * MB
 
@@ -197,7 +199,7 @@ def test_a_hung_turn_that_the_user_cancelled_is_recorded_as_cancelled(
     with attack.run(agent) as client:
         client.open()
         prompt = client.prompt("Hang.")
-        client.asked("session/update")
+        client.expect_method("session/update")
         client.cancel()
         client.answer(prompt)
     (session,) = attack.recorded()
@@ -229,11 +231,11 @@ def test_a_prompt_that_waits_for_the_next_agent_and_is_cancelled_never_reaches_i
         prompt = client.prompt("Never.")
         params = {"requestId": prompt} if method.startswith("$") else {"sessionId": "s1"}
         if method == "session/close":
-            client.request(method, params)
+            client.request(method, **params)
         else:
-            client.notify(method, params)
+            client.notify(method, **params)
         assert client.answer(prompt).get("result") == {"stopReason": "cancelled"}
-        client.answer(client.request("session/new", {"cwd": "/", "mcpServers": []}))
+        client.call("session/new", cwd="/", mcpServers=[])
         assert attack.reached("session/prompt", life=2) == []
 
 

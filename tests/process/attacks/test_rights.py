@@ -67,7 +67,7 @@ def test_nothing_beside_such_a_record_can_be_read_by_others_while_it_is_written(
     (state / "record.db").chmod(0o666)
     with start(attack, door, "000") as client:
         one_turn(client)
-        client.until((state / "record.db-wal").exists, "the record being written")
+        client.read_until_true((state / "record.db-wal").exists, "the record being written")
         assert {rights(path) for path in state.iterdir()} == {"0o600"}
 
 
@@ -89,6 +89,6 @@ def test_a_new_record_is_its_users_alone_whatever_the_umask(attack: Attack, door
     with start(attack, door, "000") as client:
         one_turn(client)
         state = attack.folder / "state"
-        client.until((state / "record.db").exists, "the record")
+        client.read_until_true((state / "record.db").exists, "the record")
         assert {rights(path) for path in state.iterdir()} == {"0o600"}
     assert rights(state) == "0o700"

@@ -39,7 +39,7 @@ def opens(mode: str, **life: Any) -> Life:
 
 def set_mode(client: AttackClient, mode: str) -> None:
     """The user chooses a mode."""
-    answer = client.answer(client.request("session/set_mode", {"sessionId": "s1", "modeId": mode}))
+    answer = client.call("session/set_mode", sessionId="s1", modeId=mode)
     assert "result" in answer
 
 
@@ -84,7 +84,7 @@ def test_an_option_that_the_session_has_changed_since_is_not_set_back(attack: At
     with attack.run(first, LOADS) as client:
         client.open()
         params = {"sessionId": "s1", "configId": "mode", "value": "bypass"}
-        client.answer(client.request("session/set_config_option", params))
+        client.call("session/set_config_option", **params)
         client.turn()
         client.turn()
         assert client.turn()["result"] == END_TURN
@@ -98,7 +98,7 @@ def test_settings_return_in_the_order_in_which_they_were_last_chosen(attack: Att
         set_mode(client, "bypass")
         for config, value in (("mode", "ask"), ("model", "small")):
             params = {"sessionId": "s1", "configId": config, "value": value}
-            client.answer(client.request("session/set_config_option", params))
+            client.call("session/set_config_option", **params)
         set_mode(client, "plan")
         client.turn()
         assert client.turn()["result"] == END_TURN
@@ -173,7 +173,7 @@ def test_the_meta_that_a_session_was_opened_with_is_sent_again(attack: Attack, w
     with attack.run({**opens("ask"), **WAYS[way]}, WAYS[way]) as client:
         client.open(sessions=0)
         params = {"cwd": "/", "mcpServers": [], "_meta": RESTRICTED}
-        client.answer(client.request("session/new", params))
+        client.call("session/new", **params)
         client.turn()
         assert client.turn()["result"] == END_TURN
         (again,) = attack.reached(f"session/{way}", life=2)
@@ -207,7 +207,9 @@ def test_a_question_asked_while_a_session_comes_back_does_not_reach_the_client(
         assert client.turn()["result"] == END_TURN
         assert method not in [frame.get("method") for frame in client.frames]
         # The agent waits for the answer, and gets one.
-        client.until(lambda: bool(attack.reached(None, life=2)), "an answer for the agent")
+        client.read_until_true(
+            lambda: bool(attack.reached(None, life=2)), "an answer for the agent"
+        )
         (answer,) = attack.reached(None, life=2)
         assert answer["id"] == "r1"
 
@@ -225,7 +227,7 @@ def test_a_lost_session_whose_load_fails_stays_lost(attack: Attack) -> None:
         client.turn()
         assert payload_of(client.turn())["reason"] == "context_lost"
         params = {"sessionId": "s1", "cwd": "/", "mcpServers": []}
-        assert "error" in client.answer(client.request("session/load", params))
+        assert "error" in client.call("session/load", **params)
         assert payload_of(client.turn())["reason"] == "context_lost"
         assert attack.reached("session/prompt", life=2) == []
 
@@ -235,7 +237,7 @@ def test_a_prompt_right_behind_a_load_that_fails_does_not_reach_the_agent(attack
         client.open()
         client.turn()
         params = {"sessionId": "s1", "cwd": "/", "mcpServers": []}
-        load, prompt = client.request("session/load", params), client.prompt("Hello")
+        load, prompt = client.request("session/load", **params), client.prompt("Hello")
         assert "error" in client.answer(load)
         assert payload_of(client.answer(prompt))["reason"] == "context_lost"
         assert attack.reached("session/prompt", life=2) == []
@@ -248,7 +250,7 @@ def test_a_lost_session_whose_load_succeeds_is_back(attack: Attack) -> None:
         client.turn()
         assert payload_of(client.turn())["reason"] == "context_lost"
         params = {"sessionId": "s1", "cwd": "/", "mcpServers": []}
-        assert "result" in client.answer(client.request("session/load", params))
+        assert "result" in client.call("session/load", **params)
         assert client.turn()["result"] == END_TURN
 
 
@@ -256,7 +258,7 @@ def test_a_lost_session_whose_load_succeeds_is_back(attack: Attack) -> None:
 
 
 def new_session(client: AttackClient) -> str:
-    answer = client.answer(client.request("session/new", {"cwd": "/", "mcpServers": []}))
+    answer = client.call("session/new", cwd="/", mcpServers=[])
     return str(answer["result"]["sessionId"])
 
 
@@ -303,10 +305,10 @@ def test_cancels_and_questions_of_such_a_session_are_mapped_both_ways(attack: At
         fresh = new_session(client)
         assert fresh != "s1"
         prompt = client.prompt("Hello", session=fresh)
-        question = client.asked("session/request_permission")
+        question = client.expect_method("session/request_permission")
         assert question["params"]["sessionId"] == fresh
         client.send(id=question["id"], result={"outcome": {"outcome": "cancelled"}})
-        client.asked("session/update")
+        client.expect_method("session/update")
         client.cancel(fresh)
         assert client.answer(prompt)["result"] == {"stopReason": "cancelled"}
         (cancel,) = attack.reached("session/cancel", life=2)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process.attacks.client import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS
 from tests.process.attacks.conftest import GRACE
 
 if TYPE_CHECKING:
@@ -144,16 +144,16 @@ def test_run_says_nothing_that_a_terminal_obeys(attack: Attack, life: Life) -> N
     if life is DIES:
         agent["start"] = [["exit", 1]]
     with attack.run(agent, options=("--verbose", GRACE)) as client:
-        hello = client.request("initialize", {"protocolVersion": 1, "clientInfo": {"name": EVIL}})
+        hello = client.request("initialize", protocolVersion=1, clientInfo={"name": EVIL})
         client.answer(hello)
-        client.request(EVIL, {"sessionId": EVIL, "cwd": EVIL}, request_id=EVIL)
+        client.request(EVIL, sessionId=EVIL, cwd=EVIL, request_id=EVIL)
         client.send_line(EVIL.replace("\x85", "").encode())
-        client.notify(EVIL, {EVIL: EVIL})
-        client.answer(client.request("session/new", {"cwd": "/", "mcpServers": []}))
+        client.notify(EVIL, **{EVIL: EVIL})
+        client.call("session/new", cwd="/", mcpServers=[])
         client.answer(client.prompt("Hello"))
         client.answer(client.prompt(EVIL, session=EVIL))
-    assert client.stderr
-    assert harmless(bytes(client.stderr)) == []
+    assert client.stderr.data
+    assert harmless(bytes(client.stderr.data)) == []
 
 
 def test_run_says_nothing_that_a_terminal_obeys_of_a_command_that_is_not_there(
@@ -171,11 +171,11 @@ def recorded(attack: Attack) -> Attack:
     """A record of a session whose agent and client had the marks in all their words."""
     with attack.run(evil_agent(), options=(GRACE, "--record-text")) as client:
         params = {"protocolVersion": 1, "clientInfo": {"name": EVIL, "version": EVIL}}
-        client.answer(client.request("initialize", params))
-        client.answer(client.request("session/new", {"cwd": EVIL, "mcpServers": []}))
+        client.call("initialize", **params)
+        client.call("session/new", cwd=EVIL, mcpServers=[])
         client.answer(client.prompt("Hello"))
         client.answer(client.prompt(EVIL, session=EVIL))
-        client.answer(client.request(EVIL, {"sessionId": EVIL}, request_id=EVIL))
+        client.call(EVIL, sessionId=EVIL, request_id=EVIL)
     return attack
 
 

@@ -49,7 +49,7 @@ class DemoAgent(PlainAgent):
         self._failure = failure
         self._url = url
 
-    def name_session(self, _number: int) -> str:
+    def name_session(self, number: int) -> str:  # noqa: ARG002  (there is one)
         """Return what the demo's clients call it."""
         return "demo"
 
