@@ -16,6 +16,7 @@ from lastword.kit.check.pointing import Hooks
 from lastword.kit.check.run import CheckRun, CheckSettings, findings
 from lastword.kit.check.transcript import WaitLimits
 from tests.kit.agents import MISBEHAVING_AGENT
+from tests.kit.patience import patient
 from tests.process.conformance.meddler import MODES
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ BARE = Hooks(prompt="fail")
 
 WITH_KEY = Hooks(scenario_prompts=WORDS, provider_env=("FOO_KEY={key}",))
 WORKERS = 4
-SOON = WaitLimits(answer_seconds=4.0, turn_seconds=4.0, exit_seconds=2.0)
+SOON = WaitLimits(patient(4.0), patient(4.0), patient(2.0))
 
 AUTH = ("fail:unauthorized",)
 BOTH = ("fail:unauthorized", "fail:rate_limited")

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 NO_METHOD = "session/no_such_method"
 """No extension's name: those begin with `_`, and an agent may take them all."""
-STRANGE_IDS: tuple[object, ...] = ("a text", 2**53 - 1, 7)
+PLAIN_ID = 7
+TEXT_ID = "a text"
 FUTURE_VERSION = 99
 LONG_BYTES = 1 << 20
 PAUSE_SECONDS = 0.05
@@ -39,13 +40,16 @@ NEGOTIATED = {"_meta": {"agent_error": {"version": 1}}}
 CONSENTING = {"_meta": {"agent_error": {"version": 1, "stop_reason": True, "retry": True}}}
 MALFORMED = {"_meta": {"agent_error": {"version": "1"}}}
 
-JUNK = {
-    "text": b"Hello, are you there?\n",
-    "scalars": b'42\n"text"\nnull\n[1, 2]\n[]\n',
-    "blank": b"\n   \n\r\n",
-    "utf8": b'{"jsonrpc":"2.0","method":"_lastword/bytes","params":{"text":"\xff\xfe"}}\n',
+SETTLE_SECONDS = 0.25
+"""What an agent dies of it may die of a little later, and answer what came meanwhile."""
+
+JUNK: dict[str, tuple[bytes, ...]] = {
+    "text": (b"Hello, are you there?\n",),
+    "scalars": (b"42\n", b'"text"\n', b"null\n", b"[1, 2]\n", b"[]\n"),
+    "blank": (b"\n", b"   \n", b"\r\n"),
+    "utf8": (b'{"jsonrpc":"2.0","method":"_lastword/bytes","params":{"text":"\xff\xfe"}}\n',),
 }
-"""Lines that are no messages, by kind."""
+"""Lines that are no messages, by kind; each is sent alone, so that it is known what it does."""
 
 FAILURES = (
     ProviderScenario.UNAUTHORIZED,
@@ -120,14 +124,14 @@ def _tool(talk: Conversation) -> None:
 
 def _strangers(talk: Conversation) -> None:
     talk.initialize()
-    asked = [talk.peer.request(NO_METHOD, {}, strange) for strange in STRANGE_IDS]
-    for request_id in asked:
-        talk.answer_to(request_id, PROBE_SECONDS)
+    talk.answer_to(talk.peer.request(NO_METHOD, {}, PLAIN_ID), PROBE_SECONDS)
     begin = len(talk.peer.events)
     talk.peer.send(method="_lastword/no_such_notification", params={})
     talk.peer.send(method="$/lastword_no_such_notification", params={})
     _note_life(talk)
     talk.transcript.notes["after_notifications"] = talk.peer.events[begin:]
+    # Last of all: an agent that takes numbers alone may not live through it.
+    talk.answer_to(talk.peer.request(NO_METHOD, {}, TEXT_ID), PROBE_SECONDS)
 
 
 def _params(talk: Conversation) -> None:
@@ -149,9 +153,12 @@ def _params(talk: Conversation) -> None:
 
 
 def _early(talk: Conversation) -> None:
-    talk.transcript.notes["early"] = talk.answer_to(talk.ask_for_session())
+    early = talk.ask_for_session()
+    talk.transcript.notes["early"] = talk.answer_to(early, PROBE_SECONDS)
     talk.initialize()
     talk.transcript.notes["alive"] = True
+    # It may have kept the request until it had been greeted.
+    talk.transcript.notes["early"] = talk.answer_to(early, PAUSE_SECONDS)
 
 
 def _future(talk: Conversation) -> None:
@@ -209,8 +216,13 @@ _WRITES = {
 def _junk(kind: str) -> Callable[[Conversation], None]:
     def act(talk: Conversation) -> None:
         talk.initialize()
-        talk.peer.queue(JUNK[kind])
-        _note_life(talk)
+        for line in JUNK[kind]:
+            talk.peer.send_bytes(line)
+            talk.peer.wait_for_exit(SETTLE_SECONDS)
+            _note_life(talk)
+            if not talk.transcript.notes["alive"]:
+                talk.transcript.notes["deadly"] = line
+                return
 
     return act
 
@@ -252,8 +264,7 @@ def _cancel(scenario: ProviderScenario) -> Callable[[Conversation], None]:
         talk.initialize()
         _open_turn(talk, scenario)
         turn = talk.transcript.turns[-1]
-        turn.cancelled = True
-        talk.peer.cancel(turn.session)
+        talk.cancel(turn)
         if talk.finish(turn) is not None:
             talk.finish(talk.prompt(turn.session, ProviderScenario.HEALTHY))
 
@@ -346,10 +357,13 @@ def _need(talk: Conversation, scenario: ProviderScenario) -> None:
 
 
 def _note_life(talk: Conversation) -> None:
-    """Does the agent still answer what every agent can?"""
+    """Does the agent still answer what every agent can, and is there a moment later?"""
     request_id = talk.ask_for_session()
-    talk.transcript.notes["life"] = request_id
-    talk.transcript.notes["alive"] = talk.answer_to(request_id) is not None
+    notes = talk.transcript.notes
+    notes["life"] = request_id
+    notes["alive"] = talk.answer_to(request_id) is not None
+    if notes["alive"] and talk.peer.wait_for_exit(SETTLE_SECONDS):
+        notes["alive"] = False
 
 
 ACTS: dict[str, Callable[[Conversation], None]] = {

@@ -219,6 +219,18 @@ class Conversation:
         self.transcript.turns.append(turn)
         return turn
 
+    def cancel(self, turn: ObservedTurn) -> None:
+        """Cancel a turn.
+
+        Raises:
+            UnreachedError: It has ended by itself.
+        """
+        self.peer.pump(0.0)
+        if any(event.answers(turn.request_id) for event in self.peer.events):
+            raise UnreachedError("the turn ended by itself before it could be cancelled")
+        turn.cancelled = True
+        self.peer.cancel(turn.session)
+
     def finish(self, turn: ObservedTurn, seconds: float | None = None) -> PeerEvent | None:
         """Wait for a turn's answer, and for what follows it at once."""
         since = self.peer.now

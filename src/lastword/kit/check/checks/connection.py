@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
-from lastword.kit.check.probes import FUTURE_VERSION, JUNK, NO_METHOD, STRANGE_IDS
+from lastword.kit.check.probes import FUTURE_VERSION, JUNK, NO_METHOD, PLAIN_ID, TEXT_ID
 from lastword.kit.check.transcript import UnreachedError
 
 if TYPE_CHECKING:
@@ -67,12 +67,14 @@ def future_version(acts: Sequence[Transcript]) -> Finding:
     "before-initialize",
     "AGT-3",
     "a request before initialize is answered, and initialize still works afterwards",
-    acts=("early",),
+    acts=("early", "healthy"),
     partial=True,
     mend="A client that hurries hangs or loses the agent: answer with an error, and live on.",
 )
 def before_initialize(acts: Sequence[Transcript]) -> Finding:
-    (act,) = acts
+    act, usual = acts
+    if not usual.welcome:
+        raise UnreachedError("initialize does not work without an early request either")
     early = act.notes.get("early")
     if early is None:
         return failed("session/new before initialize was not answered")
@@ -84,7 +86,7 @@ def before_initialize(acts: Sequence[Transcript]) -> Finding:
 @check(
     "ids",
     "AGT-4",
-    "an answer carries the request's id, value and type: text, 0, a large number",
+    "an answer carries the request's id, value and type: a text, 0",
     acts=EVERY_ACT,
     partial=True,
     mend=f"A client waits for ever for an answer under another id; {IN_FRONT}.",
@@ -92,6 +94,10 @@ def before_initialize(acts: Sequence[Transcript]) -> Finding:
 def ids(acts: Sequence[Transcript]) -> Finding:
     count = 0
     for act in acts:
+        if act.name == "strangers" and act.answers(PLAIN_ID):
+            asked = [e for e in act.events if e.sent and (e.frame or {}).get("id") == TEXT_ID]
+            if asked and not act.answers(TEXT_ID):
+                return failed(f"a request with the id {TEXT_ID!r} was not answered", *asked)
         # Sent by hand and so not recorded: the ids of lines in pieces, and of those that are long.
         sent = {repr(e.frame["id"]) for e in act.events if e.sent and e.frame and "id" in e.frame}
         for event in act.events if act.name != "framing" else ():
@@ -115,14 +121,13 @@ def ids(acts: Sequence[Transcript]) -> Finding:
 )
 def unknown_method(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
-    for request_id in STRANGE_IDS:
-        answers = act.answers(request_id)
-        if not answers:
-            return failed(f"{NO_METHOD} with the id {request_id!r} was not answered")
-        error = (answers[0].frame or {}).get("error")
-        code = error.get("code") if isinstance(error, dict) else None
-        if code != METHOD_NOT_FOUND:
-            return failed(f"answered with code {code!r}", answers[0])
+    answers = act.answers(PLAIN_ID)
+    if not answers:
+        return failed(f"{NO_METHOD} was not answered")
+    error = (answers[0].frame or {}).get("error")
+    code = error.get("code") if isinstance(error, dict) else None
+    if code != METHOD_NOT_FOUND:
+        return failed(f"answered with code {code!r}", answers[0])
     return passed()
 
 
@@ -184,8 +189,11 @@ def _judge_junk(what: str) -> Callable[[Sequence[Transcript]], Finding]:
     def judge(acts: Sequence[Transcript]) -> Finding:
         (act,) = acts
         if not act.notes.get("alive"):
-            end = "" if act.exit_code is None else f"; it exited with status {act.exit_code}"
-            return failed(f"after {what}, session/new was not answered{end}", *act.events[-2:])
+            line = act.notes["deadly"].decode("utf-8", "backslashreplace")
+            end = "session/new was not answered"
+            if act.exit_code is not None:
+                end = f"it exited with status {act.exit_code}"
+            return failed(f"after {what}, {line!r}: {end}", *act.events[-2:])
         return passed()
 
     return judge
