@@ -1,21 +1,18 @@
-"""Fixtures of the tests of what both doors in process share: an agent's process, and its record."""
+"""Fixtures of the in-process doors' tests: an agent's process behind each, and its record."""
 
 from __future__ import annotations
 
 import sqlite3
-import sys
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit.serve_client import ServeClient
+from tests.kit.doors import DOORS, DoorClient, command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-HERE = Path(__file__).resolve().parent
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 class Record:
@@ -40,31 +37,42 @@ class Record:
         return self.rows("SELECT outcome, type FROM turns ORDER BY id")
 
 
+class Start:
+    """Starts agents behind one door; all of them are gone when the test is over."""
+
+    def __init__(self, door: str, folder: Path) -> None:
+        self.started: list[DoorClient] = []
+        self._door = door
+        self._state = str(folder / "state")
+
+    def __call__(self, *arguments: str, reads: bool = True, **environment: str) -> DoorClient:
+        """An agent with these arguments, and these variables of the environment."""
+        return self.run(*command(self._door, *arguments), reads=reads, **environment)
+
+    def run(self, *command: str, reads: bool = True, **environment: str) -> DoorClient:
+        """Any command, with a client."""
+        kept = {"LASTWORD_STATE_DIR": self._state} | environment
+        self.started.append(DoorClient(*command, reads=reads, **kept))
+        return self.started[-1]
+
+
 @pytest.fixture
 def record(tmp_path: Path) -> Record:
     """The record of the agents that `start` starts."""
     return Record(tmp_path / "state")
 
 
-@pytest.fixture(params=["guard", "serve"])
+@pytest.fixture(params=DOORS)
 def door(request: pytest.FixtureRequest) -> str:
-    """Both doors."""
+    """Every door; a folder for one of them has its own."""
     name: str = request.param
     return name
 
 
 @pytest.fixture
-def start(door: str, tmp_path: Path) -> Iterator[Callable[..., ServeClient]]:
-    """A function that starts `recorded_agent.py`, with a session open."""
-    started: list[ServeClient] = []
-
-    def start(*arguments: str, **environment: str) -> ServeClient:
-        command = [sys.executable, str(HERE / "recorded_agent.py"), door, *arguments]
-        kept = {"LASTWORD_STATE_DIR": str(tmp_path / "state")} | environment
-        started.append(ServeClient(command, environment=kept))
-        started[-1].open()
-        return started[-1]
-
+def start(door: str, tmp_path: Path) -> Iterator[Start]:
+    """A function that starts an agent behind the door."""
+    start = Start(door, tmp_path)
     yield start
-    for client in started:
+    for client in start.started:
         client.kill()

@@ -16,14 +16,12 @@ from lastword.record.run import Row, this_run
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.kit.serve_client import ServeClient
-    from tests.process.inprocess.conftest import Record
+    from tests.process.inprocess.conftest import Record, Start
 
 SHAPES = CANARIES | NAMED_CANARIES
-WAYS = ("tool", "fail", "own", "say")
+WAYS = ("tool", "throttle", "own", "say")
 
 
 def leaks(kept: str) -> list[str]:
@@ -49,11 +47,12 @@ def spans_of(record: Record) -> str:
 
 @pytest.mark.parametrize("words", ["0", "1"])
 def test_no_secret_is_kept_with_words_or_without(
-    start: Callable[..., ServeClient], record: Record, tmp_path: Path, words: str
+    start: Start, record: Record, tmp_path: Path, words: str
 ) -> None:
     log = tmp_path / "log.jsonl"
     hidden = {"SOME_API_KEY": "correct horse battery", "ANTHROPIC_API_KEY": PLAIN}
     client = start("log", LOG_FILE=str(log), LASTWORD_RECORD_TEXT=words, **hidden)
+    client.open()
     servers = [
         {
             "name": shape,
@@ -67,7 +66,7 @@ def test_no_secret_is_kept_with_words_or_without(
     for canary in SHAPES.values():
         for way in WAYS:
             client.turn(f"{way} {canary}")
-    client.turn("fail at the correct horse battery")
+    client.turn("throttle at the correct horse battery")
     assert client.end() == 0
     assert len(record.outcomes) == len(SHAPES) * len(WAYS) + 1
     kept = b"".join(file.read_bytes() for file in sorted(record.path.parent.iterdir()))

@@ -12,28 +12,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword import Options
+from tests.kit.doors import DoorClient
 from tests.kit.patience import FUSE_SECONDS, patient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.kit.serve_client import ServeClient
-    from tests.process.inprocess.conftest import Record
-
-    Start = Callable[..., ServeClient]
+    from tests.process.inprocess.conftest import Record, Start
 
 
 def test_turns_are_kept_with_the_door_the_script_and_how_they_ended(
     start: Start, record: Record, door: str
 ) -> None:
-    client = start()
+    client = start().opened()
     client.turn("tool x")
-    client.turn("fail")
+    client.turn("throttle")
     assert client.end() == 0
     assert record.outcomes == [("ok", None), ("failed", "rate_limit")]
     assert record.rows("SELECT door, program, agent, client, ended FROM runs") == [
-        (door, "recorded_agent.py", "recorded", "raw", 1)
+        ("guard" if door == "sdk" else "serve", "__main__.py", "recorded", "raw-client", 1)
     ]
     assert record.kinds[:4] == ["client_attached", "agent_ready", "session_created", "prompt"]
     assert "tool_started" in record.kinds
@@ -42,16 +39,16 @@ def test_turns_are_kept_with_the_door_the_script_and_how_they_ended(
 
 
 def test_incident_ids_begin_with_the_runs_id(start: Start, record: Record) -> None:
-    client = start()
-    shown = client.turn("fail").error["incident_id"]
+    client = start().opened()
+    shown = client.turn("throttle").error["incident_id"]
     client.end()
     assert record.rows("SELECT incident_id FROM turns") == [(shown,)]
     assert shown.startswith(record.rows("SELECT run_id FROM runs")[0][0])
 
 
 def test_a_failure_is_on_disk_while_the_agent_still_runs(start: Start, record: Record) -> None:
-    client = start()
-    client.turn("fail")
+    client = start().opened()
+    client.turn("throttle")
     until = time.monotonic() + FUSE_SECONDS
     while not record.path.exists() or "error" not in _kinds_so_far(record):
         assert time.monotonic() < until
@@ -66,7 +63,7 @@ def _kinds_so_far(record: Record) -> list[str]:
 
 
 def test_before_a_prompt_nothing_is_kept(start: Start, record: Record) -> None:
-    assert start().end() == 0
+    assert start().opened().end() == 0
     assert not record.path.parent.exists()
 
 
@@ -75,7 +72,8 @@ def test_a_user_or_an_author_can_switch_it_off(
     start: Start, record: Record, switched_off: dict[str, str] | str
 ) -> None:
     client = start(switched_off) if isinstance(switched_off, str) else start(**switched_off)
-    client.turn("fail")
+    client.open()
+    client.turn("throttle")
     assert client.end() == 0
     assert not record.path.parent.exists()
 
@@ -88,7 +86,7 @@ def test_an_option_that_is_neither_a_choice_nor_a_folder_is_refused() -> None:
 def test_a_user_who_wants_no_record_goes_before_an_author_who_names_a_folder(
     start: Start, tmp_path: Path
 ) -> None:
-    client = start(f"record={tmp_path / 'own'}", LASTWORD_NO_RECORD="yes")
+    client = start(f"record={tmp_path / 'own'}", LASTWORD_NO_RECORD="yes").opened()
     client.turn("say")
     client.end()
     assert not (tmp_path / "own").exists()
@@ -99,7 +97,7 @@ def test_it_is_kept_where_the_author_says_else_where_the_user_says(
 ) -> None:
     own, users = tmp_path / "own", tmp_path / "users"
     for arguments in ([f"record={own}"], []):
-        client = start(*arguments, LASTWORD_RECORD=str(users))
+        client = start(*arguments, LASTWORD_RECORD=str(users)).opened()
         client.turn("say")
         client.end()
     assert (own / "record.db").exists()
@@ -111,8 +109,8 @@ def test_it_is_kept_where_the_author_says_else_where_the_user_says(
 def test_a_failures_words_are_kept_where_they_were_asked_for(
     start: Start, record: Record, *, wanted: bool
 ) -> None:
-    client = start(LASTWORD_RECORD_TEXT="1" if wanted else "0")
-    client.turn("fail at the third bridge")
+    client = start(LASTWORD_RECORD_TEXT="1" if wanted else "0").opened()
+    client.turn("throttle at the third bridge")
     client.end()
     (facts,) = record.rows("SELECT facts FROM entries WHERE kind = 'error'")[0]
     assert ("third bridge" in facts) is wanted
@@ -121,8 +119,8 @@ def test_a_failures_words_are_kept_where_they_were_asked_for(
 def test_an_agent_that_ends_its_process_in_a_turn_leaves_the_turn_in_the_record(
     start: Start, record: Record
 ) -> None:
-    client = start()
-    client.prompt("stop")
+    client = start().opened()
+    client.prompt("fail exit")
     assert client.wait() == 3
     assert record.outcomes == [("failed", "agent_crash")]
     assert record.rows("SELECT ended FROM runs") == [(1,)]
@@ -132,8 +130,8 @@ def test_an_agent_that_ends_its_process_in_a_turn_leaves_the_turn_in_the_record(
 def test_a_forked_child_of_the_authors_leaves_the_record_alone(
     start: Start, record: Record, how: str
 ) -> None:
-    client = start()
-    client.turn("fail")
+    client = start().opened()
+    client.turn("throttle")
     client.turn(f"fork {how}")
     client.turn("say")
     assert client.end() == 0
@@ -147,9 +145,9 @@ def test_a_folder_that_cannot_be_written_costs_the_record_and_no_turn(
     start: Start, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
-    client = start(LASTWORD_STATE_DIR=str(tmp_path / "file"))
-    assert client.turn("say").text == "done "
-    assert client.turn("fail").error["type"] == "rate_limit"
+    client = start(LASTWORD_STATE_DIR=str(tmp_path / "file")).opened()
+    assert client.turn("say").text == "Hello."
+    assert client.turn("throttle").error["type"] == "rate_limit"
     assert client.end() == 0
     assert "sqlite" not in client.said.lower()
 
@@ -157,13 +155,13 @@ def test_a_folder_that_cannot_be_written_costs_the_record_and_no_turn(
 def test_a_store_that_another_process_holds_keeps_no_agent_alive(
     start: Start, record: Record
 ) -> None:
-    first = start()
+    first = start().opened()
     first.turn("say")
     first.end()
     with closing(sqlite3.connect(record.path, isolation_level=None)) as holder:
         holder.execute("BEGIN EXCLUSIVE")
-        client = start()
-        assert client.turn("say").text == "done "
+        client = start().opened()
+        assert client.turn("say").text == "Hello."
         began = time.monotonic()
         assert client.end() == 0
         # A second for the record, the rest for the interpreter.
@@ -172,11 +170,8 @@ def test_a_store_that_another_process_holds_keeps_no_agent_alive(
 
 
 def test_the_scripted_agent_keeps_no_record(record: Record, tmp_path: Path) -> None:
-    from tests.kit.serve_client import ServeClient  # noqa: PLC0415 - on the path by the fixtures' module
-
     command = [sys.executable, "-m", "lastword", "agent", "rate_limit"]
-    environment = {"LASTWORD_STATE_DIR": str(tmp_path / "state")}
-    client = ServeClient(command, environment=environment)
+    client = DoorClient(*command, LASTWORD_STATE_DIR=str(tmp_path / "state"))
     try:
         client.open()
         assert client.turn("go").answer["error"]

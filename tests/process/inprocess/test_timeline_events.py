@@ -21,14 +21,12 @@ from lastword.testing import capture_timeline
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     import pytest
 
     from lastword.record.run import Row
-    from tests.kit.serve_client import ServeClient
-    from tests.process.inprocess.conftest import Record
+    from tests.process.inprocess.conftest import Record, Start
 
 
 def entry(kind: Kind, **facts: Any) -> Entry:
@@ -85,24 +83,24 @@ def test_where_nobody_listens_no_log_record_is_made() -> None:
 
 
 def test_an_agent_without_logging_writes_nothing_of_the_timeline_to_stderr(
-    start: Callable[..., ServeClient], door: str
+    start: Start, door: str
 ) -> None:
-    client = start()
+    client = start("quiet").opened()
     client.turn("tool x")
-    if door == "serve":
+    if door != "sdk":
         # The SDK itself sets logging up when a handler raises.
-        client.turn("fail")
+        client.turn("throttle")
     client.end()
     assert "session s1" not in client.said
 
 
 def test_every_entry_of_a_session_is_in_the_authors_log(
-    start: Callable[..., ServeClient], record: Record, tmp_path: Path
+    start: Start, record: Record, tmp_path: Path
 ) -> None:
     log = tmp_path / "log.jsonl"
-    client = start("log", LOG_FILE=str(log))
+    client = start("log", LOG_FILE=str(log)).opened()
     client.turn("tool x")
-    client.turn("fail")
+    client.turn("throttle")
     client.end()
     kinds = [json.loads(line)["lastword_kind"] for line in log.read_text().splitlines()]
     assert kinds == record.kinds

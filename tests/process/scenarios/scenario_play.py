@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.kit.agent.scenarios import GROUPS, SCENARIOS
 from tests.kit import children
-from tests.kit.client import update_of
-from tests.kit.serve_client import ServeClient
+from tests.kit.client import Client, clean_environment, update_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,13 +44,13 @@ class Played:
     frames: list[Any] = field(default_factory=list)
 
 
-class AnyClient(ServeClient):
+class AnyClient(Client):
     """A client that survives whatever stands on stdout: what is no frame becomes `{"noise": …}`."""
 
     def __init__(
         self, command: Sequence[str], *, environment: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(command, environment=environment)
+        super().__init__(command, environment=clean_environment(**dict(environment or {})))
         self.peer.takes_noise = True
 
     def hello(self, version: int, capabilities: Frame) -> Frame:

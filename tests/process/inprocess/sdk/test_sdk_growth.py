@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.kit.agent_process import AgentProcess
-    from tests.process.sdk.conftest import Start
+    from tests.kit.doors import DoorClient
+    from tests.process.inprocess.sdk.conftest import StartKind
 
 TURNS = 20_000
 AT_ONCE = 50
@@ -20,17 +20,17 @@ GROWTH_LIMIT_KIB = 4 * 1024
 which SQLite fills up to 2 MiB; 256 bytes a turn would be more."""
 
 
-def resident_kib(agent: AgentProcess) -> int:
+def resident_kib(agent: DoorClient) -> int:
     status = Path(f"/proc/{agent.pid}/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1])
 
 
-def take(agent: AgentProcess, turns: int) -> None:
+def take(agent: DoorClient, turns: int) -> None:
     """Take so many turns, some at once in sessions of their own, every tenth a failing one."""
     for _ in range(turns // AT_ONCE):
         prompts = [
-            agent.prompt("fail value_error" if n % 10 == 0 else "hello", f"session-{n % 5}")
+            agent.prompt("fail value_error" if n % 10 == 0 else "say", f"session-{n % 5}")
             for n in range(AT_ONCE)
         ]
         for prompt in prompts:
@@ -40,8 +40,8 @@ def take(agent: AgentProcess, turns: int) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_twenty_thousand_turns_leave_no_memory_and_no_task_behind(start: Start) -> None:
-    agent = start().opened()
+def test_twenty_thousand_turns_leave_no_memory_and_no_task_behind(start_kind: StartKind) -> None:
+    agent = start_kind().opened()
     take(agent, WARM_UP_TURNS)
     tasks = agent.call("_tasks")["result"]
     before = resident_kib(agent)

@@ -6,23 +6,19 @@ import json
 import os
 import socket
 import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.kit.client import FUSE_SECONDS, clean_environment
+from tests.process.inprocess.serve.conftest import AGENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
-    from tests.kit.serve_client import ServeClient
+    from tests.process.inprocess.serve.conftest import Serve
 
-    Start = Callable[..., ServeClient]
-
-AGENT = Path(__file__).resolve().parent / "served_agent.py"
-PROMPT = [{"type": "text", "text": "throttled"}]
+PROMPT = [{"type": "text", "text": "fail throttled"}]
 SCRIPT: list[dict[str, Any]] = [
     {"id": 1, "method": "initialize", "params": {"protocolVersion": 1}},
     {"id": 2, "method": "session/new", "params": {"cwd": "/", "mcpServers": []}},
@@ -36,9 +32,9 @@ def ids(output: bytes) -> list[int]:
 
 
 def test_what_a_handler_or_its_child_prints_goes_to_stderr_and_neither_reads_the_client(
-    start: Start,
+    serve: Serve,
 ) -> None:
-    client = start()
+    client = serve()
     client.open()
     assert client.turn("print").text == "read ''"
     client.expect_stderr("printed noise")
@@ -46,19 +42,19 @@ def test_what_a_handler_or_its_child_prints_goes_to_stderr_and_neither_reads_the
     assert client.end() == 0
 
 
-def test_descriptors_are_given_back_as_they_were(start: Start) -> None:
-    client = start()
+def test_descriptors_are_given_back_as_they_were(serve: Serve) -> None:
+    client = serve()
     client.open()
     client.end()
     assert client.frames[-1]["params"] == {"blocking": [True, True]}
 
 
-def test_stdin_and_stdout_may_be_files(backend: str, tmp_path: Path) -> None:
+def test_stdin_and_stdout_may_be_files(door: str, tmp_path: Path) -> None:
     source, sink = tmp_path / "in", tmp_path / "out"
     source.write_bytes(LINES)
     with source.open("rb") as stdin, sink.open("wb") as stdout:
         done = subprocess.run(
-            [sys.executable, AGENT, backend],
+            [*AGENT, door],
             stdin=stdin,
             stdout=stdout,
             stderr=subprocess.PIPE,
@@ -70,9 +66,9 @@ def test_stdin_and_stdout_may_be_files(backend: str, tmp_path: Path) -> None:
     assert b"raised RateLimitError" in done.stderr
 
 
-def test_stdin_may_be_nothing(backend: str) -> None:
+def test_stdin_may_be_nothing(door: str) -> None:
     done = subprocess.run(
-        [sys.executable, AGENT, backend],
+        [*AGENT, door],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=FUSE_SECONDS,
@@ -83,12 +79,12 @@ def test_stdin_may_be_nothing(backend: str) -> None:
     assert done.stderr == b""
 
 
-def test_stdin_and_stdout_may_be_one_socket(backend: str) -> None:
+def test_stdin_and_stdout_may_be_one_socket(door: str) -> None:
     ours, theirs = socket.socketpair()
     ours.settimeout(FUSE_SECONDS)
     with ours, theirs:
         agent = subprocess.Popen(
-            [sys.executable, AGENT, backend],
+            [*AGENT, door],
             stdin=theirs.fileno(),
             stdout=theirs.fileno(),
             env=clean_environment(),
@@ -103,10 +99,10 @@ def test_stdin_and_stdout_may_be_one_socket(backend: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
-def test_stdin_may_be_a_terminal(backend: str) -> None:
+def test_stdin_may_be_a_terminal(door: str) -> None:
     ours, theirs = os.openpty()
     agent = subprocess.Popen(
-        [sys.executable, AGENT, backend],
+        [*AGENT, door],
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -10,9 +10,10 @@ import acp
 import pytest
 from acp.schema import AllowedOutcome, RequestPermissionResponse
 
-from tests.kit.agent_process import AGENTS, CANARY
+from tests.kit.doors import CANARY
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
+from tests.process.inprocess.sdk.conftest import AGENTS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -61,8 +62,8 @@ def prompt(connection: Any, text: str) -> Any:
 def test_a_healthy_turn_reaches_it_as_it_was() -> None:
     async def work() -> None:
         async with session() as (client, connection):
-            assert (await prompt(connection, "hello")).stop_reason == "end_turn"
-            assert client.texts == ["hello"]
+            assert (await prompt(connection, "say")).stop_reason == "end_turn"
+            assert client.texts == ["Hello."]
 
     run(work())
 
@@ -102,6 +103,6 @@ def test_a_cancelled_turn_reaches_it_as_cancelled() -> None:
             await client.shown.wait()
             await connection.cancel(session_id="s1")
             assert (await turn).stop_reason == "cancelled"
-            assert (await prompt(connection, "hello")).stop_reason == "end_turn"
+            assert (await prompt(connection, "say")).stop_reason == "end_turn"
 
     run(work())

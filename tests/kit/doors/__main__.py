@@ -1,0 +1,57 @@
+"""The agent behind a door: ``python -m tests.kit.doors sdk|asyncio|trio [WORD…]``.
+
+Words: `cancel=end|never|task` gives it a handler of `session/cancel` that ends the turn, does not
+return, or cancels the prompt's task; `record=FOLDER|off` is the author's choice; with `log` all of
+the records of `lastword.timeline` go to the file that LOG_FILE names; `blocked=IDLE,GRACE` sets the
+limits in seconds, and has a blocked loop noticed within tenths of one; with `quiet` the author has
+set up no logging.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import sys
+
+import lastword
+from lastword.inprocess import loop_watchdog
+from tests.kit.doors.work import Work
+
+
+class ToFile(logging.Handler):
+    """Writes all there is of a log record."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with open(os.environ["LOG_FILE"], "a") as file:
+            said = {"message": record.getMessage(), **record.__dict__}
+            file.write(json.dumps(said, default=str) + "\n")
+
+
+def main(door: str, *words: str) -> None:
+    """Be the agent."""
+    named = dict(word.split("=", 1) for word in words if "=" in word)
+    options = None
+    if "quiet" not in words:
+        logging.basicConfig(level=logging.WARNING, format="[%(name)s] %(levelname)s %(message)s")
+    if "log" in words:
+        logger = logging.getLogger("lastword.timeline")
+        logger.addHandler(ToFile())
+        logger.setLevel(logging.DEBUG)
+    if "record" in named:
+        folder = named["record"]
+        options = lastword.Options(record=False if folder == "off" else folder)
+    if "blocked" in named:
+        loop_watchdog.BLOCKED_SECONDS = 0.3
+        loop_watchdog.LOOK_SECONDS = 0.05
+        loop_watchdog.POLL_SECONDS = 0.02
+        idle, grace = map(float, named["blocked"].split(","))
+        options = lastword.Options(idle_timeout_seconds=idle, cancel_grace_seconds=grace)
+    # Only the door's own library is loaded.
+    module = importlib.import_module(f"tests.kit.doors.{'sdk' if door == 'sdk' else 'serve'}")
+    module.run(Work(module, door, named.get("cancel")), options)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,132 @@
+"""What only an agent of the SDK's has: ways to give it, what the SDK refuses, what it drops."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kit.client import FUSE_SECONDS, TYPED
+from tests.kit.places import ROOT
+from tests.process.inprocess.sdk.conftest import AGENTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.process.inprocess.sdk.conftest import StartKind
+
+HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
+
+
+def test_the_sdk_alone_refuses_such_an_update(start_kind: StartKind) -> None:
+    agent = start_kind().opened(**TYPED)
+    # The refusal is the handler's own failure, and a typed one.
+    error = agent.take("unknown_kind agent_error")["error"]
+    assert error["data"]["agent_error"]["type"] == "protocol_error"
+    assert agent.end() == 0
+
+
+def test_the_user_can_take_lastword_out_of_the_way(start_kind: StartKind) -> None:
+    agent = start_kind(LASTWORD_PASSTHROUGH="1")
+    result = agent.call("initialize", protocolVersion=1)["result"]
+    assert "_meta" not in result.get("agentCapabilities", {})
+    assert agent.take("silent")["result"] == {"stopReason": "end_turn"}
+    assert agent.end() == 0
+    assert agent.told == []
+
+
+@pytest.mark.parametrize("kind", ["plain", "factory", "class", "camel_case", "observed", "guarded"])
+def test_every_way_to_give_the_sdk_an_agent_is_guarded(start_kind: StartKind, kind: str) -> None:
+    agent = start_kind(kind).opened()
+    assert agent.take("say")["result"] == {"stopReason": "end_turn"}
+    assert agent.take("fail value_error")["error"]["data"]["agent_error"]["type"] == "auth"
+    error = agent.call("session/new", cwd="/fail value_error", mcpServers=[])["error"]
+    assert error["data"]["agent_error"]["type"] == "auth"
+    assert agent.end() == 0
+    assert agent.told == []
+
+
+def test_a_factory_is_given_the_sdks_own_connection(start_kind: StartKind) -> None:
+    agent = start_kind("factory").opened()
+    agent.expect_line("made for AgentSideConnection")
+
+
+def test_observers_see_what_they_see_under_the_sdk(start_kind: StartKind) -> None:
+    agent = start_kind("observed").opened()
+    agent.take("say")
+    agent.expect_line("observed: incoming")
+
+
+@pytest.mark.parametrize(("kind", "code"), [("unstable", None), ("stable", -32601)])
+def test_the_unstable_part_is_there_where_it_was_asked_for(
+    start_kind: StartKind, kind: str, code: int | None
+) -> None:
+    agent = start_kind(kind).opened()
+    answer = agent.call("session/fork", sessionId="s1", cwd="/", mcpServers=[])
+    assert answer.get("error", {}).get("code") == code
+    if code is None:
+        assert answer["result"] == {"sessionId": "s1-fork"}
+        error = agent.call("session/fork", sessionId="s1", cwd="/fail value_error")["error"]
+        assert error["data"]["agent_error"]["type"] == "auth"
+    assert agent.end() == 0
+
+
+def test_a_client_that_says_nothing_for_too_long_ends_the_agent_as_under_the_sdk(
+    start_kind: StartKind,
+) -> None:
+    said = []
+    for passthrough in ("", "1"):
+        agent = start_kind("timeout", LASTWORD_PASSTHROUGH=passthrough)
+        assert "result" in agent.call("initialize", protocolVersion=1)
+        said.append((agent.wait(fuse=15), agent.expect_line("RequestError: Internal error")))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("passthrough", ["", "1"])
+def test_a_file_as_stdin_is_refused_with_the_same_error_as_by_the_sdk(
+    tmp_path: Path, passthrough: str
+) -> None:
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(HELLO)
+    with file.open("rb") as stdin:
+        done = subprocess.run(
+            [*AGENTS, "plain"],
+            cwd=ROOT,
+            stdin=stdin,
+            env={"LASTWORD_PASSTHROUGH": passthrough},
+            capture_output=True,
+            timeout=FUSE_SECONDS,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"ValueError: Pipe transport is for pipes/sockets only." in done.stderr
+
+
+@pytest.mark.parametrize("passthrough", ["", "1"])
+def test_only_the_bare_sdk_sends_a_null_as_data(start_kind: StartKind, passthrough: str) -> None:
+    agent = start_kind(LASTWORD_PASSTHROUGH=passthrough).opened()
+    for answer in (agent.take("fail without_data"), agent.call("_fail", how="without_data")):
+        assert ("data" in answer["error"] and answer["error"]["data"] is None) == bool(passthrough)
+
+
+def test_params_that_the_sdk_refuses_are_answered_typed(start_kind: StartKind) -> None:
+    agent = start_kind().opened()
+    error = agent.call("session/prompt", sessionId="s1", prompt="no list")["error"]
+    assert error["code"] == -32602
+    assert error["data"]["agent_error"]["type"] == "invalid_request"
+    assert error["data"]["errors"][0]["loc"] == ["prompt"]
+    assert agent.end() == 0
+    assert agent.told == []
+
+
+def test_a_handler_that_answers_twice_is_heard_once_and_its_author_is_told(
+    start_kind: StartKind,
+) -> None:
+    agent = start_kind().opened()
+    prompt = agent.prompt("twice 2")
+    assert agent.answer(prompt)["result"] == {"stopReason": "max_tokens"}
+    agent.expect_line("answer once, by returning from the handler")
+    assert agent.serves_on()
+    assert len(agent.answers(prompt)) == 1
+    assert len(agent.told) == 1

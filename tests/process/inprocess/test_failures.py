@@ -1,0 +1,248 @@
+"""What a handler raised or returned: one typed outcome each, no secret, and a line to mend it."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.client import TYPED
+from tests.kit.doors import CANARY
+
+if TYPE_CHECKING:
+    from tests.kit.client import Frame
+    from tests.kit.doors import DoorClient
+    from tests.process.inprocess.conftest import Start
+
+END_TURN = {"stopReason": "end_turn"}
+NO_EXCEPTION = "which is no Exception: its turn is ended as failed"
+TYPES = {
+    "value_error": "auth",
+    "json_text": "internal",
+    "throttled": "rate_limit",
+    "authors_error": "auth",
+    "without_data": "provider_unavailable",
+    "not_json_data": "provider_unavailable",
+    "validation": "protocol_error",
+    "base": "unknown",
+    "group": "timeout",  # of the two that it holds, the one that is known
+    "nested_group": "rate_limit",
+    "base_group": "unknown",
+    "own_cancel": "unknown",
+    "unspeakable": "unknown",
+    "wordless": "unknown",
+    "recursive": "unknown",
+    "unspeakable_cause": "internal",
+}
+LINES = {
+    "base": f"raised Stopped, {NO_EXCEPTION}",
+    "base_group": f"raised BaseExceptionGroup, {NO_EXCEPTION}",
+    "own_cancel": "the handler cancelled itself",
+}
+AUTHORS_OWN = {"authors_error", "without_data", "not_json_data"}
+"""On a request that is no prompt it is the author's own answer: no type is added."""
+
+RETURNED = {
+    "nothing": ("protocol_error", "no_stop_reason", "returned no stop reason"),
+    "text": ("protocol_error", "no_stop_reason", "returned no stop reason"),
+    "no_stop_reason": ("protocol_error", "no_stop_reason", "returned no stop reason"),
+    "unknown_stop_reason": ("unknown", "unknown_stop_reason", "that the protocol does not know"),
+    "object": ("internal", "uncaught_exception", "returned what cannot be sent as JSON"),
+    "object_within": ("internal", "uncaught_exception", "returned what cannot be sent as JSON"),
+}
+
+TYPED_TURNS = {
+    "fail throttled": ("rate_limit", None),
+    "fail group": ("timeout", "transport"),
+    "fail nested_group": ("rate_limit", None),
+    "fail base": ("unknown", None),
+    "fail_and_catch": ("budget", None),
+    "return_alone nothing": ("protocol_error", "no_stop_reason"),
+    "return_alone text": ("protocol_error", "no_stop_reason"),
+    "return_alone unknown_stop_reason": ("unknown", "unknown_stop_reason"),
+    "return_alone object_within": ("internal", "uncaught_exception"),
+    "no_such_turn": ("internal", "uncaught_exception"),
+}
+
+
+def fits_every_client(error: dict[str, Any]) -> bool:
+    """An int code, a message that is not empty, `data` that is an object or absent."""
+    data = error.get("data", {})
+    return type(error["code"]) is int and error["message"] != "" and isinstance(data, dict)
+
+
+def failed(client: DoorClient, method: str, how: str) -> Frame:
+    """The error of a request whose handler raises."""
+    if method == "session/prompt":
+        answer = client.take(f"fail {how}")
+    elif method == "_fail":
+        answer = client.call("_fail", how=how)
+    else:
+        answer = client.call(method, cwd=f"/fail {how}", mcpServers=[])
+    error: Frame = answer["error"]
+    return error
+
+
+def test_a_failed_turn_of_a_client_that_negotiated_has_one_update_and_the_next_is_taken(
+    start: Start,
+) -> None:
+    client = start().opened(**TYPED)
+    for prompt, (error_type, reason) in TYPED_TURNS.items():
+        turn = client.turn(prompt)
+        assert turn.kinds == ["agent_error"], prompt
+        assert (turn.error["type"], turn.error.get("reason")) == (error_type, reason), prompt
+        assert client.take("say")["result"] == END_TURN
+    assert client.end() == 0
+
+
+@pytest.mark.parametrize("how", TYPES)
+def test_a_request_whose_handler_raises_is_answered_typed_and_without_a_secret(
+    start: Start, how: str
+) -> None:
+    client = start().opened()
+    for method in ("session/prompt", "session/new", "_fail"):
+        error = failed(client, method, how)
+        assert fits_every_client(error), method
+        expected = None if how in AUTHORS_OWN and method != "session/prompt" else TYPES[how]
+        assert error.get("data", {}).get("agent_error", {}).get("type") == expected, method
+        if method == "session/prompt":
+            assert error["data"]["details"]
+            assert client.take("say")["result"] == END_TURN
+    assert client.serves_on()
+    assert CANARY not in json.dumps(client.frames)
+    # What its author can mend is said once for each.
+    assert len(client.told) == (3 if how in LINES else 0), client.told
+    assert all(LINES[how] in said for said in client.told)
+
+
+def test_an_error_of_the_authors_own_keeps_its_code_and_its_words(start: Start) -> None:
+    client = start().opened()
+    error = failed(client, "session/new", "without_data")
+    assert {**error, "data": None} == {
+        "code": -32603,
+        "message": "The model is busy.",
+        "data": None,
+    }
+    assert "data" not in error
+    assert client.end() == 0
+    assert client.told == []
+
+
+def test_the_author_has_the_exception_with_its_traceback_in_the_log(start: Start) -> None:
+    client = start().opened()
+    client.take("fail throttled")
+    client.expect_line("RateLimitError: 429 Too Many Requests")
+    assert "work.py" in client.said
+
+
+def test_the_words_of_turn_fail_reach_the_user_whoever_catches_it(start: Start) -> None:
+    client = start().opened(**TYPED)
+    turn = client.turn("fail_and_catch")
+    assert turn.kinds == ["agent_error"]
+    assert turn.error["type"] == "budget"
+    assert turn.error["message"] == "The team's money is gone. Ask for more."
+    assert client.serves_on()
+
+
+def test_a_secret_of_the_environment_does_not_reach_the_client(start: Start) -> None:
+    secret = "s3cr3t-0123456789-abcdef"
+    client = start(TEST_API_KEY=secret).opened(**TYPED)
+    assert "is wrong" in str(client.take("fail of_environment"))
+    assert secret not in str(client.frames)
+
+
+def test_a_notification_whose_handler_fails_is_its_authors_alone_to_know(start: Start) -> None:
+    client = start().opened()
+    client.notify("_note")
+    client.expect_stderr("the note's own failure")
+    assert client.serves_on()
+
+
+@pytest.mark.parametrize("method", ["session/prompt", "session/new", "_fail"])
+@pytest.mark.parametrize("how", ["exit", "interrupt"])
+def test_a_handler_that_ends_the_process_is_answered_for_before_it_does(
+    start: Start, how: str, method: str
+) -> None:
+    client = start().opened()
+    failure = failed(client, method, how)["data"]["agent_error"]
+    assert (failure["type"], failure["reason"]) == ("agent_crash", "premature_exit")
+    assert client.wait() == (3 if how == "exit" else -signal.SIGINT)
+    # Who pressed ctrl-C has nothing to mend.
+    assert len(client.told) == (how == "exit")
+    assert all(f"raised SystemExit, {NO_EXCEPTION}" in said for said in client.told)
+
+
+def test_a_handler_that_ends_the_process_deep_down_does_so_after_every_turn_was_answered(
+    start: Start,
+) -> None:
+    client = start().opened(**TYPED)
+    other = client.prompt("wait")
+    client.expect_text("waiting")
+    assert client.turn("exit_deep_down").error["type"] == "agent_crash"
+    error = client.answer(other)["error"]["data"]["agent_error"]
+    assert error["reason"] == "premature_exit"
+    assert client.wait() == 3
+
+
+def test_an_interrupt_ends_every_turn_before_the_process(start: Start) -> None:
+    client = start().opened()
+    prompt = client.prompt("wait")
+    client.expect_text("waiting")
+    client.signal(signal.SIGINT)
+    error = client.answer(prompt)["error"]["data"]["agent_error"]
+    assert (error["type"], error["reason"]) == ("agent_crash", "premature_exit")
+    assert client.wait() != 0
+
+
+@pytest.mark.parametrize("what", RETURNED)
+def test_a_handler_that_returns_no_answer_ends_its_turn_typed_and_its_author_is_told(
+    start: Start, what: str
+) -> None:
+    client = start().opened()
+    error_type, reason, line = RETURNED[what]
+    error = client.take(f"return {what}")["error"]
+    failure = error["data"]["agent_error"]
+    assert (failure["type"], failure.get("reason")) == (error_type, reason)
+    assert failure["phase"] == "mid_output"
+    assert error["code"] == -32603
+    assert error["message"]
+    assert error["data"]["details"]
+    # The next turn of the same session is an ordinary one.
+    assert client.serves_on()
+    [said] = client.told
+    assert line in said
+
+
+def test_a_request_that_is_no_prompt_and_returns_no_json_fails_typed_too(start: Start) -> None:
+    client = start().opened()
+    error = client.call("_return", what="object")["error"]
+    assert error["data"]["agent_error"]["type"] == "internal"
+
+
+@pytest.mark.parametrize(
+    ("what", "meta"), [("bytes", {"raw": "/w=="}), ("not_a_number", {"rate": None})]
+)
+def test_a_returned_value_that_json_has_no_word_for_is_sent_as_the_nearest_that_it_has(
+    start: Start, what: str, meta: dict[str, object]
+) -> None:
+    client = start().opened()
+    assert client.take(f"return {what}")["result"] == END_TURN | {"_meta": meta}
+    assert client.end() == 0
+    assert client.told == []
+
+
+def test_a_turn_that_shows_nothing_is_an_error_and_its_author_is_told(start: Start) -> None:
+    client = start().opened()
+    assert client.turn("silent").error["reason"] == "silent_success"
+    assert client.end() == 0
+    [said] = client.told
+    assert "returned without having shown anything" in said
+
+
+def test_a_turn_that_shows_nothing_passes_where_the_user_allows_it(start: Start) -> None:
+    client = start(LASTWORD_SILENT_SUCCESS="pass").opened()
+    assert client.take("silent")["result"] == END_TURN
+    assert client.end() == 0
+    assert client.told == []
