@@ -4,6 +4,8 @@ Run as ``python -I -S stream.py COMMAND``, where COMMAND is one of ``bulk FILE``
 ``flood MEGABYTES``, ``quiet`` and ``hang [grandchild]``.
 Every other request gets an empty result, so that ``hang`` also serves ping-pong; and a prompt that
 says `GO_ON` ends at once and names the process, so that the next one can be killed in its turn.
+It is not the kit's agent, and loads nothing of lastword: its own start is a part of every start-up,
+crash and restart that is measured, and what it writes is not to wait for a lock or an encoder.
 """
 
 import json
