@@ -152,7 +152,8 @@ async def test_an_unknown_type_is_told_to_the_author_with_the_known_ones(
     shell_for: ShellFor, error_type: Any
 ) -> None:
     async def handler(_: Shell) -> None:
-        with pytest.raises(ValueError, match=r"there is no type .*; it is one of rate_limit, .*internal"):
+        told = r"there is no type .*; it is one of rate_limit, .*internal"
+        with pytest.raises(ValueError, match=told):
             current_turn().fail(error_type)
         current_turn().output()
 
