@@ -294,6 +294,12 @@ class PeerEvent:
         """Is it the agent's answer to something?"""
         return not self.sent and self.frame is not None and "method" not in self.frame
 
+    @property
+    def asks_permission(self) -> bool:
+        """Is it the agent's question whether it may do something?"""
+        frame = self.frame or {}
+        return not self.sent and frame.get("method") == acp.PERMISSION and "id" in frame
+
     def answers(self, request_id: object) -> bool:
         """Is it the agent's answer to the request of this very id, of this type?"""
         given = (self.frame or {}).get("id")
@@ -462,10 +468,12 @@ class StrictClient(Peer):
     """A client in ACP's own words.
 
     It answers what an agent asks (a dialog is allowed, nothing else is to be had) unless
-    `replies` is off, and knows nothing else.
+    `replies` is off, and knows nothing else. While it `ponders` it leaves dialogs open.
     """
 
     replies: bool = True
+    ponders: bool = False
+    _dialogs: tuple[object, ...] = ()
 
     def initialize(
         self,
@@ -498,7 +506,17 @@ class StrictClient(Peer):
         """Cancel a session's turn."""
         self.send(method=acp.CANCEL, params={"sessionId": session})
 
+    def leave_dialogs(self) -> None:
+        """Answer every dialog that is open, as a client does whose user cancels."""
+        self.ponders = False
+        for request_id in self._dialogs:
+            self.send(id=request_id, result={"outcome": {"outcome": "cancelled"}})
+        self._dialogs = ()
+
     def _hear(self, message: Frame) -> None:
+        if self.ponders and message.get("method") == acp.PERMISSION and "id" in message:
+            self._dialogs = (*self._dialogs, message["id"])
+            return
         if self.replies and "method" in message and "id" in message:
             self.send(**self._reply(message))
 

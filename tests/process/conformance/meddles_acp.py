@@ -187,6 +187,14 @@ def _lists_everywhere(_: Meddler, frame: Frame) -> list[Frame | bytes]:
     return [frame]
 
 
+@out("opens-none")
+def _opens_none(_: Meddler, frame: Frame) -> list[Frame | bytes]:
+    if "sessionId" in (frame.get("result") or {}):
+        error = {"code": -32603, "message": "There is no room."}
+        return [{"jsonrpc": "2.0", "id": frame["id"], "error": error}]
+    return [frame]
+
+
 @out("one-session")
 def _one_session(_: Meddler, frame: Frame) -> list[Frame | bytes]:
     if "sessionId" in (frame.get("result") or {}):

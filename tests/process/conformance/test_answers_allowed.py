@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,18 +15,25 @@ from lastword.kit.check.run import CheckSettings, findings
 from lastword.kit.check.transcript import WaitLimits
 from tests.kit.patience import patient
 
+IN_FRONT = (sys.executable, "-m", "lastword", "run", "--")
 ODD = (sys.executable, "-S", "-E", str(Path(__file__).with_name("odd_agent.py")))
 SOON = WaitLimits(patient(5.0), patient(5.0), patient(2.0))
 FEW = ("strangers", "early", "junk:text", "junk:scalars", "junk:utf8")
 PASS, FAIL = CheckVerdict.PASS, CheckVerdict.FAIL
 
 
-def found(mode: str, *names: str, folder: Path | None = None) -> dict[str, Finding]:
+def found(
+    mode: str,
+    *names: str,
+    folder: Path | None = None,
+    acts: tuple[str, ...] = FEW,
+    front: tuple[str, ...] = (),
+) -> dict[str, Finding]:
     """What these checks find in the odd agent of this mode."""
-    command = (*ODD, mode, *([str(folder)] if folder else []))
+    command = (*front, *ODD, mode, *([str(folder)] if folder else []))
     rows = [CHECKS[name] for name in names]
     # Of those that look at every act a few are enough.
-    rows = [dataclasses.replace(r, acts=FEW) if len(r.acts) > len(FEW) else r for r in rows]
+    rows = [dataclasses.replace(r, acts=acts) if len(r.acts) > len(FEW) else r for r in rows]
     return {row.name: f for row, f in findings(CheckSettings(command, Hooks(), SOON), rows)}
 
 
@@ -62,3 +70,73 @@ def test_an_array_that_nobody_asked_for_is_no_message() -> None:
 def test_an_early_request_is_not_held_against_an_agent_that_refuses_the_version() -> None:
     told = found("version-2", "before-initialize")["before-initialize"]
     assert told.verdict is not FAIL
+
+
+# --- what is seen without a provider
+
+
+NATURAL = ("cancel", "prompt-after-cancel", "exit-in-turn")
+
+
+def verdicts(told: dict[str, Finding]) -> dict[str, CheckVerdict]:
+    return {name: finding.verdict for name, finding in told.items()}
+
+
+def test_a_turn_that_lasts_is_cancelled_and_left_without_a_provider() -> None:
+    told = found("turns", *NATURAL)
+    assert verdicts(told) == dict.fromkeys(NATURAL, PASS), told
+
+
+def test_a_turn_that_goes_on_to_its_end_is_found_without_a_provider() -> None:
+    told = found("turns-deaf", "cancel", "exit-in-turn")
+    assert verdicts(told) == {"cancel": FAIL, "exit-in-turn": FAIL}, told
+    assert "answered with 'end_turn'" in told["cancel"].evidence
+
+
+def test_a_turn_that_is_over_at_once_cannot_be_cancelled() -> None:
+    told = found("plain", *NATURAL)
+    assert verdicts(told) == dict.fromkeys(NATURAL, CheckVerdict.UNREACHED)
+    assert "end too soon" in told["cancel"].evidence
+
+
+@pytest.mark.parametrize(
+    ("mode", "cancelled", "tools"),
+    [("asks", PASS, CheckVerdict.WARN), ("asks-and-ends", FAIL, CheckVerdict.WARN)],
+)
+def test_a_cancel_is_played_while_a_permission_is_asked_for(
+    mode: str, cancelled: CheckVerdict, tools: CheckVerdict
+) -> None:
+    names = ("cancel-in-question", "open-tools")
+    told = found(mode, *names, acts=("cancel_in_question",))
+    assert verdicts(told) == dict(zip(names, (cancelled, tools), strict=True)), told
+
+
+def test_behind_the_sidecar_such_a_cancel_passes_and_its_tool_is_closed() -> None:
+    names = ("cancel-in-question", "open-tools")
+    told = found("asks-and-ends", *names, acts=("cancel_in_question",), front=IN_FRONT)
+    assert verdicts(told) == dict.fromkeys(names, PASS), told
+
+
+def test_no_permission_is_no_fault() -> None:
+    told = found("plain", "cancel-in-question")["cancel-in-question"]
+    assert told.verdict is CheckVerdict.UNREACHED
+
+
+SESSIONLESS = ("exit", "exit-status", "nothing-left", "bad-params", "junk-text", "framing")
+
+
+@pytest.mark.parametrize(
+    ("mode", "opens"), [("wants-login", CheckVerdict.UNREACHED), ("opens-none", FAIL)]
+)
+def test_what_needs_no_session_is_seen_where_none_opens(mode: str, opens: CheckVerdict) -> None:
+    told = found(mode, *SESSIONLESS, "opens-session")
+    assert verdicts(told) == dict.fromkeys(SESSIONLESS, PASS) | {"opens-session": opens}, told
+
+
+@pytest.mark.parametrize("mode", ["wants-login", "opens-none"])
+def test_an_agent_that_opens_no_session_does_not_pass(mode: str) -> None:
+    command = [sys.executable, "-m", "lastword", "check", "--only", "opens-session,initialize"]
+    done = subprocess.run(
+        [*command, "--", *ODD, mode], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert done.returncode == 1, done

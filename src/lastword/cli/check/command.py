@@ -174,8 +174,13 @@ def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.N
     if options.junit:
         documents.write_whole(options.junit, documents.junit(rows, seconds))
     verdicts = {finding.verdict for _, finding in rows}
-    # An agent of which nothing can be said, as one that does not start, is not fine.
-    return 1 if CheckVerdict.FAIL in verdicts or not verdicts & _SAID else 0
+    # An agent of which nothing can be said, as one that does not start, is not fine; nor is one
+    # whose sessions nobody has seen.
+    closed = any(r.name == OPENS and f.verdict is CheckVerdict.UNREACHED for r, f in rows)
+    return 1 if CheckVerdict.FAIL in verdicts or not verdicts & _SAID or closed else 0
 
+
+OPENS = "opens-session"
+"""The check without which there are no turns to be checked."""
 
 _SAID = {CheckVerdict.PASS, CheckVerdict.WARN}

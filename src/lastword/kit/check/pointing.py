@@ -36,6 +36,9 @@ WORDS = {
 }
 """What a scenario is called towards an agent that is driven by words: as `lastword agent` does."""
 
+ASKS = "permission"
+"""What a turn that asks the user is called towards such an agent."""
+
 TEMPLATES = {
     "OPENAI_BASE_URL": "{openai}",
     "OPENAI_API_BASE": "{openai}",
@@ -107,6 +110,13 @@ class Hooks:
         command = self.scenario_prompts.lstrip().startswith("/")
         return bool(self.scenario_prompts and scenario in WORDS) and not (
             command and scenario is ProviderScenario.EMPTY
+        )
+
+    @property
+    def prompt_that_asks(self) -> str:
+        """The text of a prompt at which the agent may ask for a permission."""
+        return (
+            self.scenario_prompts.replace("{name}", ASKS) if self.scenario_prompts else self.prompt
         )
 
     def prompt_for(self, scenario: ProviderScenario) -> str:

@@ -40,6 +40,9 @@ NEGOTIATED = {"_meta": {"agent_error": {"version": 1}}}
 CONSENTING = {"_meta": {"agent_error": {"version": 1, "stop_reason": True, "retry": True}}}
 MALFORMED = {"_meta": {"agent_error": {"version": "1"}}}
 
+LASTING_SECONDS = 1.0
+"""A turn that takes so long by itself can be disturbed well before its end."""
+
 SETTLE_SECONDS = 0.25
 """What an agent dies of it may die of a little later, and answer what came meanwhile."""
 
@@ -109,10 +112,16 @@ def play(
 
 def _healthy(talk: Conversation) -> None:
     talk.initialize()
-    session = talk.new_session()
-    talk.healthy_turn(session)
-    talk.peer.cancel(session)
-    talk.healthy_turn(session)
+    try:
+        session = talk.new_session()
+        talk.healthy_turn(session)
+        talk.peer.cancel(session)
+        talk.healthy_turn(session)
+    except UnreachedError:
+        # How it leaves can be seen all the same.
+        if talk.peer.exit_code is None:
+            talk.leave()
+        raise
     talk.leave()
 
 
@@ -136,7 +145,10 @@ def _strangers(talk: Conversation) -> None:
 
 def _params(talk: Conversation) -> None:
     talk.initialize()
-    session = talk.new_session()
+    try:
+        session = talk.new_session()
+    except UnreachedError:
+        session = ""  # most of it needs none
     block = [{"type": "text", "text": talk.hooks.prompt}]
     bad: dict[str, tuple[str, object]] = {
         "session/new without a cwd": ("session/new", {}),
@@ -144,6 +156,8 @@ def _params(talk: Conversation) -> None:
         "a prompt that is no list": ("session/prompt", {"sessionId": session, "prompt": 7}),
         "a prompt to no session": ("session/prompt", {"sessionId": "no-such", "prompt": block}),
     }
+    if not session:
+        del bad["a prompt that is no list"]
     asked = {}
     for what, (method, params) in bad.items():
         request_id = talk.peer.request(method, params)
@@ -244,6 +258,9 @@ def _open_turn(
     talk: Conversation, scenario: ProviderScenario = ProviderScenario.HANG_AFTER_TEXT
 ) -> None:
     """Come to a turn that is open and has been heard of."""
+    if not talk.hooks.can_play(scenario):
+        _open_own_turn(talk)
+        return
     turn = talk.prompt(talk.new_session(), scenario)
     if scenario is ProviderScenario.HANG and talk.hooks.calls_provider:
         if not talk.was_asked(talk.limits.answer_seconds):
@@ -258,9 +275,25 @@ def _open_turn(
             )
 
 
+def _open_own_turn(talk: Conversation) -> None:
+    """Come to the middle of a turn as the agent takes it by itself, if that lasts."""
+    alone = talk.healthy_turn(talk.new_session())
+    if alone.answer is None:
+        raise UnreachedError("its turns do not end by themselves")
+    turn = talk.prompt(talk.new_session(), ProviderScenario.HEALTHY)
+    if alone.seconds >= LASTING_SECONDS:
+        talk.wait_for_update(turn, alone.seconds / 4)
+    if alone.seconds < LASTING_SECONDS or talk.has_ended(turn):
+        raise UnreachedError(
+            "its turns end too soon to be disturbed; point it to the kit's provider (--preset, "
+            "--provider-env), or give it a prompt that takes a while (--prompt)"
+        )
+
+
 def _cancel(scenario: ProviderScenario) -> Callable[[Conversation], None]:
     def act(talk: Conversation) -> None:
-        _need(talk, scenario)
+        if scenario is ProviderScenario.HANG:
+            _need(talk, scenario)
         talk.initialize()
         _open_turn(talk, scenario)
         turn = talk.transcript.turns[-1]
@@ -271,8 +304,23 @@ def _cancel(scenario: ProviderScenario) -> Callable[[Conversation], None]:
     return act
 
 
+def _cancel_in_question(talk: Conversation) -> None:
+    talk.initialize()
+    talk.peer.ponders = True
+    session = talk.new_session()
+    text = talk.hooks.prompt_that_asks
+    turn = talk.prompt(session, ProviderScenario.HEALTHY_TOOL, text)
+    if not talk.wait_for_question(turn, talk.limits.answer_seconds):
+        raise UnreachedError(
+            "the agent asked for no permission; give it a prompt at which it does (--prompt)"
+        )
+    talk.cancel(turn)
+    talk.peer.leave_dialogs()
+    if talk.finish(turn) is not None:
+        talk.finish(talk.prompt(session, ProviderScenario.HEALTHY))
+
+
 def _eof_in_turn(talk: Conversation) -> None:
-    _need(talk, ProviderScenario.HANG_AFTER_TEXT)
     talk.initialize()
     _open_turn(talk)
     talk.leave()
@@ -381,6 +429,7 @@ ACTS: dict[str, Callable[[Conversation], None]] = {
     "tool": _tool,
     "cancel": _cancel(ProviderScenario.HANG_AFTER_TEXT),
     "cancel_silent": _cancel(ProviderScenario.HANG),
+    "cancel_in_question": _cancel_in_question,
     "eof_in_turn": _eof_in_turn,
     "deaf": _deaf,
     "plain": _as_speaker({}, ProviderScenario.UNAUTHORIZED),

@@ -194,6 +194,7 @@ class Conversation:
             UnreachedError: The agent opens none.
         """
         answer = self.answer_to(self.ask_for_session())
+        self.transcript.notes["session_answer"] = answer
         frame = (answer.frame or {}) if answer else {}
         result = frame.get("result")
         if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
@@ -210,11 +211,13 @@ class Conversation:
         """Ask for a session, and return the request's id."""
         return self.peer.new_session(str(self.cwd))
 
-    def prompt(self, session: str, scenario: ProviderScenario) -> ObservedTurn:
-        """Begin a turn."""
+    def prompt(
+        self, session: str, scenario: ProviderScenario, text: str | None = None
+    ) -> ObservedTurn:
+        """Begin a turn, by the scenario's prompt unless another `text` is given."""
         self.provider.scenario = scenario
         begin = len(self.peer.events)
-        request_id = self.peer.prompt(session, self.hooks.prompt_for(scenario))
+        request_id = self.peer.prompt(session, text or self.hooks.prompt_for(scenario))
         turn = ObservedTurn(scenario, session, request_id, begin)
         self.transcript.turns.append(turn)
         return turn
@@ -226,7 +229,7 @@ class Conversation:
             UnreachedError: It has ended by itself.
         """
         self.peer.pump(0.0)
-        if any(event.answers(turn.request_id) for event in self.peer.events):
+        if self.has_ended(turn):
             raise UnreachedError("the turn ended by itself before it could be cancelled")
         turn.cancelled = True
         self.peer.cancel(turn.session)
@@ -271,6 +274,12 @@ class Conversation:
         )
         return found is not None and found.kind in acp.SHOWN_KINDS
 
+    def wait_for_question(self, turn: ObservedTurn, seconds: float) -> bool:
+        """Whether the agent asks for a permission while the turn is open."""
+        ends = self._ends(turn)
+        found = self.peer.find(lambda e: e.asks_permission or ends(e), seconds, since=turn.begin)
+        return found is not None and found.asks_permission
+
     def has_ended(self, turn: ObservedTurn) -> bool:
         """Whether the agent has already ended a turn."""
         return any(map(self._ends(turn), self.peer.events[turn.begin :]))
@@ -298,6 +307,7 @@ class Conversation:
     def leave(self) -> None:
         """Close the agent's stdin, and see it go."""
         since = self.peer.now
+        self.transcript.notes["left"] = True
         self.peer.close_stdin()
         if self.peer.wait_for_exit(self.limits.exit_seconds):
             self.transcript.exit_seconds = self.peer.now - since

@@ -111,6 +111,10 @@ class Transcript:
         """Did the agent say that it speaks the extension?"""
         return "agent_error" in advertised(self.welcome)
 
+    def cancelled_turn(self) -> ObservedTurn:
+        """Return the turn that the user cancelled, in an act that has one."""
+        return next(turn for turn in self.turns if turn.cancelled)
+
     def answers(self, request_id: object) -> list[PeerEvent]:
         """Return every answer that carries this very id."""
         return [event for event in self.events if event.answers(request_id)]

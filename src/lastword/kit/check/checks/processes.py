@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lastword.kit.check.transcript import Transcript
 
 MUCH_STDERR_BYTES = 1 << 20
+_UNSEEN = "it was not seen to exit by itself"
 
 
 @check(
@@ -21,10 +22,13 @@ MUCH_STDERR_BYTES = 1 << 20
     "AGT-13",
     "the agent exits by itself when its stdin ends",
     acts=("healthy",),
+    partial=True,
     mend=f"Agents pile up behind closed editors: end the process at the end of stdin; {IN_FRONT}.",
 )
 def exits(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
+    if "left" not in act.notes:
+        raise UnreachedError(str(act.notes.get("unreached", "its stdin was not closed")))
     if act.exit_seconds is None:
         return failed("it ran on after its stdin had ended")
     return passed(f"after {act.exit_seconds:.1f} s")
@@ -46,12 +50,13 @@ def exits_in_turn(acts: Sequence[Transcript]) -> Finding:
     "AGT-14",
     "the status of an agent whose stdin has ended is 0",
     acts=("healthy",),
+    partial=True,
     mend="Clients report a crash where there was none: exit with 0.",
 )
 def exit_status(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     if act.exit_seconds is None:
-        raise UnreachedError("it did not exit by itself")
+        raise UnreachedError(_UNSEEN)
     return passed() if act.exit_code == 0 else warned(f"exit status {act.exit_code}")
 
 
@@ -60,12 +65,13 @@ def exit_status(acts: Sequence[Transcript]) -> Finding:
     "AGT-15",
     "nothing of the agent runs on once it has exited",
     acts=("healthy", "eof_in_turn"),
+    partial=True,
     mend=f"Orphaned processes eat the user's machine: end your children; {IN_FRONT}.",
 )
 def nothing_left(acts: Sequence[Transcript]) -> Finding:
     gone = [act for act in acts if act.exit_seconds is not None]
     if not gone:
-        raise UnreachedError("it did not exit by itself")
+        raise UnreachedError(_UNSEEN)
     for act in gone:
         if act.leftovers:
             return failed(f"left behind (act {act.name}): {act.leftovers[0][:120]}")

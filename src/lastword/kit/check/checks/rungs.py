@@ -232,7 +232,8 @@ def retries_asked_for(acts: Sequence[Transcript]) -> Finding:
 )
 def cancel_is_no_failure(acts: Sequence[Transcript]) -> Finding:
     (act,) = _speaking(acts)
-    for event in [*act.of(act.turns[0]), *act.after(act.turns[0])]:
+    turn = act.cancelled_turn()
+    for event in [*act.of(turn), *act.after(turn)]:
         if payload_in_update(event) is not None:
             return failed("a failure was told", event)
     return passed()

@@ -31,6 +31,32 @@ def shows(act: Transcript, turn: ObservedTurn) -> list[PeerEvent]:
 
 
 @check(
+    "opens-session",
+    "AGT-35",
+    "session/new opens a session, or says that a login is wanted first",
+    acts=("healthy",),
+    partial=True,
+    mend="No client gets further: open a session for a folder that exists, without MCP servers.",
+)
+def opens_session(acts: Sequence[Transcript]) -> Finding:
+    (act,) = acts
+    why = str(act.notes.get("unreached", ""))
+    if "session_answer" not in act.notes:
+        raise UnreachedError(why or "no session was asked for")
+    answer: PeerEvent | None = act.notes["session_answer"]
+    frame = (answer.frame or {}) if answer else {}
+    error = frame.get("error")
+    if isinstance(error, dict) and error.get("code") == acp.AUTH_REQUIRED:
+        raise UnreachedError(why)
+    result = frame.get("result")
+    if answer is None:
+        return failed(why)
+    if not isinstance(result, dict) or not isinstance(result.get("sessionId"), str):
+        return failed("session/new gave no session", answer)
+    return passed()
+
+
+@check(
     "healthy-turn",
     "AGT-18",
     "a turn that goes well shows something and ends with a stop reason of ACP's",
@@ -99,7 +125,7 @@ def late_content(acts: Sequence[Transcript]) -> Finding:
 )
 def cancel(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
-    turn = act.turns[0]
+    turn = act.cancelled_turn()
     if turn.answer is None:
         return failed(f"no answer within {turn.seconds:.0f} s of session/cancel")
     reason = stop_reason(turn.answer)
@@ -120,6 +146,18 @@ def cancel_while_silent(acts: Sequence[Transcript]) -> Finding:
 
 
 @check(
+    "cancel-in-question",
+    "CAN-1",
+    "a turn that is cancelled while it asks for a permission ends with the stop reason cancelled",
+    acts=("cancel_in_question",),
+    mend="The user presses Stop at a dialog, and is told that the work is done: a turn whose "
+    "dialog was left by a cancel is cancelled.",
+)
+def cancel_in_question(acts: Sequence[Transcript]) -> Finding:
+    return cancel(acts)
+
+
+@check(
     "prompt-after-cancel",
     "AGT-21",
     "after a cancel, the next prompt of the session works",
@@ -128,9 +166,10 @@ def cancel_while_silent(acts: Sequence[Transcript]) -> Finding:
 )
 def prompt_after_cancel(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
-    if len(act.turns) == 1:
+    later = act.turns[act.turns.index(act.cancelled_turn()) + 1 :]
+    if not later:
         return failed("the cancelled turn did not end")
-    return _went_well(act, act.turns[1])
+    return _went_well(act, later[0])
 
 
 @check(
@@ -166,6 +205,7 @@ def _went_well(act: Transcript, turn: ObservedTurn) -> Finding:
 )
 def open_tools(acts: Sequence[Transcript]) -> Finding:
     calls = 0
+    stopped: Finding | None = None
     for act in acts:
         for turn in act.turns:
             tools: dict[object, PeerEvent] = {}
@@ -176,8 +216,14 @@ def open_tools(acts: Sequence[Transcript]) -> Finding:
                         tools[key] = event
             calls += len(tools)
             left = [e for e in tools.values() if e.update.get("status") not in _DONE]
-            if left and turn.answer is not None:
-                return failed(f"a tool call was left open (act {act.name})", left[0], turn.answer)
+            what = f"a tool call was left open (act {act.name})"
+            if left and turn.answer is not None and turn.cancelled:
+                # ACP asks the client to close those of a turn that it cancels; not every one does.
+                stopped = stopped or warned(f"{what}, in a cancelled turn", left[0], turn.answer)
+            elif left and turn.answer is not None:
+                return failed(what, left[0], turn.answer)
+    if stopped is not None:
+        return stopped
     if not calls:
         raise UnreachedError("no tool call was seen")
     return passed(f"{calls} tool calls")
