@@ -262,12 +262,6 @@ def new_session(client: AttackClient) -> str:
     return str(answer["result"]["sessionId"])
 
 
-COUNTS_FROM_1 = pytest.mark.xfail(
-    strict=True, reason="the id of a session that is not back yet is taken over"
-)
-
-
-@COUNTS_FROM_1
 @pytest.mark.parametrize("loads", [True, False])
 def test_a_new_session_with_the_id_of_one_that_is_not_back_gets_an_id_of_its_own(
     attack: Attack, *, loads: bool
@@ -284,7 +278,6 @@ def test_a_new_session_with_the_id_of_one_that_is_not_back_gets_an_id_of_its_own
         assert client.frames[-2]["params"]["sessionId"] == fresh
 
 
-@COUNTS_FROM_1
 def test_the_old_session_of_that_id_stays_lost(attack: Attack) -> None:
     with attack.run(opens("ask"), {}) as client:
         client.open()
@@ -294,7 +287,6 @@ def test_the_old_session_of_that_id_stays_lost(attack: Attack) -> None:
         assert attack.reached("session/prompt", life=2) == []
 
 
-@COUNTS_FROM_1
 def test_cancels_and_questions_of_such_a_session_are_mapped_both_ways(attack: Attack) -> None:
     params = {"sessionId": "s1", "toolCall": {"toolCallId": "t1"}, "options": []}
     asks = ["send", {"id": 0, "method": "session/request_permission", "params": params}]

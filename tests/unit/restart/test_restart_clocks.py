@@ -183,7 +183,7 @@ def test_a_program_that_has_vanished_is_said_at_once_and_looked_for_with_each_re
     link.greet()
 
 
-def test_a_new_session_may_have_the_id_of_a_lost_one() -> None:
+def test_a_new_session_does_not_take_the_id_of_a_lost_one() -> None:
     link = Link({})
     link.die_and_be_greeted()
     assert reasons(link, 2) == ["context_lost"]
@@ -191,7 +191,10 @@ def test_a_new_session_may_have_the_id_of_a_lost_one() -> None:
     link.answer(3, sessionId="s")
     link.asked()
     link.client(prompt(4))
-    assert link.asked() == [prompt(4)]
+    assert reasons(link, 4) == ["context_lost"]
+    fresh = link.answers(3)[0]["result"]["sessionId"]
+    link.client(prompt(5, session_id=fresh))
+    assert link.asked() == [prompt(5)]
 
 
 def test_a_new_agent_is_not_given_up_for_the_time_that_everything_stood_still() -> None:

@@ -24,7 +24,8 @@ TERMINAL_KILL = "terminal/kill"
 
 LOAD = "session/load"
 RESUME = "session/resume"
-OPENS_SESSION = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+FORK = "session/fork"
+OPENS_SESSION = frozenset({"session/new", LOAD, RESUME, FORK})
 ENDS_SESSION = frozenset({CLOSE, "session/delete"})
 SET_MODE = "session/set_mode"
 SET_OPTION = "session/set_config_option"

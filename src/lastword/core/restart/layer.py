@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.link import ending
-from lastword.core.link.effects import Effect, Kill, Side
+from lastword.core.link.effects import Effect, Kill, Send, Side, forwarded_as
 from lastword.core.protocol import jsonrpc
 from lastword.core.restart import replay, sessions
 from lastword.core.restart.state import RestartState
@@ -48,14 +48,25 @@ class RestartLayer:
             return self._as_the_agent_knows(side, effects)
         self._connection.at(now)
         if side is Side.AGENT:
-            effects = replay.from_the_agent(self._connection, self.state, message)
-            return replay.translate(self.state, effects, None)
+            return self._from_the_agent(message)
         effects = replay.from_the_client(self._connection, self.state, message)
-        return replay.translate(self.state, effects, message)
+        effects = replay.translate(self.state, effects, message)
+        return self.state.names.for_agent(effects, message)
+
+    def _from_the_agent(self, frame: jsonrpc.Frame) -> list[Effect]:
+        named, effects = sessions.as_the_client_knows(self._connection, self.state, frame)
+        effects += replay.from_the_agent(self._connection, self.state, named)
+        if named is not frame:
+            effects = forwarded_as(effects, Send(Side.CLIENT, named.line))
+        return self._for_agent(replay.translate(self.state, effects, None))
+
+    def _for_agent(self, effects: list[Effect]) -> list[Effect]:
+        """What comes of anything but a frame of the client's, under the agent's names."""
+        return self.state.names.for_agent(effects, None)
 
     def observe(self, messages: list[jsonrpc.Envelope], start: int, now: float) -> int:
-        """As `Connection.observe`."""
-        return self._connection.observe(messages, start, now)
+        """As `Connection.observe`; a session of two names is for a closer look."""
+        return 0 if self.state.names.ours else self._connection.observe(messages, start, now)
 
     def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
         """As `Connection.receive_oversized`."""
@@ -65,11 +76,13 @@ class RestartLayer:
     def _as_the_agent_knows(self, side: Side, effects: list[Effect]) -> list[Effect]:
         """What comes of a line that was not taken in, under the agent's own ids."""
         # What is said of a line of the agent's own bears the id that it has there.
-        return replay.translate(self.state, effects, None) if side is Side.CLIENT else effects
+        if side is Side.AGENT:
+            return self._for_agent(effects)
+        return self._for_agent(replay.translate(self.state, effects, None))
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
         """As `Connection.receive_stderr`."""
-        return self._connection.receive_stderr(data, now)
+        return self._for_agent(self._connection.receive_stderr(data, now))
 
     def receive_log(self, data: bytes, now: float) -> None:
         """As `Connection.receive_log`."""
@@ -77,13 +90,13 @@ class RestartLayer:
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """As `Connection.receive_report`."""
-        return self._connection.receive_report(request_id, word, now)
+        return self._for_agent(self._connection.receive_report(request_id, word, now))
 
     def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
         """As `Connection.receive_eof`; what waits is kept for the next agent."""
         if side is Side.CLIENT:
             effects = self._connection.receive_eof(side, cause, now)
-            return effects + replay.client_left(self._connection, self.state)
+            return self._for_agent(effects + replay.client_left(self._connection, self.state))
         verdict = cause or ending.hung_up()
         effects = self._connection.receive_eof(side, verdict, now)
         return effects + replay.agent_lost(self._connection, self.state, verdict)
@@ -95,11 +108,11 @@ class RestartLayer:
 
     def client_detached(self, now: float) -> list[Effect]:
         """As `Connection.client_detached`; an agent that is needed is started all the same."""
-        return self._connection.client_detached(now)
+        return self._for_agent(self._connection.client_detached(now))
 
     def client_attached(self, now: float) -> list[Effect]:
         """As `Connection.client_attached`."""
-        return self._connection.client_attached(now)
+        return self._for_agent(self._connection.client_attached(now))
 
     def kept_frames(self) -> list[Effect]:
         """As `Connection.kept_frames`."""
@@ -118,7 +131,7 @@ class RestartLayer:
         effects = self.replaced(self._connection.handle_timeout(now))
         effects += sessions.note_opened(self._connection, self.state, effects)
         effects += replay.handle_timeout(self._connection, self.state)
-        return replay.translate(self.state, effects, None)
+        return self._for_agent(replay.translate(self.state, effects, None))
 
     def replaced(self, effects: list[Effect]) -> list[Effect]:
         """Keep what waited for an agent that the link has killed, for the next one."""

@@ -44,6 +44,9 @@ OPENS_ANEW = frozenset({acp.INITIALIZE, *acp.OPENS_SESSION, *acp.ENDS_SESSION})
 CANCELS = frozenset({acp.CANCEL, acp.CANCEL_REQUEST, acp.CLOSE})
 """The ways in which a user cancels a prompt."""
 
+NOT_BY_ITS_NAME = frozenset({acp.CANCEL, acp.FORK, *acp.ENDS_SESSION})
+"""What is asked of a session that is not back, and may not reach another by the same id."""
+
 
 def agent_lost(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
     """The agent is gone; every open request has been answered."""
@@ -160,6 +163,10 @@ def from_the_client(connection: Connection, state: RestartState, frame: Frame) -
             return sessions.begin(link, state, session_id, frame)
         if session_id in state.lost:
             return sessions.refuse(link, frame, sessions.lost_verdict())
+    elif session_id in state.names.ours and message.method in NOT_BY_ITS_NAME:
+        # The agent knows another session by this id.
+        ended = _cancel_waiting(connection, state, message) if message.method in CANCELS else []
+        return [*ended, *sessions.refuse(link, frame, sessions.lost_verdict())]
     elif session_id is not None and message.method in {acp.LOAD, acp.RESUME}:
         state.reopens(session_id, message.request_id or jsonrpc.NULL_ID)
     elif session_id is not None and message.method in acp.ENDS_SESSION:

@@ -1,7 +1,8 @@
 """The sessions of an agent that was started again: each is brought back when it is next named.
 
 Owns by which request, what is held back meanwhile, and what a session that cannot come back is
-told. A session keeps its id, or is lost and said to be: none is ever mapped onto another.
+told. A session keeps its id, or is lost and said to be: none is ever mapped onto another. Where an
+agent gives a new session the id of one that is not back, the new one gets another (`names`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from lastword.core.link.effects import Drop, Effect, Record, Send, Side, forward
 from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.core.restart import names
 from lastword.core.restart.state import OwnRequest, Purpose, RestartState, ReturningSession
 from lastword.core.timeline.entry import Kind
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Envelope, Frame
 
 CONTEXT_LOST = "context_lost"
+
+ID_TAKEN = "id_taken"
+"""Why a session is lost whose id the agent has given to another one."""
 
 MAX_SAID_CHARS = 500
 """What the record keeps of an agent's reason."""
@@ -63,7 +68,9 @@ def answered(
 ) -> list[Effect]:
     """The agent answered a request by which a session comes back."""
     link = connection.link
-    returning = state.returning[own.session_id]
+    returning = state.returning.get(own.session_id)
+    if returning is None:
+        return []
     refused = own.purpose is Purpose.BRING_BACK and frame.message.error is not UNSET
     if refused and returning.reopening is not None:
         returning.our_way_failed()
@@ -81,7 +88,9 @@ def answered(
 
 def given_up(connection: Connection, state: RestartState, own: OwnRequest) -> list[Effect]:
     """The agent did not answer in time."""
-    returning = state.returning[own.session_id]
+    returning = state.returning.get(own.session_id)
+    if returning is None:
+        return []
     if own.purpose is Purpose.BRING_BACK and returning.reopening is not None:
         returning.our_way_failed()
         return []
@@ -213,6 +222,38 @@ def refused_question(link: Link, message: Envelope) -> Effect:
     return entries.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="replay")
 
 
+def as_the_client_knows(
+    connection: Connection, state: RestartState, frame: Frame
+) -> tuple[Frame, list[Effect]]:
+    """A frame of the agent's under the client's names, and what comes of a name that was taken."""
+    message, link = frame.message, connection.link
+    effects: list[Effect] = []
+    if message.method is None and message.result is not UNSET:
+        asked = link.from_client.get(message.request_id or jsonrpc.NULL_ID)
+        if asked is not None and asked.method in names.GIVES_NAME:
+            given = names.new_session(frame)
+            effects = [] if given is None else _name_new(link, state, given)
+    if not state.names.ours:
+        return frame, effects
+    reopened = {name for name in state.names.ours if state.reopened_by_client(name)}
+    known = {name: ours for name, ours in state.names.ours.items() if name not in reopened}
+    return names.under(frame, known), effects
+
+
+def _name_new(link: Link, state: RestartState, given: str) -> list[Effect]:
+    """The agent gave a new session this id: is it another's in the client's eyes?"""
+    holder = state.names.ours.get(given, given)
+    if not state.not_back(holder):
+        return []
+    effects: list[Effect] = []
+    if holder not in state.lost:
+        returning = state.returning.get(holder)
+        waiting = returning.waiting if returning is not None else []
+        effects = _lose(link, state, holder, waiting, why=ID_TAKEN)
+    state.names.give(given, link.sessions)
+    return effects
+
+
 def note_opened(connection: Connection, state: RestartState, effects: list[Effect]) -> list[Effect]:
     """Requests of the client's were answered: by some, sessions may have been opened.
 
@@ -223,10 +264,14 @@ def note_opened(connection: Connection, state: RestartState, effects: list[Effec
         for effect in effects
         if isinstance(effect, Record) and effect.entry.kind is Kind.SESSION_CREATED
     }
-    for session_id in opened:
-        state.opened(session_id)
     link = connection.link
     told: list[Effect] = []
+    for session_id in opened:
+        state.opened(session_id)
+        # The client opened it itself: the agent's session of this id is that one.
+        other = state.names.release(session_id)
+        if other is not None:
+            told += _lose(link, state, other, [], why=ID_TAKEN)
     for session_id, returning in list(state.returning.items()):
         if returning.reopening is None or returning.reopening in link.from_client:
             continue

@@ -14,6 +14,7 @@ import msgspec
 from lastword.core.link.choices import Choices
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.core.restart.names import Names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -167,6 +168,7 @@ class RestartState:
         "killed_by_us",
         "looping",
         "lost",
+        "names",
         "not_before",
         "origin_of",
         "own",
@@ -202,6 +204,7 @@ class RestartState:
         """Those that the agent was asked to bring back."""
         self.lost: set[str] = set()
         """Those that cannot come back."""
+        self.names = Names()
         self._crashes: list[float] = []
         self._short_lives = 0
 
@@ -325,6 +328,15 @@ class RestartState:
         returning = self.returning.get(session_id)
         if returning is not None:
             returning.reopens(request_id)
+
+    def not_back(self, session_id: str) -> bool:
+        """Does the client know a session of this id that the agent does not have?"""
+        return session_id in self.stale or session_id in self.lost or session_id in self.returning
+
+    def reopened_by_client(self, session_id: str) -> bool:
+        """Does the client open it itself just now?"""
+        returning = self.returning.get(session_id)
+        return returning is not None and returning.reopening is not None
 
     def opened(self, session_id: str) -> None:
         """The agent that serves now has a session of this id: no other needs to come back."""

@@ -80,7 +80,7 @@ FACTS: dict[Kind, dict[str, Fact]] = {
     Kind.SESSION_CREATED: {"how": Fact(str, "the method's last part: `new`, `load`, `resume`, …")},
     Kind.SESSION_RESUMED: {},
     Kind.CONTEXT_LOST: {
-        "why": Fact(str, "`agent_cannot`, `refused` or `timeout`"),
+        "why": Fact(str, "`agent_cannot`, `refused`, `timeout` or `id_taken`"),
         "said": Fact(str, "what the agent said to that, redacted; with --record-text alone"),
     },
     Kind.PROMPT: {

@@ -1,0 +1,151 @@
+"""Session ids: by which the client knows a session, and by which its agent does.
+
+They differ where an agent that was started again gives a new session the id of one that is not
+back, as agents do that count from 1 in each process: the new one gets an id of ours. Owns the two
+names of such a session, and the frames under the one or the other. Everything behind this door
+knows the client's names alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from lastword.core.protocol.jsonrpc import Frame
+
+MAX_KEPT_CHARS = 64
+"""What an id of ours has of the agent's own, for who reads a log of both."""
+
+GIVES_NAME = frozenset({"session/new", acp.FORK})
+"""Requests whose answer names a session that was not there before."""
+
+
+class Names:
+    """The sessions that have two names.
+
+    Attributes:
+        ours: the client's name of each, by the agent's.
+        theirs: the agent's name of each, by the client's.
+    """
+
+    __slots__ = ("_given", "ours", "theirs")
+
+    def __init__(self) -> None:
+        self.ours: dict[str, str] = {}
+        self.theirs: dict[str, str] = {}
+        self._given = 0
+
+    def give(self, theirs: str, taken: Container[str]) -> str:
+        """Name a new session; one that the agent called so before has no name of its any more."""
+        self.release(theirs)
+        ours = theirs
+        while ours in taken or ours == theirs:
+            self._given += 1
+            ours = f"{theirs[:MAX_KEPT_CHARS]}-lastword-{self._given}"
+        self.ours[theirs], self.theirs[ours] = ours, theirs
+        return ours
+
+    def release(self, theirs: str) -> str | None:
+        """The agent's name stands for itself again; gives the session that it stood for."""
+        ours = self.ours.pop(theirs, None)
+        if ours is not None:
+            del self.theirs[ours]
+        return ours
+
+    def for_agent(self, effects: list[Effect], frame: Frame | None) -> list[Effect]:
+        """What goes to the agent, under its names; `frame` is the client's that `Forward` passes.
+
+        Without a session of two names every effect is what it was.
+        """
+        return [self._for_agent(effect, frame) for effect in effects] if self.theirs else effects
+
+    def _for_agent(self, effect: Effect, frame: Frame | None) -> Effect:
+        if effect is FORWARD and frame is not None:
+            line = exchanged(frame.line, self.theirs)
+            return effect if line is frame.line else Send(Side.AGENT, line)
+        if isinstance(effect, Send | Answer) and effect.to is Side.AGENT:
+            return msgspec.structs.replace(effect, frame=exchanged(effect.frame, self.theirs))
+        return effect
+
+
+def new_session(frame: Frame) -> str | None:
+    """The session that an answer to a request of `GIVES_NAME` names."""
+    found = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
+    return found if isinstance(found, str) else None
+
+
+def under(frame: Frame, names: Mapping[str, str]) -> Frame:
+    """The frame with these sessions named otherwise; itself where it names none."""
+    line = exchanged(frame.line, names)
+    decoded = frame if line is frame.line else jsonrpc.decode(line)
+    return decoded if isinstance(decoded, jsonrpc.Frame) else frame
+
+
+def exchanged(line: bytes, names: Mapping[str, str]) -> bytes:
+    """The line with these sessions named otherwise, all else as it came; itself where none is.
+
+    A session is named by `sessionId` in the params or in the result, and in a result's list of
+    sessions.
+    """
+    try:
+        return _exchanged(line, names)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        # A lone surrogate, which JSON allows and msgspec refuses.
+        message = object_of(jsonrpc.loads(line))
+    changed = False
+    for key in ("params", "result"):
+        members = object_of(message.get(key))
+        for holder in (members, *_objects(members.get("sessions"))):
+            new = names.get(str(holder.get("sessionId")))
+            if new is not None:
+                holder["sessionId"], changed = new, True
+    return jsonrpc.dumps(message) if changed else line
+
+
+def _exchanged(line: bytes, names: Mapping[str, str]) -> bytes:
+    message = msgspec.json.decode(line, type=dict[str, Raw])
+    changed = False
+    for key in ("params", "result"):
+        raw = message.get(key)
+        if raw is None or bytes(raw)[:1] != b"{":
+            continue
+        members = msgspec.json.decode(raw, type=dict[str, Raw])
+        told = _with_name(members, names)
+        listed = members.get("sessions")
+        if listed is not None and bytes(listed)[:1] == b"[":
+            sessions = msgspec.json.decode(listed, type=list[Raw])
+            entries = [_entry(session, names) for session in sessions]
+            if entries != sessions:
+                members["sessions"], told = Raw(msgspec.json.encode(entries)), True
+        if told:
+            message[key], changed = Raw(msgspec.json.encode(members)), True
+    return msgspec.json.encode(message) if changed else line
+
+
+def _entry(session: Raw, names: Mapping[str, str]) -> Raw:
+    if bytes(session)[:1] != b"{":
+        return session
+    members = msgspec.json.decode(session, type=dict[str, Raw])
+    return Raw(msgspec.json.encode(members)) if _with_name(members, names) else session
+
+
+def _with_name(members: dict[str, Raw], names: Mapping[str, str]) -> bool:
+    """Name the session of these members otherwise, where it is one of these."""
+    named = jsonrpc.loads(members.get("sessionId", UNSET))
+    new = names.get(named) if isinstance(named, str) else None
+    if new is not None:
+        members["sessionId"] = Raw(msgspec.json.encode(new))
+    return new is not None
+
+
+def _objects(values: Any) -> list[dict[str, Any]]:
+    return [object_of(value) for value in values] if isinstance(values, list) else []

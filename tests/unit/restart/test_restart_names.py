@@ -1,0 +1,219 @@
+"""Sessions of two names: an agent that counts from 1 in each process gives an id out again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword.core.restart.names import MAX_KEPT_CHARS, Names, exchanged
+from tests.kit.wire import cancel, prompt
+from tests.unit.restart.crashing import LOADING, Link, reasons, request
+
+FRESH = "s-lastword-1"
+
+
+def update(session: str, text: str = "Hi") -> dict[str, Any]:
+    content = {"type": "text", "text": text}
+    told = {"sessionUpdate": "agent_message_chunk", "content": content}
+    return {
+        "jsonrpc": "2.0",
+        "method": "session/update",
+        "params": {"sessionId": session, "update": told},
+    }
+
+
+def opened_anew(capabilities: dict[str, Any] | None = None, request_id: int = 9) -> Link:
+    """A link whose second agent has given a new session the id of the first one's."""
+    link = Link(capabilities if capabilities is not None else {})
+    link.die()
+    link.time(link.now + 10)
+    link.client(request(request_id, "session/new", cwd="/w", mcpServers=[]))
+    link.greet()
+    (asked,) = link.asked()
+    assert asked["method"] == "session/new"
+    link.answer(request_id, sessionId="s")
+    return link
+
+
+def test_a_new_session_with_the_id_of_a_lost_one_gets_another() -> None:
+    link = opened_anew()
+    assert link.answers(9)[0]["result"] == {"sessionId": FRESH}
+    link.client(prompt(4, session_id=FRESH))
+    assert link.asked() == [prompt(4)]
+    link.agent(update("s"))
+    assert json.loads(link.to_client[-1]) == update(FRESH)
+    link.answer(4, stopReason="end_turn")
+    assert link.answers(4)[0]["result"] == {"stopReason": "end_turn"}
+
+
+def test_the_old_session_stays_lost_whatever_is_asked_of_it() -> None:
+    link = opened_anew(LOADING)
+    link.client(prompt(4))
+    assert reasons(link, 4) == ["context_lost"]
+    link.client(cancel())
+    for request_id, method in enumerate(("session/close", "session/fork", "session/set_mode"), 5):
+        link.client(request(request_id, method, sessionId="s"))
+        assert reasons(link, request_id) == ["context_lost"]
+    assert link.asked() == []
+
+
+def test_where_the_client_opens_the_old_session_that_one_is_back_and_the_other_lost() -> None:
+    link = opened_anew(LOADING)
+    link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
+    assert [asked["method"] for asked in link.asked()] == ["session/load"]
+    link.agent(update("s", "the past"))
+    assert json.loads(link.to_client[-1]) == update("s", "the past")
+    link.answer(4)
+    link.client(prompt(5))
+    assert link.asked() == [prompt(5)]
+    link.client(prompt(6, session_id=FRESH))
+    assert reasons(link, 6) == ["context_lost"]
+    assert link.asked() == []
+
+
+def test_where_the_old_session_cannot_be_opened_the_other_goes_on() -> None:
+    link = opened_anew(LOADING)
+    link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
+    link.agent({"jsonrpc": "2.0", "id": 4, "error": {"code": -32002, "message": "No"}})
+    link.asked()
+    link.client(prompt(5))
+    assert reasons(link, 5) == ["context_lost"]
+    link.client(prompt(6, session_id=FRESH))
+    assert link.asked() == [prompt(6)]
+
+
+def test_a_session_of_two_names_comes_back_by_its_agents_own() -> None:
+    link = opened_anew(LOADING)
+    link.die()
+    link.time(link.now + 100)
+    link.client(prompt(4, session_id=FRESH))
+    link.greet()
+    (load,) = link.asked()
+    assert (load["method"], load["params"]["sessionId"]) == ("session/load", "s")
+    before = list(link.to_client)
+    link.agent(update("s", "the past"))
+    assert link.to_client == before
+    link.answer(load["id"])
+    assert link.asked() == [prompt(4)]
+
+
+def test_a_third_session_of_that_id_gets_a_name_too_and_the_second_is_lost() -> None:
+    link = opened_anew()
+    link.die()
+    link.time(link.now + 100)
+    link.client(request(10, "session/new", cwd="/w", mcpServers=[]))
+    link.greet()
+    link.answer(10, sessionId="s")
+    assert link.answers(10)[0]["result"] == {"sessionId": "s-lastword-2"}
+    link.asked()
+    link.client(prompt(5, session_id=FRESH))
+    assert reasons(link, 5) == ["context_lost"]
+    link.client(prompt(6, session_id="s-lastword-2"))
+    assert link.asked() == [prompt(6)]
+
+
+def test_an_agent_that_repeats_an_id_within_one_life_means_the_same_session() -> None:
+    link = opened_anew()
+    link.client(request(10, "session/new", cwd="/w", mcpServers=[]))
+    link.answer(10, sessionId="s")
+    assert link.answers(10)[0]["result"] == {"sessionId": FRESH}
+
+
+def test_the_id_of_a_session_on_its_way_back_is_taken_too() -> None:
+    link = Link(LOADING)
+    link.die_and_be_greeted()
+    (load,) = link.asked()
+    link.client(request(9, "session/new", cwd="/w", mcpServers=[]))
+    link.answer(9, sessionId="s")
+    assert link.answers(9)[0]["result"] == {"sessionId": FRESH}
+    assert reasons(link, 2) == ["context_lost"]
+    link.answer(load["id"])
+    assert len(link.answers(2)) == 1
+
+
+def test_a_session_on_its_way_back_whose_id_was_taken_is_not_given_up_twice() -> None:
+    link = Link(LOADING)
+    link.die_and_be_greeted()
+    link.client(request(9, "session/new", cwd="/w", mcpServers=[]))
+    link.answer(9, sessionId="s")
+    link.time(link.now + 400)
+    assert len(link.answers(2)) == 1
+
+
+@pytest.mark.parametrize("given", ["t", 7, None])
+def test_any_other_id_is_left_as_it_is(given: Any) -> None:
+    link = opened_anew()
+    link.client(request(10, "session/new", cwd="/w", mcpServers=[]))
+    line = json.dumps({"jsonrpc": "2.0", "id": 10, "result": {"sessionId": given}})
+    link.agent(line.encode())
+    assert link.to_client[-1] == line.encode()
+
+
+def test_a_list_of_sessions_is_under_the_clients_names() -> None:
+    link = opened_anew()
+    link.client(request(10, "session/list"))
+    link.answer(10, sessions=[{"sessionId": "s", "cwd": "/w"}, {"sessionId": "x"}, 3])
+    told = link.answers(10)[0]["result"]["sessions"]
+    assert told == [{"sessionId": FRESH, "cwd": "/w"}, {"sessionId": "x"}, 3]
+
+
+def test_what_we_ask_of_the_agent_ourselves_is_under_its_names() -> None:
+    link = opened_anew()
+    link.client(prompt(4, session_id=FRESH))
+    link.asked()
+    link.time(link.now + 10_000)
+    assert link.asked() == [cancel()]
+
+
+def test_a_question_is_asked_and_answered_under_each_sides_names() -> None:
+    link = opened_anew()
+    link.client(prompt(4, session_id=FRESH))
+    link.asked()
+    link.agent(request(0, "session/request_permission", sessionId="s", toolCall={}))
+    question = json.loads(link.to_client[-1])
+    assert question["params"]["sessionId"] == FRESH
+    link.client({"jsonrpc": "2.0", "id": question["id"], "result": {"outcome": {}}})
+    (answer,) = link.asked()
+    assert answer == {"jsonrpc": "2.0", "id": 0, "result": {"outcome": {}}}
+
+
+def test_a_name_of_ours_is_nobodys_else() -> None:
+    names = Names()
+    assert names.give("s", {"s", "s-lastword-1"}) == "s-lastword-2"
+    assert names.give("s", ()) == "s-lastword-3"
+    assert (names.ours, names.theirs) == ({"s": "s-lastword-3"}, {"s-lastword-3": "s"})
+    assert names.give("x" * 9999, ()) == "x" * MAX_KEPT_CHARS + "-lastword-4"
+    assert names.release("s") == "s-lastword-3"
+    assert names.release("s") is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"method":"a","params":{"sessionId":"other","n":1.50}}',
+        b'{"method":"a","params":["s"]}',
+        b'{"id":1,"result":null}',
+        b'{"id":1,"result":{"sessions":{"sessionId":"s"}}}',
+        b'{"id":1,"result":{"sessions":[{"sessionId":"other"},"s"]}}',
+        b'{"id":1,"\\ud83d":1,"result":{"sessionId":"other"}}',
+        b'{"method":"a","params":{"sessionId":["s"],"text":"s"}}',
+        b'{"method":"a","params":{"sessionId":"other","text":"\\ud83d"}}',
+        b'{"method":"a","params":[{"text":"\\ud83d"}],"sessionId":"s"}',
+    ],
+)
+def test_a_line_that_names_none_of_them_is_the_very_same(line: bytes) -> None:
+    assert exchanged(line, {"s": "t"}) is line
+
+
+def test_all_else_in_a_line_stays_as_it_came() -> None:
+    line = b'{"jsonrpc":"2.0","id":1e2,"params":{"a":1.50,"sessionId":"s","b":[ 1 ]},"x":0.10}'
+    told = exchanged(line, {"s": "t"})
+    assert told == line.replace(b'"s"', b'"t"')
+
+
+def test_a_line_with_half_a_character_is_under_its_name_too() -> None:
+    line = b'{"id":1,"\\ud83d":1,"result":{"sessionId":"s","sessions":[{"sessionId":"s"},4]}}'
+    told = json.loads(exchanged(line, {"s": "t"}))
+    assert told["result"] == {"sessionId": "t", "sessions": [{"sessionId": "t"}, 4]}
