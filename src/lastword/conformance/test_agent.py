@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.kit.check.checks import Check, CheckVerdict
+from lastword.kit.check.documents import words
 from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find
 from lastword.kit.check.run import CheckRun, CheckSettings, UnknownCheckError, chosen
 from lastword.kit.check.transcript import WaitLimits
@@ -79,8 +80,8 @@ def test_agent(
     record_property("requirement", check.requirement)
     if finding.verdict in {CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED}:
         pytest.skip(f"{check.requirement} {finding.verdict}: {finding.evidence}")
-    told = "\n".join([f"{check.requirement}: {check.title}", finding.evidence, *finding.frames])
     if finding.verdict is CheckVerdict.FAIL:
-        pytest.fail(f"{told}\n{check.mend}", pytrace=False)
+        told = "\n".join(words(check, finding, conformance.command))
+        pytest.fail(f"{check.requirement}: {told}", pytrace=False)
     if finding.verdict is CheckVerdict.WARN:
         record_property("warning", finding.evidence)

@@ -21,6 +21,7 @@ from tests.kit.places import ROOT, SOURCE
 
 HEALTHY = [sys.executable, "-m", "lastword", "agent", "healthy"]
 FAULTY = [*MISBEHAVING_AGENT, "noise"]
+TRACEBACK = [*MISBEHAVING_AGENT, "traceback"]
 FUSE_SECONDS = 120
 
 
@@ -58,8 +59,55 @@ def test_a_failure_is_told_with_its_evidence_and_what_to_do(columns: str) -> Non
 def test_what_could_not_be_reached_says_why() -> None:
     status, out, _ = check("--only", "AGT-24,AGT-1", "--", *HEALTHY)
     assert status == 0
-    assert "n/r   AGT-24" in out
-    assert "a failing provider could not be played" in " ".join(out.split())
+    words = " ".join(out.split())
+    assert "n/r a failing provider could not be played" in words
+    assert words.count("(1): failing-turn-told") == 1
+
+
+def test_what_one_missing_thing_left_out_is_one_line() -> None:
+    _, out, _ = check("--only", "AGT-24,AGT-23,AGT-25,AGT-1", "--", *HEALTHY, COLUMNS="300")
+    assert out.count("n/r") == 2  # the line, and the count
+    left_out = "(3): failing-turn-ends, failing-turn-told, failing-turn-no-prose"
+    assert left_out in " ".join(out.split())
+
+
+def test_the_frame_has_what_the_agent_wrote_to_stderr_beside_it() -> None:
+    arguments = ("--only", "one-answer", "--timeout", "8", "--prompt", "fail")
+    status, out, _ = check(*arguments, "--", *TRACEBACK)
+    words = " ".join(out.split())
+    assert status == 1
+    assert '"method": "session/prompt"' in words
+    assert "stderr: Traceback (most recent call last):" in words
+    (row,) = json.loads(check(*arguments, "--json", "--", *TRACEBACK)[1])["checks"]
+    assert "File " in "".join(row["stderr"])
+
+
+def test_rows_are_printed_as_they_come_and_written_in_order() -> None:
+    # `ids` waits for every act, `initialize` and `exit` for one.
+    arguments = ("--only", "initialize,ids,exit", "--", *HEALTHY)
+    shown = [line.split()[1] for line in check(*arguments)[1].splitlines() if line[:4] == "pass"]
+    assert shown == ["AGT-1", "AGT-13", "AGT-4"]
+    told = json.loads(check("--json", *arguments)[1])["checks"]
+    assert [row["name"] for row in told] == ["initialize", "ids", "exit"]
+
+
+def test_lastword_in_front_is_no_advice_where_it_is_there() -> None:
+    noise = (
+        "--only",
+        "ids",
+        "--json",
+        "--",
+        sys.executable,
+        "-m",
+        "lastword",
+        "run",
+        "--",
+        *FAULTY,
+    )
+    (row,) = json.loads(check(*noise)[1])["checks"]
+    assert "in front" not in row["mend"]
+    (row,) = json.loads(check("--only", "ids", "--json", "--", *FAULTY)[1])["checks"]
+    assert row["mend"].endswith("`lastword run --` in front mends it.")
 
 
 def test_an_agent_of_which_nothing_can_be_said_is_not_fine() -> None:

@@ -16,7 +16,7 @@ from lastword.cli.check import report
 from lastword.core.redact.printable import printable_json
 from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict
-from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find
+from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find, is_in_front
 from lastword.kit.check.run import CheckSettings, UnknownCheckError, chosen, findings
 from lastword.kit.check.transcript import WaitLimits
 from lastword.quirks.pointing import PRESETS
@@ -161,7 +161,7 @@ def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.N
     for row, finding in findings(settings, checks):
         rows.append((row, finding))
         if not options.json:
-            report.show(page, row, finding)
+            report.show(page, row, finding, is_in_front=is_in_front(settings.command))
             sys.stdout.write(page.take())
             sys.stdout.flush()
     seconds = time.monotonic() - started
@@ -172,7 +172,7 @@ def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.N
         report.show_summary(page, rows, seconds)
         sys.stdout.write(page.take())
     if options.junit:
-        documents.write_whole(options.junit, documents.junit(rows, seconds))
+        documents.write_whole(options.junit, documents.junit(settings.command, rows, seconds))
     verdicts = {finding.verdict for _, finding in rows}
     # An agent of which nothing can be said, as one that does not start, is not fine; nor is one
     # whose sessions nobody has seen.

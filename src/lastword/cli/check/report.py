@@ -44,6 +44,9 @@ _INDENT = _VERDICT_COLUMNS + _ID_COLUMNS
 MIN_COLUMNS = 32
 MAX_COLUMNS = 110
 FRAME_LINES = 3
+STDERR_LINES = 6
+_SILENT = (CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED)
+"""Verdicts of which one reason often goes for many checks."""
 
 
 def page() -> Page:
@@ -51,8 +54,10 @@ def page() -> Page:
     return Page(least=MIN_COLUMNS, most=MAX_COLUMNS)
 
 
-def show(page: Page, check: Check, finding: Finding) -> None:
-    """Show a check's finding."""
+def show(page: Page, check: Check, finding: Finding, *, is_in_front: bool) -> None:
+    """Show a check's finding; what says nothing has its line in the summary."""
+    if finding.verdict in _SILENT:
+        return
     label = f"{LABELS[finding.verdict]:<{_VERDICT_COLUMNS}}"
     lead = ((label, _STYLES[finding.verdict]), (f"{check.requirement:<{_ID_COLUMNS}}", ""))
     page.row(lead, check.title)
@@ -60,17 +65,25 @@ def show(page: Page, check: Check, finding: Finding) -> None:
         page.line(f"seen: {finding.evidence}", indent=_INDENT, hang=2)
         for frame in finding.frames:
             page.line(frame, indent=_INDENT, hang=2, at_most=FRAME_LINES)
-        page.line(check.mend, indent=_INDENT + 2)
+        for line in finding.stderr[-STDERR_LINES:]:
+            page.line(f"stderr: {line}", "dim", indent=_INDENT, hang=8, at_most=2)
+        if finding.fault_of:
+            page.line(f"at fault: {finding.fault_of}", indent=_INDENT, hang=2)
+        page.line(check.advice(is_in_front=is_in_front), indent=_INDENT + 2)
         page.line(f"({check.name})", indent=_INDENT + 2)
 
 
 def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
     """Show why some checks say nothing, and how many came to which verdict."""
     page.line()
-    for verdict in (CheckVerdict.NOT_APPLICABLE, CheckVerdict.UNREACHED):
-        reasons = Counter(f.evidence for _, f in rows if f.verdict is verdict)
-        for reason, count in reasons.items():
-            page.line(f"{LABELS[verdict]} ({count}): {reason}", hang=2)
+    for verdict in _SILENT:
+        left_out: dict[str, list[str]] = {}
+        for check, finding in rows:
+            if finding.verdict is verdict:
+                left_out.setdefault(finding.evidence, []).append(check.name)
+        for reason, names in left_out.items():
+            lead = ((f"{LABELS[verdict]:<{_VERDICT_COLUMNS}}", _STYLES[verdict]),)
+            page.row(lead, f"{reason} ({len(names)}): {', '.join(names)}")
     counts = Counter(finding.verdict for _, finding in rows)
     said = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
     page.line(f"{', '.join(said)}; {seconds:.0f} s")

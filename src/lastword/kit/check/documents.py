@@ -14,7 +14,8 @@ from xml.etree import ElementTree as ET
 
 from lastword._version import __version__
 from lastword.core.redact.printable import printable
-from lastword.kit.check.checks import CheckVerdict
+from lastword.kit.check.checks import CHECKS, CheckVerdict
+from lastword.kit.check.pointing import is_in_front
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,13 +29,13 @@ _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 has no place for, not even escaped."""
 
 
-def described(check: Check) -> dict[str, Any]:
-    """Return a check without a finding."""
+def described(check: Check, command: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a check without a finding; with what mends it for this agent."""
     return {
         "name": check.name,
         "requirement": check.requirement,
         "title": check.title,
-        "mend": check.mend,
+        "mend": check.advice(is_in_front=is_in_front(command)),
     }
 
 
@@ -48,17 +49,33 @@ def told(command: Sequence[str], rows: Sequence[Row], seconds: float) -> dict[st
         "summary": {verdict.value: verdicts.count(verdict) for verdict in CheckVerdict},
         "checks": [
             {
-                **described(check),
+                **described(check, command),
                 "verdict": finding.verdict.value,
                 "evidence": finding.evidence,
                 "frames": list(finding.frames),
+                "stderr": list(finding.stderr),
+                "fault_of": finding.fault_of,
             }
-            for check, finding in rows
+            for check, finding in in_order(rows)
         ],
     }
 
 
-def junit(rows: Sequence[Row], seconds: float) -> bytes:
+def in_order(rows: Sequence[Row]) -> list[Row]:
+    """Return what came as it came in the order of the table."""
+    order = list(CHECKS)
+    return sorted(rows, key=lambda row: order.index(row[0].name))
+
+
+def words(check: Check, finding: Finding, command: Sequence[str]) -> list[str]:
+    """Return all that is said of a check that was not passed, a line each."""
+    beside = [f"stderr: {line}" for line in finding.stderr]
+    fault = [f"at fault: {finding.fault_of}"] if finding.fault_of else []
+    advice = check.advice(is_in_front=is_in_front(command))
+    return [check.title, finding.evidence, *finding.frames, *beside, *fault, advice]
+
+
+def junit(command: Sequence[str], rows: Sequence[Row], seconds: float) -> bytes:
     """Return a test suite with a case for each check; what only warns has passed."""
     failures = sum(f.verdict is CheckVerdict.FAIL for _, f in rows)
     skipped = sum(f.verdict in _SKIPPED for _, f in rows)
@@ -66,7 +83,7 @@ def junit(rows: Sequence[Row], seconds: float) -> bytes:
     counts |= {"errors": "0", "time": f"{seconds:.1f}"}
     root = ET.Element("testsuites", counts)
     suite = ET.SubElement(root, "testsuite", {"name": "lastword check", **counts})
-    for check, finding in rows:
+    for check, finding in in_order(rows):
         group = check.requirement.rstrip("0123456789").rstrip("-")
         case = ET.SubElement(
             suite,
@@ -77,7 +94,7 @@ def junit(rows: Sequence[Row], seconds: float) -> bytes:
                 "time": "0",
             },
         )
-        text = "\n".join([check.title, finding.evidence, *finding.frames, check.mend])
+        text = "\n".join(words(check, finding, command))
         if finding.verdict is CheckVerdict.FAIL:
             _add(case, "failure", finding.evidence, text)
         elif finding.verdict in _SKIPPED:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lastword.kit.peer import MARK
@@ -175,6 +176,15 @@ def _read_variables(given: Sequence[str]) -> dict[str, str]:
     return variables
 
 
+def is_in_front(command: Sequence[str]) -> bool:
+    """Is it `lastword run` that the command starts?"""
+    names = [word.rpartition("/")[2] for word in command]
+    return any(
+        name in {"lastword", "lastword.cli"} and following == "run"
+        for name, following in pairwise(names)
+    )
+
+
 def find(command: Sequence[str]) -> None:
     """Be sure that a command can be started.
 
@@ -189,4 +199,4 @@ def find(command: Sequence[str]) -> None:
         )
 
 
-__all__ = ["API_KEY", "PROMPT", "WORDS", "HookError", "Hooks", "find"]
+__all__ = ["API_KEY", "PROMPT", "WORDS", "HookError", "Hooks", "find", "is_in_front"]

@@ -7,7 +7,7 @@ Owns the order and the pool. Does not own what is done (`acts`), judged (`checks
 from __future__ import annotations
 
 import json
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
@@ -77,6 +77,11 @@ class CheckRun:
             name: self._pool.submit(self._play, name) for name in ACTS if name in needed
         }
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The agent's."""
+        return self._settings.command
+
     def __enter__(self) -> Self:
         return self
 
@@ -97,6 +102,15 @@ class CheckRun:
         if self._given_up:
             peer.kill()
 
+    def is_over(self, check: Check) -> bool:
+        """Are all acts of a check over?"""
+        return all(self._acts[name].done() for name in check.acts)
+
+    def wait(self) -> None:
+        """Wait until another act is over."""
+        open_acts = [act for act in self._acts.values() if not act.done()]
+        wait(open_acts, return_when=FIRST_COMPLETED)
+
     def finding(self, check: Check) -> Finding:
         """Return what came of a check; waits for its acts."""
         return check.find({name: self._acts[name].result() for name in check.acts})
@@ -110,10 +124,16 @@ class CheckRun:
 
 
 def findings(settings: CheckSettings, checks: Sequence[Check]) -> Iterator[tuple[Check, Finding]]:
-    """Yield each check's finding, in order, as soon as there is one."""
+    """Yield each check's finding as soon as there is one; in order, what is there at once."""
+    left = list(checks)
     with CheckRun(settings, checks) as run:
-        for row in checks:
-            yield row, run.finding(row)
+        while left:
+            over = [row for row in left if run.is_over(row)]
+            left = [row for row in left if row not in over]
+            for row in over:
+                yield row, run.finding(row)
+            if left and not over:
+                run.wait()
 
 
 def _keep(played: Played, folder: Path) -> None:

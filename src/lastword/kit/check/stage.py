@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from lastword.core.protocol import acp
+from lastword.kit.check.sdk import built_on
 from lastword.kit.check.transcript import (
     NotApplicableError,
     ObservedTurn,
@@ -174,6 +175,7 @@ class Conversation:
                 raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
             raise UnreachedError(f"the agent did not answer initialize well{self.why()}")
         self.transcript.notes["initialize"] = result
+        self.transcript.sdk = built_on(self.peer.mark)
         if version is None and result.get("protocolVersion") == _other(self.hooks.protocol):
             raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
         return result

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
+    from lastword.kit.check.sdk import Sdk
     from lastword.kit.peer import Frame, PeerEvent
     from lastword.kit.provider.server import ProviderScenario
 
@@ -96,6 +97,7 @@ class Transcript:
     stderr_bytes: int = 0
     stderr_tail: bytes = b""
     stderr_times: list[tuple[float, int]] = field(default_factory=list)
+    sdk: Sdk | None = None
     exit_code: int | None = None
     exit_seconds: float | None = None
     leftovers: list[str] = field(default_factory=list)

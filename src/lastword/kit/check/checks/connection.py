@@ -89,7 +89,8 @@ def before_initialize(acts: Sequence[Transcript]) -> Finding:
     "an answer carries the request's id, value and type: a text, 0",
     acts=EVERY_ACT,
     partial=True,
-    mend=f"A client waits for ever for an answer under another id; {IN_FRONT}.",
+    mend="A client waits for ever for an answer under another id.",
+    in_front=IN_FRONT,
 )
 def ids(acts: Sequence[Transcript]) -> Finding:
     count = 0
@@ -212,5 +213,6 @@ for _kind in JUNK:
         "AGT-9",
         f"{_JUNK_WORDS[_kind]} on stdin does not stop the agent",
         acts=(f"junk:{_kind}",),
-        mend=f"One bad line ends the connection for good: skip what is no message; {IN_FRONT}.",
+        mend="One bad line ends the connection for good: skip what is no message.",
+        in_front=IN_FRONT,
     )(_judge_junk(_JUNK_WORDS[_kind]))

@@ -55,8 +55,8 @@ def _names(found: Sequence[tuple[Transcript, ObservedTurn]]) -> str:
     "AGT-23",
     "a turn whose model call fails ends in time",
     acts=FAILING,
-    mend="The user looks at a spinner, and no client has a limit of its own: bound retries; "
-    "`lastword run --idle-timeout SECONDS --` in front ends what does not.",
+    mend="The user looks at a spinner, and no client has a limit of its own: bound retries.",
+    in_front="`lastword run --idle-timeout SECONDS --` in front ends what does not",
 )
 def failing_turn_ends(acts: Sequence[Transcript]) -> Finding:
     hanging = [(act, act.turns[0]) for act in acts if act.turns and not act.turns[0].answer]
@@ -75,7 +75,8 @@ def failing_turn_ends(acts: Sequence[Transcript]) -> Finding:
     "AGT-24",
     "a failing turn is not told as a success with nothing shown",
     acts=FAILING,
-    mend=f"The user gets an empty reply and no reason: answer with an error; {IN_FRONT}.",
+    mend="The user gets an empty reply and no reason: answer with an error.",
+    in_front=IN_FRONT,
 )
 def failing_turn_told(acts: Sequence[Transcript]) -> Finding:
     silent = [
@@ -91,8 +92,8 @@ def failing_turn_told(acts: Sequence[Transcript]) -> Finding:
     "AGT-25",
     "a failing turn is not told as text, or as less text, in a success",
     acts=FAILING,
-    mend="A client cannot tell it from an answer, nor retry: answer with an error; "
-    "`lastword run --` in front mends it for agents whose ways it knows.",
+    mend="A client cannot tell it from an answer, nor retry: answer with an error.",
+    in_front="`lastword run --` in front mends it for agents whose ways it knows",
 )
 def failing_turn_no_prose(acts: Sequence[Transcript]) -> Finding:
     prose = [(act, turn) for act, turn in _ended(acts) if not is_told(turn) and shows(act, turn)]
@@ -108,7 +109,8 @@ def failing_turn_no_prose(acts: Sequence[Transcript]) -> Finding:
     "AGT-26",
     "a failing turn says in a word what it was, and the word is right",
     acts=FAILING,
-    mend=f"A client cannot offer the right button (wait, log in, top up); {IN_FRONT}.",
+    mend="A client cannot offer the right button (wait, log in, top up).",
+    in_front=IN_FRONT,
 )
 def failing_turn_typed(acts: Sequence[Transcript]) -> Finding:
     told = [(act, turn) for act, turn in _ended(acts) if is_told(turn)]
@@ -149,7 +151,7 @@ def failing_turn_code(acts: Sequence[Transcript]) -> Finding:
     "LAD-5",
     "a failing turn does not end with the stop reason refusal",
     acts=FAILING,
-    mend=f"Zed deletes the user's message and all after it: answer with an error; {IN_FRONT}.",
+    mend="Zed deletes the user's message and all after it: answer with an error.",
 )
 def no_refusal(acts: Sequence[Transcript]) -> Finding:
     refused = [(act, turn) for act, turn in _ended(acts) if stop_reason(turn.answer) == "refusal"]

@@ -37,7 +37,8 @@ def _received(acts: Sequence[Transcript]) -> Iterator[tuple[Transcript, PeerEven
     "stdout carries nothing but JSON-RPC 2.0 messages, one a line, in UTF-8",
     acts=EVERY_ACT,
     partial=True,
-    mend=f"Strict clients close the connection at such a line; write to stderr; {IN_FRONT}.",
+    mend="Strict clients close the connection at such a line; write to stderr.",
+    in_front=IN_FRONT,
 )
 def stdout(acts: Sequence[Transcript]) -> Finding:
     count = 0
@@ -72,7 +73,8 @@ def _refuses_nobody(member: object) -> bool:
     "an error has an integer code, a message, and data that is no null",
     acts=EVERY_ACT,
     partial=True,
-    mend=f"Some clients hang or crash on another shape: leave data out, say something; {IN_FRONT}.",
+    mend="Some clients hang or crash on another shape: leave data out, say something.",
+    in_front=IN_FRONT,
 )
 def error_shape(acts: Sequence[Transcript]) -> Finding:
     count = 0
@@ -105,7 +107,8 @@ def _wrong_with(error: object, *, to_nobody: bool) -> str:
     "every request, every prompt above all, is answered exactly once",
     acts=EVERY_ACT,
     partial=True,
-    mend=f"A second answer is taken for another request's by some clients; {IN_FRONT}.",
+    mend="A second answer is taken for another request's by some clients.",
+    in_front=IN_FRONT,
 )
 def one_answer(acts: Sequence[Transcript]) -> Finding:
     count = 0

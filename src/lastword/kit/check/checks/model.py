@@ -6,12 +6,14 @@ verdict. Does not own any check.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from lastword.core.redact.redactor import Redactor
 from lastword.kit.check.probes import ACTS, Played
+from lastword.kit.check.sdk import blame
 from lastword.kit.check.transcript import NotApplicableError, UnreachedError
 from lastword.kit.provider.target import API_KEY
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 SHOWN_CHARACTERS = 160
 FULL_CHARACTERS = 4000
+STDERR_LINES = 20
 
 _redact = Redactor(values=(API_KEY,))
 
@@ -50,11 +53,17 @@ class Finding:
         verdict: What came of it.
         evidence: One line: what was seen, or why nothing was.
         frames: The lines that prove it, redacted.
+        stderr: What the agent wrote to stderr meanwhile, redacted.
+        fault_of: Whose fault it is, where that is known.
+        events: The lines, as they passed.
     """
 
     verdict: CheckVerdict
     evidence: str = ""
     frames: tuple[str, ...] = ()
+    stderr: tuple[str, ...] = ()
+    fault_of: str = ""
+    events: tuple[PeerEvent, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,7 @@ class Check:
         requirement: The id in `protocol/requirements.json`.
         title: What should be so.
         mend: What a client lives through where it is not, and how to mend it.
+        in_front: What `lastword run` does about it, as part of a sentence; empty for nothing.
         acts: The acts whose transcripts it needs; those that could not be played are left out.
         judge: Gives the finding on the transcripts.
         partial: Does it also look at acts that did not come to their point?
@@ -78,9 +88,19 @@ class Check:
     acts: tuple[str, ...]
     judge: Judge
     partial: bool = False
+    in_front: str = ""
+
+    def advice(self, *, is_in_front: bool) -> str:
+        """Return how to mend it; `lastword run` is no advice where it is there already."""
+        more = f" {self.in_front[0].upper()}{self.in_front[1:]}." if self.in_front else ""
+        return self.mend if is_in_front else self.mend + more
 
     def find(self, played: Mapping[str, Played]) -> Finding:
-        """Return the finding on acts that are over."""
+        """Return the finding on acts that are over, with what stood beside it."""
+        acts = [played[name].transcript for name in self.acts if name in played]
+        return in_context(self, self._found(played), acts)
+
+    def _found(self, played: Mapping[str, Played]) -> Finding:
         acts = [played[name] for name in self.acts if name in played]
         missed = [act for act in acts if act.unreached or act.not_applicable]
         seen = [a.transcript for a in acts if self.partial or a not in missed]
@@ -114,12 +134,13 @@ def check(  # noqa: PLR0913  (a row of the table)
     acts: tuple[str, ...],
     mend: str,
     partial: bool = False,
+    in_front: str = "",
 ) -> Callable[[Judge], Judge]:
     """Enter a function into the table."""
 
     def enter(judge: Judge) -> Judge:
         assert name not in TABLE, name  # noqa: S101  (a mistake in this package)
-        TABLE[name] = Check(name, requirement, title, mend, acts, judge, partial)
+        TABLE[name] = Check(name, requirement, title, mend, acts, judge, partial, in_front)
         return judge
 
     return enter
@@ -132,12 +153,40 @@ def passed(evidence: str = "") -> Finding:
 
 def failed(evidence: str, *events: PeerEvent | None) -> Finding:
     """Find that it is not, and that this shows it."""
-    return Finding(CheckVerdict.FAIL, evidence, shown(*events))
+    return _on(CheckVerdict.FAIL, evidence, events)
 
 
 def warned(evidence: str, *events: PeerEvent | None) -> Finding:
     """Find that it is not quite as it should be."""
-    return Finding(CheckVerdict.WARN, evidence, shown(*events))
+    return _on(CheckVerdict.WARN, evidence, events)
+
+
+def _on(verdict: CheckVerdict, evidence: str, events: Sequence[PeerEvent | None]) -> Finding:
+    given = tuple(event for event in events if event is not None)
+    return Finding(verdict, evidence, shown(*given), events=given)
+
+
+def in_context(row: Check, finding: Finding, acts: Sequence[Transcript]) -> Finding:
+    """Return a finding with the request that got no answer, stderr, and whose fault it is."""
+    if finding.verdict not in {CheckVerdict.FAIL, CheckVerdict.WARN}:
+        return finding
+    events = finding.events
+    if not events and "answer" in finding.evidence:
+        named = [act for act in acts if f"(act {act.name})" in finding.evidence]
+        missing = filter(None, (act.unanswered() for act in named or acts))
+        events = tuple(islice(missing, 1))
+    stderr: tuple[str, ...] = ()
+    for act in acts:
+        if any(event is events[-1] for event in act.events) if events else False:
+            lines = act.stderr_beside(events[-1]).decode("utf-8", "replace").splitlines()
+            stderr = tuple(_redact(line)[:SHOWN_CHARACTERS] for line in lines if line.strip())
+    sdk = next((act.sdk for act in acts if act.sdk), None)
+    return replace(
+        finding,
+        frames=finding.frames or shown(*events),
+        stderr=stderr[-STDERR_LINES:],
+        fault_of=blame(row.name, sdk) if sdk else "",
+    )
 
 
 def shown(*events: PeerEvent | None) -> tuple[str, ...]:

@@ -23,7 +23,8 @@ _UNSEEN = "it was not seen to exit by itself"
     "the agent exits by itself when its stdin ends",
     acts=("healthy",),
     partial=True,
-    mend=f"Agents pile up behind closed editors: end the process at the end of stdin; {IN_FRONT}.",
+    mend="Agents pile up behind closed editors: end the process at the end of stdin.",
+    in_front=IN_FRONT,
 )
 def exits(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -39,7 +40,8 @@ def exits(acts: Sequence[Transcript]) -> Finding:
     "AGT-13",
     "the agent exits by itself when its stdin ends in mid-turn",
     acts=("eof_in_turn",),
-    mend=f"A closed editor leaves a model call running, and paid for; {IN_FRONT}.",
+    mend="A closed editor leaves a model call running, and paid for.",
+    in_front=IN_FRONT,
 )
 def exits_in_turn(acts: Sequence[Transcript]) -> Finding:
     return exits(acts)
@@ -66,7 +68,8 @@ def exit_status(acts: Sequence[Transcript]) -> Finding:
     "nothing of the agent runs on once it has exited",
     acts=("healthy", "eof_in_turn"),
     partial=True,
-    mend=f"Orphaned processes eat the user's machine: end your children; {IN_FRONT}.",
+    mend="Orphaned processes eat the user's machine: end your children.",
+    in_front="`lastword run --` in front ends what has stayed in the agent's process group",
 )
 def nothing_left(acts: Sequence[Transcript]) -> Finding:
     gone = [act for act in acts if act.exit_seconds is not None]
@@ -84,7 +87,8 @@ def nothing_left(acts: Sequence[Transcript]) -> Finding:
     "the agent works on where nobody reads its stderr",
     acts=("healthy", "deaf"),
     partial=True,
-    mend=f"With clients that do not read stderr the agent hangs once 64 KiB are full; {IN_FRONT}.",
+    mend="With clients that do not read stderr the agent hangs once 64 KiB are full.",
+    in_front=IN_FRONT,
 )
 def unread_stderr(acts: Sequence[Transcript]) -> Finding:
     read, act = acts

@@ -33,6 +33,8 @@ def keeps_schema(acts: Sequence[Transcript]) -> Finding:
     slight: tuple[Departure, Transcript, PeerEvent] | None = None
     source = ""
     for act in acts:
+        if act.name == "optional":
+            continue  # what was not advertised has a check of its own
         schema = official(acp.dialect(act.welcome.get("protocolVersion")).version)
         for event, name, value in _held(act, schema):
             count += 1

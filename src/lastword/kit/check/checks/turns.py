@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp
-from lastword.kit.check.checks.connection import IN_FRONT
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
 from lastword.kit.check.transcript import UnreachedError
 
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 
     from lastword.kit.check.transcript import ObservedTurn, Transcript
     from lastword.kit.peer import PeerEvent
+
+ENDS_CANCELLED = "`lastword run --` in front ends a turn that does not answer"
 
 
 def stop_reason(answer: PeerEvent | None) -> str | None:
@@ -61,7 +62,8 @@ def opens_session(acts: Sequence[Transcript]) -> Finding:
     "AGT-18",
     "a turn that goes well shows something and ends with a stop reason of ACP's",
     acts=("healthy",),
-    mend=f"Clients throw on an unknown stop reason, or show an empty reply; {IN_FRONT}.",
+    mend="Clients throw on an unknown stop reason, or show an empty reply.",
+    in_front="`lastword run --` in front ends it as an error that says so",
 )
 def healthy_turn(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -121,7 +123,8 @@ def late_content(acts: Sequence[Transcript]) -> Finding:
     "CAN-1",
     "a cancelled turn ends, with the stop reason cancelled",
     acts=("cancel",),
-    mend=f"The user presses Stop, and the spinner goes on, or an error appears; {IN_FRONT}.",
+    mend="The user presses Stop, and the spinner goes on, or an error appears.",
+    in_front=ENDS_CANCELLED,
 )
 def cancel(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -139,7 +142,8 @@ def cancel(acts: Sequence[Transcript]) -> Finding:
     "CAN-1",
     "a cancel also ends a turn whose provider does not answer at all",
     acts=("cancel_silent",),
-    mend=f"The user cannot stop a turn that hangs: give the model call up; {IN_FRONT}.",
+    mend="The user cannot stop a turn that hangs: give the model call up.",
+    in_front=ENDS_CANCELLED,
 )
 def cancel_while_silent(acts: Sequence[Transcript]) -> Finding:
     return cancel(acts)
@@ -200,8 +204,8 @@ def _went_well(act: Transcript, turn: ObservedTurn) -> Finding:
     "no tool call is left open when its turn ends",
     acts=EVERY_ACT,
     partial=True,
-    mend="A tool spins for ever in the client: end each call as completed or failed; "
-    "`lastword run --` in front does it where the turn fails.",
+    mend="A tool spins for ever in the client: end each call as completed or failed.",
+    in_front="`lastword run --` in front does it where the turn fails",
 )
 def open_tools(acts: Sequence[Transcript]) -> Finding:
     calls = 0

@@ -1,0 +1,36 @@
+"""`lastword run` in front mends what `lastword check` says that it does."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import pytest
+
+from lastword.kit.check.checks import CHECKS, CheckVerdict
+from lastword.kit.check.checks.connection import IN_FRONT
+from lastword.kit.check.run import CheckRun, CheckSettings
+from lastword.kit.check.transcript import WaitLimits
+from tests.process.conformance.test_faults_found import DRIVEN, FAULTS, meddled
+
+RUN = (sys.executable, "-m", "lastword", "run")
+SHORT = ("--idle-timeout", "3", "--first-update-timeout", "3", "--cancel-grace", "1", "--")
+BARE = (sys.executable, "-m", "lastword", "agent", "--bare", "healthy")
+LIMITS = WaitLimits(answer_seconds=20.0, turn_seconds=20.0, exit_seconds=8.0)
+
+# What ends none of its turns is given up by the sidecar only turn by turn, and slower than this.
+SAID = [
+    row
+    for row in FAULTS
+    if CHECKS[row[1]].in_front == IN_FRONT and row[:2] != ("never-ends", "one-answer")
+]
+
+
+@pytest.mark.parametrize(("mode", "check", "acts"), SAID, ids=str)
+def test_the_fault_is_gone_behind_the_sidecar(mode: str, check: str, acts: tuple[str, ...]) -> None:
+    row = CHECKS[check]
+    row = dataclasses.replace(row, acts=acts or row.acts)
+    settings = CheckSettings((*RUN, *SHORT, *meddled(mode, BARE)), DRIVEN, LIMITS)
+    with CheckRun(settings, [row]) as run:
+        found = run.finding(row)
+    assert found.verdict is CheckVerdict.PASS, found
