@@ -150,7 +150,6 @@ def cpu_seconds_of(pid: int) -> float:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
-@pytest.mark.xfail(strict=True, reason="frames that repeat go the long way, one by one")
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "agent_thought_chunk"])
 def test_equal_frames_in_bulk_cost_what_different_ones_do(attack: Attack, kind: str) -> None:
     line = chunk(b"%s").decode().replace("agent_message_chunk", kind)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.core.link.runaway import MAX_REPEATS
 from lastword.core.protocol import jsonrpc
 from tests.kit.wire import chunk, update
 from tests.unit.link.test_rare_frames import in_turn
+
+if TYPE_CHECKING:
+    from tests.kit.wire import Wire
 
 SENTENCE = "I will now look at the next file."
 
@@ -69,3 +73,29 @@ def test_in_a_run_of_updates_it_is_the_same() -> None:
         block = jsonrpc.decode_block(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
         assert block is not None
         assert wire.core.observe(block, 0, wire.now) == 2
+
+
+def observed(wire: Wire, text: str, times: int) -> int:
+    """How many of so many equal chunks the short way takes in, at once."""
+    block = (json.dumps(chunk(text)).encode() + b"\n") * times
+    messages = jsonrpc.decode_block(block)
+    assert messages is not None
+    return wire.core.observe(messages, 0, wire.now)
+
+
+def test_short_chunks_that_repeat_go_the_short_way() -> None:
+    wire = in_turn()
+    wire.agent(chunk("-"))
+    assert observed(wire, "-", 1000) == 1000
+
+
+def test_a_sentence_that_repeats_goes_the_short_way_until_it_may_be_too_much() -> None:
+    wire = in_turn()
+    wire.agent(chunk(SENTENCE))
+    taken = observed(wire, SENTENCE, 1000)
+    assert MAX_REPEATS - 3 < taken < MAX_REPEATS
+    for _ in range(MAX_REPEATS - taken):
+        wire.agent(chunk(SENTENCE))
+    assert any(b"session/cancel" in frame for frame in wire.to_agent)
+    # What still comes of the turn that was stopped is looked at no closer than anything else.
+    assert observed(wire, SENTENCE, 1000) == 1000

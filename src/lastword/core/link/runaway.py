@@ -27,6 +27,11 @@ NEAR = MAX_REPEATS - 2
 """From here on every repetition is looked at closely."""
 
 
+def is_short(update: Update) -> bool:
+    """May this chunk repeat itself as often as it likes?"""
+    return len(text_of(update) or "") < MIN_CHARS
+
+
 class Repetition:
     """How often in a row one session's agent has done the same."""
 
@@ -61,9 +66,7 @@ class Repetition:
             self.content, self.repeats = update.content, 0
             return False
         self.repeats += 1
-        if self.repeats < MAX_REPEATS - 1:
-            return False
-        return len(text_of(update) or "") >= MIN_CHARS
+        return self.repeats >= MAX_REPEATS - 1 and not is_short(update)
 
     @property
     def tool_near(self) -> bool:

@@ -16,7 +16,7 @@ from lastword.core.link import ending, entries, prompts, retries, runaway, v2
 from lastword.core.link.effects import FORWARD, Drop, Effect
 from lastword.core.link.facts import text_of
 from lastword.core.link.session import FOREGROUND
-from lastword.core.link.turn import Event, State
+from lastword.core.link.turn import AT_WORK, Event, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
@@ -153,6 +153,8 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
                 last_content, repeats = content, 0
             elif repeats < runaway.NEAR:
                 repeats += 1
+            elif runaway.is_short(update) or not _at_work(session):
+                repeats = 0
             else:
                 break
         else:
@@ -179,6 +181,11 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
         if turn.held is not None or turn.state is State.SENT:
             return None
     return session
+
+
+def _at_work(session: Session) -> bool:
+    """Is there a turn that can be stopped?"""
+    return any(turn.state in AT_WORK for turn in session.turns)
 
 
 def _observe_tool(session: Session, update: Update) -> bool:
