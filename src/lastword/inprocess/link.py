@@ -99,6 +99,9 @@ class HandlerLink:
     def from_client(self, line: bytes) -> None:
         """Take in one line of the client's."""
         frame = jsonrpc.decode(line)
+        if isinstance(frame, jsonrpc.Frame) and frame.shallow:
+            # Handlers take values, and no parser makes one of what is nested so deep.
+            frame = jsonrpc.Malformed(line, jsonrpc.MALFORMED_JSON)
         with self._lock:
             effects = self._core.receive(CLIENT, frame, time.monotonic())
             self._carry_out(effects, CLIENT, frame)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.client import frame_of
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.attacks.client import AttackClient
 
@@ -72,8 +73,9 @@ class Attack:
     def journal(self) -> list[Life]:
         """What the agents read and did, in order."""
         with contextlib.suppress(FileNotFoundError):
-            lines = (self.folder / "journal").read_text().splitlines(keepends=True)
-            return [json.loads(line) for line in lines if line.endswith("\n")]
+            lines = (self.folder / "journal").read_bytes().splitlines(keepends=True)
+            entries = [frame_of(line) for line in lines if line.endswith(b"\n")]
+            return [entry for entry in entries if entry is not None]
         return []
 
     def reached(self, method: str | None, *, life: int | None = None) -> list[Life]:

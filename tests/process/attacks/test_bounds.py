@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from tests.process.attacks.conftest import Attack, Life
 
 END_TURN = {"stopReason": "end_turn"}
+PARSE_ERROR = -32700
 MAX_OWN_FRAME_BYTES = 60 * 1024
 LONG_ID = "x" * 200_000
 
@@ -58,8 +60,7 @@ def test_our_own_frames_stay_short_where_the_session_id_is_long(attack: Attack) 
 # FRM-1: what JSON allows passes, byte for byte.
 
 
-TOO_DEEP = pytest.mark.xfail(strict=True, reason="both parsers give up before")
-DEPTHS = [100, pytest.param(1000, marks=TOO_DEEP)]
+DEPTHS = [100, 1000]
 
 
 def nested(depth: int) -> str:
@@ -99,6 +100,20 @@ def test_what_a_client_nests_deep_reaches_the_agent(attack: Attack, depth: int) 
         assert client.answer(7).get("result") == END_TURN
 
 
+@pytest.mark.parametrize("door", ["sdk", "asyncio", "trio"])
+def test_what_is_nested_too_deep_for_a_handler_is_answered(attack: Attack, door: str) -> None:
+    guarded = Path(__file__).parent / "guarded.py"
+    with attack.start(sys.executable, str(guarded), door) as client:
+        client.open()
+        client.expect_answer_to(7)
+        client.send_line(
+            b'{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s1",'
+            b'"prompt":[],"_meta":{"x":%s}}}' % nested(5000).encode()
+        )
+        assert client.answer(7)["error"]["code"] == PARSE_ERROR
+        assert client.turn("say").get("result") == END_TURN
+
+
 # FRM-2: what is no UTF-8 does not reach the client, alone or in a burst.
 
 
@@ -109,10 +124,7 @@ def chunk(text: bytes) -> bytes:
     )
 
 
-@pytest.mark.parametrize(
-    "frames",
-    [1, 10, pytest.param(500, marks=pytest.mark.xfail(strict=True, reason="bursts pass unread"))],
-)
+@pytest.mark.parametrize("frames", [1, 10, 500])
 def test_no_invalid_utf_8_reaches_the_client_however_many_frames_come_at_once(
     attack: Attack, frames: int
 ) -> None:

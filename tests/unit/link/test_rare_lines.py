@@ -20,12 +20,21 @@ from tests.kit.wire import INITIALIZE, Wire, cancel, prompt, second_version
 FRAME = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
 
 
-def test_a_long_block_is_decoded_without_a_look_at_its_lines() -> None:
+def test_a_long_block_is_decoded_without_a_look_at_its_line_ends() -> None:
     block = (FRAME + b"\n") * 100
     messages = jsonrpc.decode_block(block)
     assert messages is not None
     assert jsonrpc.split_block(block, messages) == [FRAME] * 100
     assert jsonrpc.split_block(block.removesuffix(b"\n"), messages) == [FRAME] * 100
+
+
+@pytest.mark.parametrize("lines", [1, 2, 64, 65, 1000])
+def test_in_a_block_of_any_length_a_byte_that_is_no_text_is_found(lines: int) -> None:
+    odd = FRAME.replace(b"{}", b'{"x":"caf\xe9"}') + b"\n"
+    assert jsonrpc.decode_block(odd.replace(b"\xe9", b"\xc3\xa9") * lines) is not None
+    for place in {0, lines // 2, lines - 1}:
+        block = (FRAME + b"\n") * place + odd + (FRAME + b"\n") * (lines - 1 - place)
+        assert jsonrpc.decode_block(block) is None
 
 
 @pytest.mark.parametrize("glue", [b" ", b"\n\n", b"\n \n"])

@@ -115,7 +115,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     request_id = message.request_id or jsonrpc.NULL_ID
     effects: list[Effect] = []
     if method == acp.INITIALIZE:
-        link.greeted_by(read_client(frame.line), frame.line)
+        link.greeted_by(read_client(frame.readable), frame.line)
         effects.append(attached(link))
     limit = acp.request_limit_seconds(method)
     request = OpenRequest(

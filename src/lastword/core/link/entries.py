@@ -66,7 +66,7 @@ def prompt(link: Link, turn: Turn, frame: Frame) -> Record:
     traceparent = None
     if b'"traceparent"' in frame.line:
         try:
-            meta = msgspec.json.decode(frame.line, type=_TracedPrompt).params.meta
+            meta = msgspec.json.decode(frame.readable, type=_TracedPrompt).params.meta
         except (msgspec.MsgspecError, ValueError, RecursionError):
             meta = None
         traceparent = meta.traceparent if meta else None

@@ -78,7 +78,7 @@ class _Prompt(msgspec.Struct):
 def _begins_with_slash(frame: Frame) -> bool:
     """Is it a command of the agent's own, which may well show nothing?"""
     try:
-        blocks = msgspec.json.decode(frame.line, type=_Prompt).params.prompt
+        blocks = msgspec.json.decode(frame.readable, type=_Prompt).params.prompt
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
     # Before it there may be what the client attached: files, pictures.

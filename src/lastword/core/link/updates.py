@@ -149,12 +149,12 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         kind = update.session_update
         if (kind == "agent_message_chunk" and text) or (kind == "agent_thought_chunk" and thought):
             content = update.content
-            if content != last_content:
+            if content != last_content or (
+                repeats >= runaway.NEAR and not _may_run_away(session, update)
+            ):
                 last_content, repeats = content, 0
             elif repeats < runaway.NEAR:
                 repeats += 1
-            elif runaway.is_short(update) or not _at_work(session):
-                repeats = 0
             else:
                 break
         else:
@@ -183,9 +183,9 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
     return session
 
 
-def _at_work(session: Session) -> bool:
-    """Is there a turn that can be stopped?"""
-    return any(turn.state in AT_WORK for turn in session.turns)
+def _may_run_away(session: Session, update: Update) -> bool:
+    """May this chunk be one too many, and is there a turn that would be stopped for it?"""
+    return not runaway.is_short(update) and any(turn.state in AT_WORK for turn in session.turns)
 
 
 def _observe_tool(session: Session, update: Update) -> bool:

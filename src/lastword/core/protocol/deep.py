@@ -1,0 +1,93 @@
+"""Lines nested deeper than the parsers go: whether they are JSON, and what stands near their top.
+
+Owns the cut of such a line into layers that a parser takes, each by itself. Loaded with the first
+such line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+
+LAYER = 100
+"""Parsers count in the calls that led to them, of which a guard's host may have hundreds."""
+
+MAX_DEPTH = 10_000
+"""What is nested deeper counts as no JSON: it takes us a second for each 10 MB, and a client that
+reads it all is not known."""
+
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_BRACKET = re.compile(_STRING + rb'|["{}\[\]]', re.DOTALL)
+_VALUE = re.compile(rb'\s*:\s*(%s|[^\s"{}\[\],:]+)' % _STRING, re.DOTALL)
+_OPENING, _CLOSING, _QUOTE = frozenset(b"{["), frozenset(b"}]"), ord('"')
+
+
+def shallow(line: bytes) -> bytes | None:
+    """The line with `null` for what is nested deeper than a layer; `None` where it is no JSON."""
+    layers: list[list[bytes]] = [[]]
+    depth = done = 0
+    for match in _BRACKET.finditer(line):
+        start, end = match.span()
+        byte = line[start]
+        if byte in _OPENING:
+            if depth and depth % LAYER == 0:
+                layers[-1] += [line[done:start], b"null"]
+                layers.append([])
+                done = start
+            depth += 1
+            if depth > MAX_DEPTH:
+                return None
+        elif byte in _CLOSING:
+            depth -= 1
+            if depth < 0:
+                return None
+            if depth and depth % LAYER == 0:
+                layer = b"".join([*layers.pop(), line[done:end]])
+                done = end
+                if not _is_json(layer):
+                    return None
+        elif byte == _QUOTE and end - start == 1:
+            return None  # a string without its end
+    return b"".join([*layers[0], line[done:]]) if depth == 0 else None
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError):
+        pass
+    else:
+        return True
+    try:
+        # It takes half a character's escape, which msgspec does not.
+        json.loads(text, parse_constant=_refuse)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse(constant: str) -> None:
+    """Refuse NaN and Infinity, which `json` takes for JSON.
+
+    Raises:
+        ValueError: Always.
+    """
+    raise ValueError(constant)
+
+
+def with_id(line: bytes, request_id: bytes) -> bytes:
+    """The line, which is JSON, with another id; every other byte is as it came."""
+    depth, found = 0, None
+    for match in _BRACKET.finditer(line):
+        byte = line[match.start()]
+        if byte in _OPENING:
+            depth += 1
+        elif byte in _CLOSING:
+            depth -= 1
+        elif depth == 1:
+            value = _VALUE.match(line, match.end())
+            if value is not None and json.loads(match[0]) == "id":
+                found = value
+    return line if found is None else line[: found.start(1)] + request_id + line[found.end(1) :]

@@ -1,0 +1,150 @@
+"""Lines nested deeper than the parsers go: what is JSON passes as it came, and what is none not."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lastword.core.protocol import deep, jsonrpc
+from tests.kit.wire import Wire
+from tests.unit.link.test_rare_frames import in_turn
+
+DEPTHS = [deep.LAYER - 3, deep.LAYER - 2, deep.LAYER - 1, 2 * deep.LAYER, 1000, 9990]
+
+
+def nested(depth: int, inner: str = "1") -> str:
+    """Objects in arrays in objects, with keys that look like brackets."""
+    return '[0,{"]a\\"{":' * (depth // 2) + inner + "}]" * (depth // 2)
+
+
+def answer(value: str, tail: str = "") -> bytes:
+    """An answer with a value in it."""
+    members = f'"result":{{"stopReason":"end_turn","x":{value}}}{tail}'
+    return f'{{"jsonrpc":"2.0","id":7,{members}}}'.encode()
+
+
+def read(line: bytes) -> jsonrpc.Frame:
+    """The line as a frame, which it is."""
+    frame = jsonrpc.decode(line)
+    assert isinstance(frame, jsonrpc.Frame)
+    return frame
+
+
+def is_json(line: bytes) -> bool:
+    """What a parser says that goes as deep as it takes."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    finally:
+        sys.setrecursionlimit(limit)
+    return True
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_deep_line_is_a_frame_whose_upper_members_are_read(depth: int) -> None:
+    line = answer(nested(depth), ',"y":"\\ud83d"')
+    frame = read(line)
+    assert frame.line == line
+    assert frame.message.request_id == b"7"
+    assert jsonrpc.loads(frame.message.result)["stopReason"] == "end_turn"
+    assert jsonrpc.loads(frame.readable)["y"] == "\ud83d"
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_what_a_deep_line_is_cut_to_goes_no_deeper_than_a_layer(depth: int) -> None:
+    shallow = deep.shallow(nested(depth).encode())
+    assert shallow is not None
+    assert is_json(shallow)
+    assert deep.shallow(shallow) == shallow
+    assert (shallow == nested(depth).encode()) == (depth <= deep.LAYER)
+
+
+@given(st.integers(0, 10_000), st.sampled_from(list('[]{}",:x1 \\')), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_a_deep_line_with_one_byte_amiss_stays_back_exactly_where_it_is_no_json(
+    place: int, byte: str, instead: bool
+) -> None:
+    text = answer(nested(800, '"\\\\"')).decode()
+    place %= len(text)
+    line = (text[:place] + byte + text[place + instead :]).encode()
+    frame = jsonrpc.decode(line)
+    broken = isinstance(frame, jsonrpc.Malformed) and frame.reason == jsonrpc.MALFORMED_JSON
+    assert broken is not is_json(line)
+    assert frame.line == line
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (answer(nested(deep.MAX_DEPTH)), jsonrpc.MALFORMED_JSON),
+        (nested(1000).encode(), jsonrpc.MALFORMED_OBJECT),
+        (f'{{"x":{nested(1000)}}}'.encode(), jsonrpc.MALFORMED_MESSAGE),
+        (answer(nested(1000, "NaN")), jsonrpc.MALFORMED_JSON),
+        (answer(nested(1000), ',"y":NaN'), jsonrpc.MALFORMED_JSON),
+        (answer(nested(1000, '"\\ud83d",NaN')), jsonrpc.MALFORMED_JSON),
+        (answer(nested(1000), ',"y":"'), jsonrpc.MALFORMED_JSON),
+        (answer(nested(1000), "}"), jsonrpc.MALFORMED_JSON),
+        (b"[" * 5000, jsonrpc.MALFORMED_JSON),
+    ],
+)
+def test_a_deep_line_that_is_no_message_stays_back(line: bytes, reason: str) -> None:
+    assert jsonrpc.decode(line) == jsonrpc.Malformed(line, reason)
+
+
+def test_half_a_character_deep_down_is_json() -> None:
+    assert read(answer(nested(1000, '"\\ud83d"'))).message.request_id == b"7"
+
+
+def test_where_even_a_flat_line_is_too_deep_for_the_stack_it_is_no_frame(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Deep:
+        def decode(self, line: bytes) -> None:
+            raise RecursionError(line)
+
+    monkeypatch.setattr(jsonrpc, "_decoder", Deep())
+    assert jsonrpc.decode(answer("1")) == jsonrpc.Malformed(answer("1"), jsonrpc.MALFORMED_JSON)
+
+
+@pytest.mark.parametrize(
+    ("line", "renamed"),
+    [
+        ('{"id":7,"x":%s}', '{"id":"lastword:1:1","x":%s}'),
+        ('{"x":%s,"\\u0069d" : "a\\"b" }', '{"x":%s,"\\u0069d" : "lastword:1:1" }'),
+        ('{"x":{"id":7},"id":null,"y":"id","z":%s}', None),
+        ('{"id":1,"x":%s,"id":2}', '{"id":1,"x":%s,"id":"lastword:1:1"}'),
+        ('{"method":"m","x":%s}', '{"method":"m","x":%s}'),
+    ],
+)
+def test_a_deep_line_gets_another_id_and_nothing_else(line: str, renamed: str | None) -> None:
+    if renamed is None:
+        renamed = line.replace('"id":null', '"id":"lastword:1:1"')
+    value = nested(1000, '{"id":1}')
+    frame = read((line % value).encode())
+    assert jsonrpc.with_id(frame, b'"lastword:1:1"') == (renamed % value).encode()
+
+
+def test_what_stands_beside_something_deep_is_taken_in() -> None:
+    wire = Wire()
+    wire.client(
+        b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1,'
+        b'"clientInfo":{"name":"Deep"},"x":%s}}' % nested(1000).encode()
+    )
+    assert wire.core.connection.link.client.name == "deep"
+    # A command may well show nothing.
+    wire = in_turn()
+    traced = f'{{"traceparent":"00-11","x":{nested(1000)}}}'
+    wire.client(
+        b'{"jsonrpc":"2.0","id":8,"method":"session/prompt","params":{"sessionId":"s2",'
+        b'"prompt":[{"type":"text","text":"/compact"}],"_meta":%s}}' % traced.encode()
+    )
+    assert wire.entries[-1].facts["traceparent"] == "00-11"
+    wire.agent({"jsonrpc": "2.0", "id": 8, "result": {"stopReason": "end_turn"}})
+    assert wire.answers(8) == [{"jsonrpc": "2.0", "id": 8, "result": {"stopReason": "end_turn"}}]
