@@ -58,7 +58,7 @@ def error(request_id: Any = 1, code: Any = -32603, message: Any = "boom") -> dic
     return {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": message}}
 
 
-def permission(request_id: int = 9, session_id: str = "s") -> dict[str, Any]:
+def permission(request_id: Any = 9, session_id: str = "s") -> dict[str, Any]:
     """The agent asks the user."""
     params = {"sessionId": session_id, "toolCall": {"toolCallId": "t"}, "options": []}
     method = "session/request_permission"

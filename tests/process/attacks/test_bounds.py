@@ -20,13 +20,11 @@ LONG_ID = "x" * 200_000
 # TERM-11, G6: a frame of ours is short, however long an agent's ids are.
 
 
-LONG_IDS = pytest.mark.xfail(strict=True, reason="the agent's ids are repeated, however long")
 TOOL = ["update", "tool_call", {"toolCallId": LONG_ID, "title": "Edit", "status": "pending"}]
 QUESTION = ["send", {"id": LONG_ID, "method": "session/request_permission", "params": {}}]
 ERROR = ["error", {"code": -32603, "message": "Odd."}]
 
 
-@LONG_IDS
 @pytest.mark.parametrize(
     ("left_open", "ends"),
     [(TOOL, ["kill"]), (TOOL, ERROR), (QUESTION, ["kill"])],
@@ -43,7 +41,6 @@ def test_our_own_frames_stay_short_where_an_agent_left_something_with_a_long_id_
         assert max(map(len, lines[long + 1 :])) < MAX_OWN_FRAME_BYTES
 
 
-@LONG_IDS
 def test_our_own_frames_stay_short_where_the_session_id_is_long(attack: Attack) -> None:
     agent: Life = {
         "session/new": [[["answer", {"sessionId": LONG_ID}]]],

@@ -121,7 +121,9 @@ def frames_for(
         return _cancelled_frames(ending, dialect)
     if rung is Rung.V2:
         return _v2_frames(ending, client, dialect)
-    out = [Outgoing(update) for update in _updates(ending, rung, dialect)]
+    updates = _updates(ending, rung, dialect)
+    # On one rung nothing else tells the user.
+    out = [Outgoing(update) for update in updates if rung is Rung.TEXT or is_short(update)]
     result = _result(ending, rung, client)
     if result is None:
         return out + _error_answers(ending, client)
@@ -179,14 +181,14 @@ def _v2_frames(ending: Ending, client: ClientProfile, dialect: acp.Dialect) -> l
         had_output=ending.had_output,
         can_login=ending.can_login,
     )
-    out = []
-    if client.typed and not ending.announced:
-        out.append(Outgoing(typed_update(ending.error, ending.session_id, dialect)))
+    update = typed_update(ending.error, ending.session_id, dialect)
+    told = client.typed and not ending.announced and is_short(update)
+    out = [Outgoing(update)] if told else []
     out += _error_answers(ending, client)
     if ending.ends_foreground:
         state = idle(acp.STOP_ERROR, agent_gone=ending.agent_gone) | {"error": error}
         frame = session_update(ending.session_id, ending.state | state)
-        if len(frame) >= MAX_FRAME_BYTES:
+        if not is_short(frame):
             frame = session_update(ending.session_id, state)
         out.append(Outgoing(frame))
     return out
@@ -211,6 +213,11 @@ def details_of(client: ClientProfile) -> Details:
     """What this client does with `data.details`; one that negotiated reads the payload."""
     rule = clients.RULES.get(client.name)
     return Details(rule.details) if rule is not None and not client.typed else Details.KEPT
+
+
+def is_short(frame: bytes) -> bool:
+    """Is a frame of ours within its bound, whatever ids of the agent's it repeats?"""
+    return len(frame) < MAX_FRAME_BYTES
 
 
 def session_update(session_id: str, update: dict[str, Any]) -> bytes:

@@ -180,7 +180,7 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
     entry = entries.record(link, Kind.SILENCE, session, silent_seconds=silence)
     if not notices.can_show(link):
         return [entry]
-    return [notices.warn_of_silence(link, session, title), entry]
+    return [*notices.warn_of_silence(link, session, title), entry]
 
 
 def _given_up(link: Link, session: Session) -> Effect:

@@ -170,7 +170,7 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
             # What the user still allows would reach a turn that they were told is over.
             link.withdraw(request_id)
             session.withdraw(request_id)
-            effects += [refuse(request_id, request.method), _withdrawal(request_id)]
+            effects += [refuse(request_id, request.method), *_withdrawal(request_id)]
     return effects
 
 
@@ -184,30 +184,30 @@ def refuse(request_id: bytes, method: str) -> Answer:
     return Answer(Side.AGENT, request_id, jsonrpc.error(request_id, error))
 
 
-def _withdrawal(request_id: bytes) -> Send:
+def to_client(frame: bytes) -> list[Effect]:
+    """Send the client a frame of ours that it can do without: none that is too long.
+
+    It is so where it repeats an id of the agent's that is.
+    """
+    return [Send(Side.CLIENT, frame)] if ladder.is_short(frame) else []
+
+
+def _withdrawal(request_id: bytes) -> list[Effect]:
     """Tell the client that a request of the agent's needs no answer any more."""
     params = {"requestId": msgspec.Raw(request_id)}
-    return Send(Side.CLIENT, jsonrpc.notification(acp.CANCEL_REQUEST, params))
+    return to_client(jsonrpc.notification(acp.CANCEL_REQUEST, params))
 
 
 def close(session: Session, turn: Turn) -> list[Effect]:
     """Close the session's open tool calls, with its last open turn."""
     if any(other.open and other is not turn for other in session.turns):
         return []
-    return [
-        Send(
-            Side.CLIENT,
-            ladder.session_update(
-                session.session_id,
-                {
-                    "sessionUpdate": "tool_call_update",
-                    "toolCallId": tool_call_id,
-                    "status": "failed",
-                },
-            ),
-        )
-        for tool_call_id in session.tools.drain()
-    ]
+    effects: list[Effect] = []
+    for tool_call_id in session.tools.drain():
+        update = {"sessionUpdate": "tool_call_update", "toolCallId": tool_call_id}
+        closing = ladder.session_update(session.session_id, update | {"status": "failed"})
+        effects += to_client(closing)
+    return effects
 
 
 def fail_request(
@@ -336,7 +336,7 @@ def _withdraw(link: Link) -> list[Effect]:
     """Take back what a dead agent asked of the client, and free what it holds there."""
     effects: list[Effect] = []
     for request_id in list(link.from_agent):
-        effects.append(_withdrawal(request_id))
+        effects += _withdrawal(request_id)
         link.withdraw(request_id)
     for session in link.sessions.values():
         session.withdraw_all()

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.failure import air, ladder, signs
-from lastword.core.link.effects import Send, Side
+from lastword.core.link import ending
 
 if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import ErrorType
+    from lastword.core.link.effects import Effect
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
 
@@ -36,7 +37,7 @@ def reads(link: Link, line: bytes) -> bool:
     return tells_by_air(link) and signs.tells_by_air(line)
 
 
-def warn_of_silence(link: Link, session: Session, title: str) -> Send:
+def warn_of_silence(link: Link, session: Session, title: str) -> list[Effect]:
     """Tell of a delay."""
     if not _warns_by_air(link):
         return _notice(session, title)
@@ -44,7 +45,7 @@ def warn_of_silence(link: Link, session: Session, title: str) -> Send:
     return _air_warning(session, told)
 
 
-def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> Send:
+def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> list[Effect]:
     """Tell of a retry, and of what made it necessary."""
     if not _warns_by_air(link):
         return _notice(turn.session, title)
@@ -59,11 +60,11 @@ def _warns_by_air(link: Link) -> bool:
     return tells_by_air(link) and not link.client.notices
 
 
-def _notice(session: Session, title: str) -> Send:
+def _notice(session: Session, title: str) -> list[Effect]:
     frame = ladder.notice(session.session_id, severity="warning", title=title)
-    return Send(Side.CLIENT, frame)
+    return ending.to_client(frame)
 
 
-def _air_warning(session: Session, meta: dict[str, object]) -> Send:
+def _air_warning(session: Session, meta: dict[str, object]) -> list[Effect]:
     update = {"sessionUpdate": "session_info_update", "_meta": meta}
-    return Send(Side.CLIENT, ladder.session_update(session.session_id, update))
+    return ending.to_client(ladder.session_update(session.session_id, update))

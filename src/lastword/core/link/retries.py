@@ -15,7 +15,6 @@ import msgspec
 from lastword.core.failure import ladder
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 from lastword.core.link import ending, entries, notices
-from lastword.core.link.effects import Effect, Send, Side
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
@@ -23,6 +22,7 @@ from lastword.quirks import wire
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.classify.agents import Sign
+    from lastword.core.link.effects import Effect
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
@@ -118,7 +118,7 @@ def _tell(link: Link, turn: Turn, word: Retrying, what_next: str) -> list[Effect
         if not notices.can_show(link):
             return [entry]
         title = f"{wording.WHAT[verdict.type]} {what_next}"
-        return [notices.warn_of_retry(link, turn, verdict.type, title), entry]
+        return [*notices.warn_of_retry(link, turn, verdict.type, title), entry]
     error = ending.compose(
         link,
         verdict,
@@ -133,7 +133,7 @@ def _tell(link: Link, turn: Turn, word: Retrying, what_next: str) -> list[Effect
         "error": error.payload(),
     }
     known = {key: value for key, value in update.items() if value is not None}
-    return [Send(Side.CLIENT, ladder.session_update(session.session_id, known)), entry]
+    return [*ending.to_client(ladder.session_update(session.session_id, known)), entry]
 
 
 def _sign(link: Link, frame: Frame) -> Sign | None:
