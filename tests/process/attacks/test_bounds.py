@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.kit.doors import DOORS, command
 
 if TYPE_CHECKING:
     from tests.process.attacks.conftest import Attack, Life
@@ -97,10 +98,9 @@ def test_what_a_client_nests_deep_reaches_the_agent(attack: Attack, depth: int) 
         assert client.answer(7).get("result") == END_TURN
 
 
-@pytest.mark.parametrize("door", ["sdk", "asyncio", "trio"])
+@pytest.mark.parametrize("door", DOORS)
 def test_what_is_nested_too_deep_for_a_handler_is_answered(attack: Attack, door: str) -> None:
-    guarded = Path(__file__).parent / "guarded.py"
-    with attack.start(sys.executable, str(guarded), door) as client:
+    with attack.start(*command(door)) as client:
         client.open()
         client.expect_answer_to(7)
         client.send_line(
