@@ -21,7 +21,9 @@ TURN_SECONDS = 2.5
 PIECES = 25
 PARSE_ERROR = {"code": -32700, "message": "Parse error"}
 INVALID_REQUEST = {"code": -32600, "message": "Invalid Request"}
-VERSIONS = {"version-2": 2}
+NOW_AND_THEN = {"dies-often": {1, 3, 5}, "dies-once": {1}, "prints-often": {1, 3, 5}}
+"""Modes that fail now and then, and the plays in which they do."""
+
 LARGE = 2**31
 
 
@@ -72,9 +74,10 @@ class OddAgent:
             self.misread(INVALID_REQUEST)
 
     def misread(self, error: Frame) -> None:
-        if self.mode.startswith("dies-") and self.mode != "dies-late":
-            plays = self.count_plays()
-            if plays in {"dies-often": {1, 3, 5}, "dies-once": {1}}[self.mode]:
+        if self.mode in NOW_AND_THEN and self.count_plays() in NOW_AND_THEN[self.mode]:
+            if self.mode == "prints-often":
+                os.write(1, b"What was that?\n")
+            else:
                 os._exit(1)
         self.refuse(error)
 

@@ -140,3 +140,36 @@ def test_an_agent_that_opens_no_session_does_not_pass(mode: str) -> None:
         [*command, "--", *ODD, mode], stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
     assert done.returncode == 1, done
+
+
+# --- verdicts that hang on no race
+
+
+def test_a_death_that_comes_late_is_found_and_its_line_named() -> None:
+    told = found("dies-late", "junk-scalars")["junk-scalars"]
+    assert told.verdict is FAIL
+    assert "'null\\n': it exited with status 1" in told.evidence
+    assert "times" not in told.evidence
+
+
+@pytest.mark.parametrize(
+    ("mode", "verdict", "often"),
+    [("dies-often", FAIL, "3 of 5 times: "), ("dies-once", CheckVerdict.WARN, "1 of 5 times: ")],
+)
+def test_what_fails_now_and_then_is_played_again_and_said_so(
+    mode: str, verdict: CheckVerdict, often: str, tmp_path: Path
+) -> None:
+    told = found(mode, "junk-text", folder=tmp_path)["junk-text"]
+    assert told.verdict is verdict
+    assert told.evidence.startswith(f"{often}after a line that is no JSON")
+    assert (tmp_path / "plays").read_text() == "x" * 5
+
+
+def test_of_the_acts_of_a_check_only_the_one_that_failed_is_played_again(tmp_path: Path) -> None:
+    acts = ("junk:text", "strangers")
+    row = dataclasses.replace(CHECKS["stdout"], acts=(*acts, "early"))
+    settings = CheckSettings((*ODD, "prints-often", str(tmp_path)), Hooks(), SOON)
+    ((_, told),) = findings(settings, [row])
+    assert told.verdict is FAIL
+    assert told.evidence.startswith("3 of 5 times: a line on stdout")
+    assert (tmp_path / "plays").read_text() == "x" * 5

@@ -170,7 +170,7 @@ def find(
 ) -> Finding:
     row = CHECKS[check]
     row = dataclasses.replace(row, acts=acts or row.acts)
-    with CheckRun(CheckSettings(command, hooks, SOON), [row]) as run:
+    with CheckRun(CheckSettings(command, hooks, SOON, plays=1), [row]) as run:
         return run.finding(row)
 
 
@@ -281,7 +281,7 @@ def test_a_method_that_works_and_is_not_advertised_is_told_not_blamed() -> None:
 
 
 def test_no_check_stumbles_over_members_of_the_wrong_type() -> None:
-    settings = CheckSettings(meddled("lists-everywhere"), DRIVEN, SOON)
+    settings = CheckSettings(meddled("lists-everywhere"), DRIVEN, SOON, plays=1)
     verdicts = {row.name: f.verdict for row, f in findings(settings, list(CHECKS.values()))}
     assert verdicts["healthy-turn"] is CheckVerdict.FAIL
     assert verdicts["error-shape"] is CheckVerdict.FAIL

@@ -43,6 +43,7 @@ An agent of protocol version 2 is checked in it with --protocol 2.
 An agent that is driven by words plays its failures by itself:
   lastword check --scenario-prompts 'Please: /scenario {{name}}' -- lastword agent healthy
 Without either, what needs a failing provider could not be reached (n/r).
+What failed is played again; what fails only now and then says how often it did.
 
 The same as tests, where pytest is installed (lastword does not bring it):
   pytest --pyargs lastword.conformance --agent "CMD" [the options above]

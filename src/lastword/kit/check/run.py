@@ -7,17 +7,19 @@ Owns the order and the pool. Does not own what is done (`acts`), judged (`checks
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from threading import Semaphore
 from typing import TYPE_CHECKING, Self
 
-from lastword.kit.check.checks import CHECKS, Check, Finding
+from lastword.kit.check.checks import CHECKS, Check, CheckVerdict, Finding
 from lastword.kit.check.checks.model import shown
 from lastword.kit.check.probes import ACTS, Played, play
 from lastword.kit.check.transcript import WaitLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from lastword.kit.check.pointing import Hooks
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
 
 WORKERS = 2
 """Agents at once: more would slow each other down on a small machine, and be judged for it."""
+
+
+PLAYS = 5
+"""How often is played what fails at one time and passes at another."""
+
+REPLAYED_SECONDS = 20.0
+"""Acts that take longer are played once: what is waited for so long comes by no race."""
+
+FEW_ACTS = 2
+"""A check of more acts than that looks at each for itself."""
 
 
 class UnknownCheckError(Exception):
@@ -40,12 +52,14 @@ class CheckSettings:
         hooks: How it is driven.
         limits: How long is waited.
         keep: The folder that transcripts are written to, if any.
+        plays: How often what failed is played at most.
     """
 
     command: tuple[str, ...]
     hooks: Hooks
     limits: WaitLimits = field(default_factory=WaitLimits)
     keep: Path | None = None
+    plays: int = PLAYS
 
 
 def chosen(words: Iterable[str]) -> list[Check]:
@@ -72,6 +86,9 @@ class CheckRun:
         self._pool = ThreadPoolExecutor(WORKERS)
         self._peers: list[StrictClient] = []
         self._given_up = False
+        self._slots = Semaphore(WORKERS)
+        self._seconds: dict[str, float] = {}
+        self._replays: dict[str, list[Played]] = {}
         needed = {act for row in checks for act in row.acts}
         self._acts: dict[str, Future[Played]] = {
             name: self._pool.submit(self._play, name) for name in ACTS if name in needed
@@ -112,15 +129,60 @@ class CheckRun:
         wait(open_acts, return_when=FIRST_COMPLETED)
 
     def finding(self, check: Check) -> Finding:
-        """Return what came of a check; waits for its acts."""
-        return check.find({name: self._acts[name].result() for name in check.acts})
+        """Return what came of a check; waits for its acts, and plays again what failed."""
+        acts = {name: self._acts[name].result() for name in check.acts}
+        finding = check.find(acts)
+        if finding.verdict is not CheckVerdict.FAIL or self._settings.plays == 1:
+            return finding
+        names = _failing_acts(check, acts)
+        if not names or sum(self._seconds[name] for name in names) > REPLAYED_SECONDS:
+            return finding
+        return self._played_again(replace(check, acts=names), finding)
+
+    def _played_again(self, check: Check, first: Finding) -> Finding:
+        """Return the finding as it is after more plays: twice the same, or how often it failed."""
+        failed = 1
+        for number in range(1, self._settings.plays):
+            acts = {name: self._replay(name, number) for name in check.acts}
+            failed += check.find(acts).verdict is CheckVerdict.FAIL
+            if number == 1 and failed > 1:
+                return first
+        # Once, and never again, may as well be this machine's doing.
+        verdict = CheckVerdict.FAIL if failed > 1 else CheckVerdict.WARN
+        often = f"{failed} of {self._settings.plays} times"
+        return replace(first, verdict=verdict, evidence=f"{often}: {first.evidence}")
+
+    def _replay(self, name: str, number: int) -> Played:
+        """Return an act's play of this number, from 1; several checks may look at one."""
+        replays = self._replays.setdefault(name, [])
+        while len(replays) < number:
+            replays.append(self._play_once(name))
+        return replays[number - 1]
 
     def _play(self, name: str) -> Played:
-        chosen = self._settings
-        played = play(name, chosen.command, chosen.hooks, chosen.limits, started=self._started)
-        if chosen.keep is not None:
-            _keep(played, chosen.keep)
+        played = self._play_once(name)
+        if self._settings.keep is not None:
+            _keep(played, self._settings.keep)
         return played
+
+    def _play_once(self, name: str) -> Played:
+        chosen = self._settings
+        with self._slots:
+            since = time.monotonic()
+            played = play(name, chosen.command, chosen.hooks, chosen.limits, started=self._started)
+            self._seconds.setdefault(name, time.monotonic() - since)
+        return played
+
+
+def _failing_acts(check: Check, acts: Mapping[str, Played]) -> tuple[str, ...]:
+    """Return the acts by which a check failed; of many, each of which it looks at, the first."""
+    if len(acts) <= FEW_ACTS:
+        return check.acts
+    for name in check.acts:
+        alone = replace(check, acts=(name,)).find({name: acts[name]})
+        if alone.verdict is CheckVerdict.FAIL:
+            return (name,)
+    return ()
 
 
 def findings(settings: CheckSettings, checks: Sequence[Check]) -> Iterator[tuple[Check, Finding]]:

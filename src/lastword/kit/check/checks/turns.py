@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp
+from lastword.kit.check.checks.connection import IN_FRONT
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
 from lastword.kit.check.transcript import UnreachedError
 
@@ -156,6 +157,7 @@ def cancel_while_silent(acts: Sequence[Transcript]) -> Finding:
     acts=("cancel_in_question",),
     mend="The user presses Stop at a dialog, and is told that the work is done: a turn whose "
     "dialog was left by a cancel is cancelled.",
+    in_front=IN_FRONT,
 )
 def cancel_in_question(acts: Sequence[Transcript]) -> Finding:
     return cancel(acts)
