@@ -98,7 +98,7 @@ def _target(output: str | None, bundle: Bundle) -> str:
     """Return where to write; a name of our own in a folder that was named, or in this one."""
     if output and not os.path.isdir(output):
         return output
-    plain = re.sub(r"[^A-Za-z0-9.-]+", "-", bundle.session_id)[:_MAX_NAME_CHARS].strip("-.")
+    plain = re.sub(r"[^A-Za-z0-9.-]+", "-", bundle.name)[:_MAX_NAME_CHARS].strip("-.")
     day = moment(bundle.started_epoch_ms)[:10]
     return os.path.join(output or "", f"lastword-{plain or 'session'}-{day}.zip")
 

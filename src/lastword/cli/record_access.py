@@ -124,7 +124,9 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "session", nargs="?", metavar="SESSION", help="its id, the beginning of it, or an incident"
     )
-    parser.add_argument("--last", action="store_true", help="the session that last had a turn")
+    parser.add_argument(
+        "--last", action="store_true", help="the latest session, or start that failed"
+    )
 
 
 def chosen_session(record: sqlite3.Connection, options: argparse.Namespace) -> Part:
@@ -137,7 +139,7 @@ def chosen_session(record: sqlite3.Connection, options: argparse.Namespace) -> P
         return _named(record, options.session)
     latest, _ = reader.latest_parts(record, 1)
     if not latest:
-        raise UnusableError("no turn is recorded yet")
+        raise UnusableError("nothing is recorded yet")
     return latest[0]
 
 

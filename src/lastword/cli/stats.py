@@ -124,8 +124,10 @@ def _show(page: Page, days: int, now: Period, before: Period) -> None:
         if not before.turns:
             return
     _turns(page, now, before)
-    _counts(page, "failures by type", now.by_type, before.by_type)
-    _counts(page, "failures by agent", now.by_agent, before.by_agent)
+    _counts(page, "failed turns by type", now.by_type, before.by_type)
+    _counts(page, "failed turns by agent", now.by_agent, before.by_agent)
+    _counts(page, "other failed requests by type", now.requests_by_type, before.requests_by_type)
+    _counts(page, "other failed requests by agent", now.requests_by_agent, before.requests_by_agent)
     _by_day(page, now)
     _latency(page, now, before)
 
@@ -169,7 +171,7 @@ def _by_day(page: Page, now: Period) -> None:
     if not days:
         return
     page.line()
-    page.line("failures by day", "bold")
+    page.line("failed turns by day", "bold")
     most = max((now.by_day.get(day, 0) for day in days), default=0)
     for day in days:
         failed = now.by_day.get(day, 0)

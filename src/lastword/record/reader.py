@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLLOWED_AT_ONCE = 1000
+LISTED_FAILURES = 5
 _END_MS = 2**62
 _SLACK_SECONDS = 60
 """Clocks are set, and the kernel counts from its own start."""
@@ -53,7 +54,10 @@ class RecordedRun(Run, frozen=True, kw_only=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A session within one run; one that was brought back later has a part in each run."""
+    """A session within one run; one that was brought back later has a part in each run.
+
+    Without a session's id it is what a run has outside of sessions, such as a start that failed.
+    """
 
     run: int
     run_id: str
@@ -63,7 +67,7 @@ class Part(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """What tells this part from all others."""
-        return f"{self.run_id}/{self.session_id}"
+        return f"{self.run_id}/{self.session_id}".removesuffix("/")
 
 
 class RecordedTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +139,19 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
 def latest_parts(
     record: sqlite3.Connection, limit: int, since_epoch_ms: int = 0
 ) -> tuple[list[Part], bool]:
-    """The sessions that last had a turn, the newest first, and whether there are more."""
+    """The latest sessions with a turn, and runs that failed without one, the newest first.
+
+    Gives, too, whether there are more.
+    """
+    sessions, more = _latest_sessions(record, limit, since_epoch_ms)
+    starts = _failed_runs(record, "e.at_epoch_ms >= ?", since_epoch_ms, limit=limit + 1)
+    both = sorted([*sessions, *starts], key=lambda part: part.last_epoch_ms, reverse=True)
+    return both[:limit], more or len(both) > limit
+
+
+def _latest_sessions(
+    record: sqlite3.Connection, limit: int, since_epoch_ms: int
+) -> tuple[list[Part], bool]:
     found: dict[tuple[int, str], Part] = {}
     # By turns, along their index: grouping all of them would take as long as the store is large.
     rows = record.execute(
@@ -153,6 +169,33 @@ def latest_parts(
     return list(found.values()), False
 
 
+def _failed_runs(
+    record: sqlite3.Connection, condition: str, *values: str | int, limit: int = -1
+) -> list[Part]:
+    """Runs in which a request failed and no turn began, the newest first."""
+    rows = record.execute(
+        "SELECT e.run, r.run_id, '' AS session_id, max(e.at_epoch_ms) AS last_epoch_ms"  # noqa: S608 - conditions are ours
+        " FROM entries e JOIN runs r ON r.id = e.run"
+        " WHERE e.level = 'error' AND e.turn IS NULL AND e.kind = ?"
+        " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.run = e.run)"
+        f" AND {condition} GROUP BY e.run ORDER BY last_epoch_ms DESC LIMIT ?",
+        (Kind.ERROR, *values, limit),
+    )
+    return [msgspec.convert(dict(row), Part) for row in rows]
+
+
+def _of_request(record: sqlite3.Connection, incident: str) -> list[Part]:
+    """Where a request outside of turns failed, by its incident."""
+    rows = record.execute(
+        "SELECT e.run, r.run_id, coalesce(e.session_id, '') AS session_id,"
+        " e.at_epoch_ms AS last_epoch_ms FROM entries e JOIN runs r ON r.id = e.run"
+        " WHERE e.level = 'error' AND e.turn IS NULL AND instr(e.facts, ?) > 0"
+        " ORDER BY e.at_epoch_ms DESC LIMIT 1",
+        (f'"incident_id":"{incident}"',),
+    )
+    return [msgspec.convert(dict(row), Part) for row in rows]
+
+
 def find(record: sqlite3.Connection, text: str) -> list[Part]:
     """The sessions that somebody may mean: by id, part of its beginning, run, or incident.
 
@@ -163,6 +206,7 @@ def find(record: sqlite3.Connection, text: str) -> list[Part]:
     if exact:
         return exact[:1]
     incident = _parts(record, "t.incident_id = ?", text)
+    incident = incident or _of_request(record, text)
     if incident:
         return incident[:1]
     begins = "substr(t.session_id, 1, ?) = ? OR substr(r.run_id || '/' || t.session_id, 1, ?) = ?"
@@ -171,6 +215,7 @@ def find(record: sqlite3.Connection, text: str) -> list[Part]:
     for part in found:
         latest.setdefault(part.session_id, part)
     by_run = [part for part in found if part.name.startswith(text)]
+    by_run += _failed_runs(record, "substr(r.run_id, 1, ?) = ?", len(text), text)
     return by_run or list(latest.values())
 
 
@@ -192,6 +237,8 @@ def with_earlier_parts(record: sqlite3.Connection, part: Part) -> list[Part]:
     session is another's.
     """
     parts = [part]
+    if not part.session_id:
+        return parts
     for earlier in _parts(record, "t.session_id = ?", part.session_id):
         if (earlier.last_epoch_ms, earlier.run) >= (part.last_epoch_ms, part.run):
             continue
@@ -303,6 +350,16 @@ def failed_requests(
         "SELECT * FROM entries WHERE level = 'error' AND turn IS NULL AND kind = ?"
         " AND at_epoch_ms >= ? AND at_epoch_ms < ? ORDER BY at_epoch_ms DESC LIMIT ?",
         (Kind.ERROR, start_ms, _END_MS if end_ms is None else end_ms, _limit(limit)),
+    )
+    return [_entry(row) for row in rows]
+
+
+def failures_of(record: sqlite3.Connection, part: Part) -> list[RecordedEntry]:
+    """Requests outside of turns that failed in a run, in order, as many as a list shows."""
+    rows = record.execute(
+        "SELECT * FROM entries WHERE level = 'error' AND turn IS NULL AND kind = ? AND run = ?"
+        " ORDER BY at_epoch_ms, id LIMIT ?",
+        (Kind.ERROR, part.run, LISTED_FAILURES),
     )
     return [_entry(row) for row in rows]
 

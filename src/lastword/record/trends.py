@@ -45,9 +45,11 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
         restarts: how often an agent was started again.
         retries: model calls that were tried again.
         wait_seconds: what those retries were to wait, in all.
-        by_type: failures by their type, turns and requests.
+        by_type: failed turns by their type.
         by_agent: the same by the agent's name.
         by_day: the same by the day.
+        requests_by_type: requests outside of turns that failed, by their type.
+        requests_by_agent: the same by the agent's name.
         turns_by_day: every turn by the day.
         first_output: from the prompt to the first text or tool call.
         whole_turn: from the prompt to the end, of turns that ended well.
@@ -67,6 +69,8 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     by_type: dict[str, int]
     by_agent: dict[str, int]
     by_day: dict[str, int]
+    requests_by_type: dict[str, int]
+    requests_by_agent: dict[str, int]
     turns_by_day: dict[str, int]
     first_output: Spread
     whole_turn: Spread
@@ -97,12 +101,7 @@ def period(found: Found, day_of: Callable[[int], str]) -> Period:
     over = len(found.turns) - running
     ended = len(found.turns) - outcomes[OPEN]
     failed = [turn for turn in found.turns if turn.outcome == FAILED]
-    types = [turn.type or "unknown" for turn in failed]
-    types += [str(entry.entry.facts.get("type") or "unknown") for entry in found.requests]
-    where = [turn.run for turn in failed] + [entry.run for entry in found.requests]
-    agents = [_agent(found.runs.get(run)) for run in where]
-    days = [day_of(turn.started_epoch_ms) for turn in failed]
-    days += [day_of(entry.at_epoch_ms) for entry in found.requests]
+    requests = [str(entry.entry.facts.get("type") or "unknown") for entry in found.requests]
     return Period(
         turns=len(found.turns),
         ok=outcomes[OK],
@@ -115,9 +114,11 @@ def period(found: Found, day_of: Callable[[int], str]) -> Period:
         restarts=len(found.restarts),
         retries=sum(turn.retries for turn in found.turns),
         wait_seconds=sum(turn.wait_seconds for turn in found.turns),
-        by_type=_ordered(types),
-        by_agent=_ordered(agents),
-        by_day=dict(sorted(Counter(days).items())),
+        by_type=_ordered(turn.type or "unknown" for turn in failed),
+        by_agent=_ordered(_agent(found.runs.get(turn.run)) for turn in failed),
+        by_day=dict(sorted(Counter(day_of(turn.started_epoch_ms) for turn in failed).items())),
+        requests_by_type=_ordered(requests),
+        requests_by_agent=_ordered(_agent(found.runs.get(e.run)) for e in found.requests),
         turns_by_day=dict(sorted(Counter(day_of(t.started_epoch_ms) for t in found.turns).items())),
         first_output=spread(turn.output_after_seconds for turn in found.turns),
         whole_turn=spread(turn.duration_seconds for turn in found.turns if turn.outcome == OK),

@@ -144,7 +144,7 @@ def test_a_session_that_goes_on_is_shown_as_running_and_a_killed_one_as_without_
     assert "ended without a word" in lastword("log", "--last", state=tmp_path).stdout
 
 
-def test_an_agent_that_never_started_is_found_among_the_failures(tmp_path: Path) -> None:
+def test_an_agent_that_never_started_is_listed_and_its_incident_opens(tmp_path: Path) -> None:
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
     subprocess.run(
         [sys.executable, "-m", "lastword", "run", "--", "/nonexistent-agent"],
@@ -155,13 +155,52 @@ def test_an_agent_that_never_started_is_found_among_the_failures(tmp_path: Path)
         check=False,
     )
     listed = lastword("log", state=tmp_path).stdout
-    assert "No turn is recorded yet." in listed
-    assert "`lastword log --errors`" in listed
+    assert "initialize failed: agent crash, spawn failed\n" in listed
+    run, incident = listed.split()[0], listed.split("spawn failed")[1].split()[0]
+    for name in (incident, run, "--last"):
+        shown = " ".join(lastword("log", name, state=tmp_path).stdout.split())
+        assert f"incident {incident}" in shown
+        summary = lastword("export", name, "-o", "-", state=tmp_path).stdout
+        said = f"- `initialize` failed: `agent_crash: spawn_failed`, incident `{incident}`"
+        assert said in summary.splitlines()
+    told = json.loads(lastword("log", "--json", state=tmp_path).stdout)["sessions"]
+    assert [(each["session_id"], each["turn_count"]) for each in told] == [(None, 0)]
+    assert told[0]["failures"][0]["facts"]["incident_id"] == incident
     failures = lastword("log", "--errors", state=tmp_path).stdout
     assert "agent_crash\n    spawn failed, startup, initialize, nonexistent-agent\n" in failures
-    assert lastword("log", "--last", state=tmp_path).stderr == (
-        "lastword log: no turn is recorded yet\n"
-    )
+
+
+def test_what_is_kept_of_words_is_the_providers(tmp_path: Path) -> None:
+    session = {"sessionId": "scripted-1-1"}
+    agent = [sys.executable, "-m", "lastword", "agent", "--bare", "rate_limit"]
+    frames = [
+        {"id": 0, "method": "initialize", "params": {"protocolVersion": 1}},
+        {"id": 1, "method": "session/new", "params": {"cwd": "/", "mcpServers": []}},
+        {"id": 2, "method": "session/prompt", "params": session | {"prompt": []}},
+    ]
+    command = [sys.executable, "-m", "lastword", "run", "--record-text", "--", *agent]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"LASTWORD_STATE_DIR": str(tmp_path)},
+    ) as sidecar:
+        assert sidecar.stdin is not None
+        assert sidecar.stdout is not None
+        for frame in frames:
+            sidecar.stdin.write(json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n")
+        sidecar.stdin.flush()
+        while json.loads(sidecar.stdout.readline()).get("id") != 2:
+            pass
+        sidecar.stdin.close()
+        sidecar.wait(FUSE_SECONDS)
+    told = json.loads(lastword("log", "--last", "--json", state=tmp_path).stdout)
+    (failed,) = [e for run in told["runs"] for e in run["entries"] if e["kind"] == "error"]
+    assert "Rate limit reached on tokens per min" in failed["facts"]["detail"]["text"]
+    assert "message" not in failed["facts"]
+    shown = " ".join(lastword("log", "--last", state=tmp_path).stdout.split())
+    assert "Rate limit reached on tokens per min" in shown
+    assert "The model provider is limiting requests" not in shown
 
 
 def test_failures_are_listed_alone_the_newest_first(state: Path) -> None:

@@ -153,6 +153,7 @@ def test_words_are_kept_only_where_somebody_asked_and_never_a_secret() -> None:
         assert KEY not in text
         assert SECRET_WORDS not in text
         assert ("overloaded, said" in text) is record_text
+        assert "The model provider is overloaded." not in text
         assert ("boom" in text) is record_text
         assert link.of(Kind.STDERR)[0].facts["bytes"] == len(f"boom {KEY}\n")
 

@@ -111,8 +111,6 @@ def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
     page = Page()
     show_parts(page, shown)
     page.line(LEGEND if parts else "No turn is recorded" + _since(options), "dim")
-    if not parts and reader.failed_requests(record, options.since or 0, limit=1):
-        page.line("Requests failed before there was one: `lastword log --errors` tells of them.")
     if more:
         page.line(f"There are more sessions; --limit {limit * 2} shows more of them.", "dim")
     sys.stdout.write(page.take())
@@ -123,7 +121,9 @@ def _shown(record: sqlite3.Connection, part: Part, since: int) -> ShownPart:
     turns = reader.turns_of(record, part, MARKS_IN_A_LIST, since)
     latest = tuple(ShownTurn(turn, _waits(record, turn)) for turn in turns[-TURNS_IN_A_LIST:])
     marks = tuple(mark_of(turn, run) for turn in turns)
-    return ShownPart(part, run, latest, marks, reader.count_turns(record, part))
+    count = reader.count_turns(record, part)
+    failures = () if count else reader.failures_of(record, part)
+    return ShownPart(part, run, latest, marks, count, tuple(failures))
 
 
 def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:

@@ -37,6 +37,9 @@ def mark_of(turn: RecordedTurn, run: RecordedRun) -> str:
 def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
     """Show sessions, each with its latest turns."""
     for shown in parts:
+        if not shown.turns:
+            show_start(page, shown)
+            continue
         name = shown.part.session_id[:SHOWN_ID_CHARS]
         when = day_and_time(shown.turns[-1].turn.started_epoch_ms)
         page.line(f"{name}  {when}  {_sides(shown.run)}", "bold")
@@ -46,6 +49,19 @@ def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
         for each in shown.turns:
             show_turn(page, each, day, alive=alive)
         page.line()
+
+
+def show_start(page: Page, shown: ShownPart) -> None:
+    """Show a run that failed before a turn began."""
+    when = day_and_time(shown.part.last_epoch_ms)
+    page.line(f"{shown.part.run_id[:SHOWN_ID_CHARS]}  {when}  {_sides(shown.run)}", "bold")
+    for failure in shown.failures:
+        facts = failure.entry.facts
+        about = [str(facts[key]).replace("_", " ") for key in ("type", "reason") if key in facts]
+        row = f"{facts.get('method', 'a request')} failed: {', '.join(about)}"
+        page.row(f"  {local(failure.at_epoch_ms):%H:%M:%S}  ", row, "red")
+        page.line(f"    {facts.get('incident_id', '')}", "dim")
+    page.line()
 
 
 def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
@@ -98,7 +114,8 @@ def show_failures(
 def show_head(page: Page, section: Section) -> None:
     """Show the beginning of a session's timeline."""
     run = section.run
-    page.line(f"session {section.part.session_id}", "bold")
+    named = f"session {section.part.session_id}" if section.part.session_id else "no session"
+    page.line(named, "bold")
     ended = "" if run.ended else (", still running" if is_alive(run) else ", ended without a word")
     page.line(_sides(run, versions=True))
     page.line(f"run {run.run_id}{ended}")

@@ -98,7 +98,9 @@ def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Eff
         revision=turn.failure_revision + 1,
     )
     effects = _told(link, turn, ended)
-    told = entries.failure(link, error) | {"rule": rule, "redactions": link.take_redactions()}
+    by_us = rule != _ANNOUNCED and not (failed and failed.message)
+    told = entries.failure(link, error, worded_by_us=by_us)
+    told |= {"rule": rule, "redactions": link.take_redactions()}
     effects.append(entries.record(link, Kind.ERROR, session, turn, **told))
     forget(link, turn)
     return effects

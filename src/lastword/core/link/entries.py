@@ -94,12 +94,15 @@ def agent_ready(link: Link) -> Record:
     )
 
 
-def failure(link: Link, error: AgentError) -> dict[str, Any]:
-    """The facts of a failure: what it is, and its words only where somebody asked for them."""
+def failure(link: Link, error: AgentError, *, worded_by_us: bool = False) -> dict[str, Any]:
+    """The facts of a failure: what it is, and its words only where somebody asked for them.
+
+    A sentence of ours says nothing that the other facts do not; it is never kept.
+    """
     payload = msgspec.structs.replace(error, extra=None).payload()
-    if not link.options.record_text:
-        for member in _TEXT:
-            payload.pop(member, None)
+    dropped = ("message",) if worded_by_us else ()
+    for member in dropped if link.options.record_text else _TEXT:
+        payload.pop(member, None)
     return payload
 
 
@@ -112,7 +115,7 @@ def failed_request(
         at_seconds=link.now,
         session_id=request.session_id,
         request_id=short(request_id.decode(errors="replace")),
-        facts=failure(link, error) | {"method": short(request.method)},
+        facts=failure(link, error, worded_by_us=True) | {"method": short(request.method)},
     )
     return Record(entry)
 

@@ -41,7 +41,7 @@ _PEER = {
 
 _FAILURE = {
     "type": Fact(str, "what went wrong: `core.failure.taxonomy.ErrorType`"),
-    "message": Fact(str, "the sentence for the user; with --record-text alone"),
+    "message": Fact(str, "the agent's own sentence for the user; with --record-text alone"),
     "detail": Fact(dict, "what the provider or the process said, redacted; with --record-text"),
     "retryable": Fact(bool, "would the same request help later?"),
     "retry_after_seconds": Fact(int, "how long to wait, rounded up", _SECONDS),

@@ -366,7 +366,7 @@ def _missing(story: TurnHistory, outcome: Outcome) -> tuple[str, ...]:
     error = story.error
     if error is not None:
         unknown = _error_type(error) is ErrorType.UNKNOWN
-        if unknown and "message" not in error:
+        if unknown and not {"message", "detail"} & error.keys():
             missing.append("the error's own words (recorded with --record-text)")
         provider = error.get("origin") == Origin.PROVIDER.value
         if provider and "http_status" not in error:

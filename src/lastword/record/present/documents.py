@@ -31,8 +31,9 @@ def write(value: object, *, indent: int = 2) -> None:
 def part(shown: ShownPart) -> dict[str, Any]:
     """A session in the list."""
     return {
-        "session_id": shown.part.session_id,
+        "session_id": shown.part.session_id or None,
         "run": run(shown.run),
+        "failures": [entry(failure) for failure in shown.failures],
         "turn_count": shown.count,
         "turns": [
             turn(each.turn) | {"retry_wait_seconds": each.waits_seconds} for each in shown.turns
@@ -96,4 +97,4 @@ def timeline(record: sqlite3.Connection, sections: Sequence[Section]) -> dict[st
                 "entries": entries,
             }
         )
-    return {"session_id": sections[-1].part.session_id, "runs": told}
+    return {"session_id": sections[-1].part.session_id or None, "runs": told}

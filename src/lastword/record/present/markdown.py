@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure.durations import counted, duration
 from lastword.core.redact.printable import one_line
+from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.summary import summarise
 from lastword.record.turns import CANCELLED, FAILED, OPEN
 
@@ -34,7 +35,8 @@ class Document:
 
     def __init__(self, session_id: str, scrubber: Scrubber) -> None:
         self._scrub = scrubber
-        self.lines = [f"# Session {self._code(session_id)}", ""]
+        title = f"# Session {self._code(session_id)}" if session_id else "# Before a session"
+        self.lines = [title, ""]
 
     def add(
         self,
@@ -44,6 +46,9 @@ class Document:
     ) -> None:
         """Add a run's part of the session."""
         self._about(run, turns)
+        if not turns:
+            self._requests(entries())
+            return
         self._table(turns)
         bad = [turn for turn in turns if turn.outcome in _NOT_WELL]
         # A user who cancels often must not hide what failed.
@@ -94,6 +99,17 @@ class Document:
                 f"{turn.retries}{waits}" if turn.retries else "",
             )
             self.lines.append(f"| {' | '.join(cells)} |")
+        self.lines.append("")
+
+    def _requests(self, recorded: Iterable[RecordedEntry]) -> None:
+        """Tell of what failed where there was no turn."""
+        for each in recorded:
+            facts = each.entry.facts
+            if each.entry.kind is Kind.ERROR:
+                why = ": ".join(str(facts[key]) for key in ("type", "reason") if key in facts)
+                asked, incident = str(facts.get("method", "")), str(facts.get("incident_id", ""))
+                told = f"{self._code(why)}, incident {self._code(incident)}"
+                self.lines.append(f"- {self._code(asked)} failed: {told}")
         self.lines.append("")
 
     def _ended(self, turn: RecordedTurn) -> str:

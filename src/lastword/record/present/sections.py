@@ -9,6 +9,7 @@ import msgspec
 
 from lastword.record.reader import (  # noqa: TC001 - a struct's types, at runtime
     Part,
+    RecordedEntry,
     RecordedRun,
     RecordedTurn,
 )
@@ -30,6 +31,7 @@ class ShownPart(msgspec.Struct, frozen=True):
         turns: its latest turns.
         marks: one mark for each of its latest turns, more of them.
         count: how many turns it has had.
+        failures: where it has had none, the requests that failed.
     """
 
     part: Part
@@ -37,6 +39,7 @@ class ShownPart(msgspec.Struct, frozen=True):
     turns: tuple[ShownTurn, ...]
     marks: tuple[str, ...]
     count: int
+    failures: tuple[RecordedEntry, ...] = ()
 
 
 class Section(msgspec.Struct, frozen=True):

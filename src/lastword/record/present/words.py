@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.durations import counted, duration
+from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
@@ -73,10 +74,17 @@ def _error(facts: dict[str, Any]) -> str:
     if facts.get("incident_id"):
         about.append(f"incident {facts['incident_id']}")
     told = f"{what}: {', '.join(about)}" if about else what
-    said = facts.get("message")
+    said = _said(facts)
     rest = {key: value for key, value in facts.items() if key not in _SAID}
     told = _plain(told, rest).replace(f"{told}:", f"{told},", 1)
-    return f'{told}; "{said[:MAX_TEXT_CHARS]}"' if isinstance(said, str) else told
+    return f'{told}; "{said[:MAX_TEXT_CHARS]}"' if said else told
+
+
+def _said(facts: dict[str, Any]) -> str:
+    """The words of whoever failed, else those that the user was shown."""
+    text = object_of(facts.get("detail")).get("text")
+    said = text if isinstance(text, str) and text.strip() else facts.get("message")
+    return " ".join(said.split()) if isinstance(said, str) else ""
 
 
 def _told_by(facts: dict[str, Any]) -> list[str]:
