@@ -204,8 +204,13 @@ class Drawn:
                 world.agent(frames.result(request_id))
 
     def _opened(self, world: World, request_id: bytes) -> bytes:
+        generation = world.player.referee.generation
         name = b"s%d" % (len(world.sessions) if world.turns else 1)
-        if name not in world.sessions:
+        if generation > 1:
+            # An id given again would have another name towards the client, which the referee
+            # does not follow: `tests/unit/restart/test_restart_names.py` does.
+            name = b"s%d-%b" % (generation, request_id.strip(b'"'))
+        elif name not in world.sessions:
             world.sessions.append(name)
         return frames.result(request_id, b'{"sessionId":"%b"}' % name)
 
