@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lastword.kit.check.session_probes import SESSION_ACTS
-from lastword.kit.check.stage import Conversation
+from lastword.kit.check.stage import QUIET_SECONDS, Conversation
 from lastword.kit.check.transcript import NotApplicableError, Transcript, UnreachedError
 from lastword.kit.provider.server import ProviderScenario
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lastword.kit.check.pointing import Hooks
     from lastword.kit.check.transcript import WaitLimits
-    from lastword.kit.peer import StrictClient
+    from lastword.kit.peer import PeerEvent, StrictClient
 
 NO_METHOD = "session/no_such_method"
 """No extension's name: those begin with `_`, and an agent may take them all."""
@@ -158,12 +158,24 @@ def _params(talk: Conversation) -> None:
     }
     if not session:
         del bad["a prompt that is no list"]
-    asked = {}
+    asked: dict[str, PeerEvent | None] = {}
     for what, (method, params) in bad.items():
+        begin = len(talk.peer.events)
         request_id = talk.peer.request(method, params)
-        asked[what] = talk.answer_to(request_id, PROBE_SECONDS)
+        asked[what] = talk.answer_to(request_id, QUIET_SECONDS)
+        if asked[what] is None and isinstance(params, str):
+            # No request of JSON-RPC has such params, so its refusal may have no id.
+            asked[what] = talk.peer.find(_refuses, PAUSE_SECONDS, since=begin)
+        if asked[what] is None:
+            asked[what] = talk.answer_to(request_id, PROBE_SECONDS)
     talk.transcript.notes["asked"] = asked
     _note_life(talk)
+
+
+def _refuses(event: PeerEvent) -> bool:
+    """Is it an error that answers nobody?"""
+    frame = event.frame or {}
+    return event.is_answer and frame.get("id", ...) is None and "error" in frame
 
 
 def _early(talk: Conversation) -> None:

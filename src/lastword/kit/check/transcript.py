@@ -132,18 +132,19 @@ class Transcript:
         events = self.events[self._end(turn) + 1 : min(later, default=None)]
         return [e for e in events if not e.sent and e.session == turn.session]
 
-    def stderr_beside(self, event: PeerEvent) -> bytes:
-        """Return what the agent wrote to stderr about a line, as far as the time tells.
+    def stderr_beside(self, first: PeerEvent, last: PeerEvent) -> bytes:
+        """Return what the agent wrote to stderr about some lines, as far as the time tells.
 
-        That is from the last line of ours up to it to our next one, and a moment longer.
+        That is from the last line of ours up to the first to our next after the last, and a moment
+        longer.
         """
         sent = [other.at for other in self.events if other.sent]
-        since = max((at for at in sent if at <= event.at), default=0.0)
-        until = min((at for at in sent if at > event.at), default=math.inf) + MOMENT_SECONDS
-        first = self.stderr_bytes - len(self.stderr_tail)
+        since = max((at for at in sent if at <= first.at), default=0.0)
+        until = min((at for at in sent if at > last.at), default=math.inf) + MOMENT_SECONDS
+        start = self.stderr_bytes - len(self.stderr_tail)
         before = max((count for at, count in self.stderr_times if at < since), default=0)
         upto = max((count for at, count in self.stderr_times if at <= until), default=0)
-        return self.stderr_tail[max(0, before - first) : max(0, upto - first)]
+        return self.stderr_tail[max(0, before - start) : max(0, upto - start)]
 
     def unanswered(self) -> PeerEvent | None:
         """Return the first request of ours that was never answered."""

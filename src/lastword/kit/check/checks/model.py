@@ -177,8 +177,9 @@ def in_context(row: Check, finding: Finding, acts: Sequence[Transcript]) -> Find
         events = tuple(islice(missing, 1))
     stderr: tuple[str, ...] = ()
     for act in acts:
-        if any(event is events[-1] for event in act.events) if events else False:
-            lines = act.stderr_beside(events[-1]).decode("utf-8", "replace").splitlines()
+        if events and any(event is events[-1] for event in act.events):
+            first = next(event for event in act.events if any(event is each for each in events))
+            lines = act.stderr_beside(first, events[-1]).decode("utf-8", "replace").splitlines()
             stderr = tuple(_redact(line)[:SHOWN_CHARACTERS] for line in lines if line.strip())
     sdk = next((act.sdk for act in acts if act.sdk), None)
     return replace(

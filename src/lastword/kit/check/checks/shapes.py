@@ -35,7 +35,10 @@ def keeps_schema(acts: Sequence[Transcript]) -> Finding:
     for act in acts:
         if act.name == "optional":
             continue  # what was not advertised has a check of its own
-        schema = official(acp.dialect(act.welcome.get("protocolVersion")).version)
+        version = act.welcome.get("protocolVersion", acp.V1.version)
+        if version not in {acp.V1.version, acp.V2.version}:
+            continue  # no schema has it, and that it was said is another check's
+        schema = official(version)
         for event, name, value in _held(act, schema):
             count += 1
             wrong = _worst(schema.departures(name, value))
