@@ -15,6 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lastword.core.link.effects import Side
+from tests.interop.official_schema import CARRIED, carried, official_folder
 from tests.interop.toolchain import require_node
 from tests.kit.vector_format import Vector, example, is_matcher, load_vectors
 from tests.kit.vector_runner import Run
@@ -138,6 +139,12 @@ def check(official: dict[int, OfficialSchema], vector: Vector, side: Side, frame
         return False
     asked = methods(vector, "client" if side is Side.CLIENT else "agent")
     return official[version].check(frame, asked)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_schema_that_the_package_carries_is_the_official_one(version: int) -> None:
+    made = carried(official_folder(), version)
+    assert (CARRIED / f"v{version}.json").read_text() == made
 
 
 @pytest.mark.parametrize("name", VECTORS)

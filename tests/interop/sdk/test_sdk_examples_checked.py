@@ -6,15 +6,22 @@ import sys
 
 import pytest
 
-from lastword.kit.check.checks import CHECKS, CheckVerdict
+from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.pointing import Hooks
 from lastword.kit.check.run import CheckSettings, findings
-from tests.interop.sdk.official import Official, require_official
+from tests.interop.sdk.official import VERSION, Official, require_official
 
 IN_FRONT = (sys.executable, "-m", "lastword", "run", "--")
 
-OWN = {"junk-scalars": CheckVerdict.FAIL, "bad-params": CheckVerdict.WARN}
-"""What is found in every agent on this SDK: a scalar ends its reading for good."""
+OWN = {
+    "junk-scalars": CheckVerdict.FAIL,
+    "unadvertised-method": CheckVerdict.FAIL,
+    "bad-params": CheckVerdict.WARN,
+}
+"""What is found in every agent on this SDK; what each rests on is in protocol/AGENTS.md."""
+
+OF_THE_SDK = {"junk-scalars", "unadvertised-method"}
+"""Of these, what `quirks.sdks` knows to be the SDK's."""
 
 
 @pytest.fixture(scope="module")
@@ -23,23 +30,39 @@ def official() -> Official:
     return require_official()
 
 
-def verdicts(command: tuple[str, ...]) -> dict[str, CheckVerdict]:
+def told(command: tuple[str, ...]) -> dict[str, Finding]:
     """What a check without a provider has to say, but for what it passes or cannot reach."""
     rows = [row for row in CHECKS.values() if not all(a.startswith("fail") for a in row.acts)]
-    found = {row.name: f.verdict for row, f in findings(CheckSettings(command, Hooks()), rows)}
+    found = {row.name: f for row, f in findings(CheckSettings(command, Hooks()), rows)}
     quiet = {CheckVerdict.PASS, CheckVerdict.UNREACHED, CheckVerdict.NOT_APPLICABLE}
-    assert list(found.values()).count(CheckVerdict.PASS) > 20
-    return {name: verdict for name, verdict in found.items() if verdict not in quiet}
+    assert [f.verdict for f in found.values()].count(CheckVerdict.PASS) > 20
+    return {name: finding for name, finding in found.items() if finding.verdict not in quiet}
+
+
+def words(found: dict[str, Finding]) -> dict[str, CheckVerdict]:
+    return {name: finding.verdict for name, finding in found.items()}
 
 
 @pytest.mark.parametrize(
     ("example", "own"),
-    [("agent.py", {}), ("echo_agent.py", {"future-version": CheckVerdict.FAIL})],
+    [
+        ("agent.py", {}),
+        (
+            "echo_agent.py",
+            {"future-version": CheckVerdict.FAIL, "agent-info": CheckVerdict.WARN},
+        ),
+    ],
 )
 def test_the_example_agents_have_the_faults_that_they_are_known_for(
     official: Official, example: str, own: dict[str, CheckVerdict]
 ) -> None:
     command = (str(official.python), str(official.source / "examples" / example))
-    assert verdicts(command) == OWN | own
-    wrapped = verdicts((*IN_FRONT, *command))
-    assert wrapped == {"bad-params": CheckVerdict.WARN} | own
+    found = told(command)
+    assert words(found) == OWN | own
+    blamed = {name for name, finding in found.items() if finding.fault_of}
+    assert blamed == OF_THE_SDK
+    assert f"agent-client-protocol (Python) {VERSION}" in found["junk-scalars"].fault_of
+    assert any("connection.py" in line for line in found["junk-scalars"].stderr)
+    wrapped = words(told((*IN_FRONT, *command)))
+    left = {name: verdict for name, verdict in OWN.items() if name != "junk-scalars"}
+    assert wrapped == left | own
