@@ -11,11 +11,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import anyio
-
 from lastword.core.protocol import acp, jsonrpc
 from lastword.inprocess import warnings
-from lastword.inprocess.request import process_ending
+from lastword.inprocess.request import asyncio_task, contained, is_the_doors, process_ending
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -56,7 +54,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
     try:
         return await _result(request, work)
     except BaseException as error:
-        if _closes_the_door(error):
+        if is_the_doors(error, request.link):
             raise
         request.raised(error)
         ending = process_ending(error)
@@ -89,9 +87,9 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
         BaseException: As `run`, but for a failure, which is logged.
     """
     try:
-        await work()
+        await contained(work, link, asyncio_task())
     except BaseException as error:
-        if _closes_the_door(error):
+        if is_the_doors(error, link):
             raise
         logger.exception("The handler of a notification failed.")
         ending = process_ending(error)
@@ -109,17 +107,6 @@ def answer(request: Request, message: object) -> None:
         _failed(request, error, None)
     else:
         request.link.from_handler(line, request)
-
-
-def _closes_the_door(error: BaseException) -> bool:
-    """Is it the door that cancels its handlers, because it comes to its end?"""
-    if not isinstance(error, anyio.get_cancelled_exc_class()):
-        return False
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # on trio nobody but a cancel scope can raise it
-        return True
-    return task is not None and task.cancelling() > 0
 
 
 def _failed(request: Request, error: BaseException, sent: dict[str, Any] | None) -> None:

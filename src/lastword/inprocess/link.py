@@ -94,6 +94,8 @@ class HandlerLink:
         self._lock = threading.RLock()
         self._initialized = False
         self.client_gone = False
+        self.closing = False
+        """No handler will answer any more."""
         self._refusals: deque[tuple[object, object]] = deque(maxlen=MAX_REFUSALS)
 
     def from_client(self, line: bytes) -> None:
@@ -161,6 +163,7 @@ class HandlerLink:
     def handler_left(self) -> None:
         """Take in that no handler will answer any more: the process, or its connection, ends."""
         with self._lock:
+            self.closing = True
             if self._requests and not self.client_gone:
                 effects = self._core.receive_eof(Side.AGENT, _process_ends, time.monotonic())
                 self._carry_out(effects)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -94,6 +95,11 @@ def note_outside_of_turns(update: Update) -> None:
 
 class RequestLink(Protocol):
     """The link that a request came by, as far as its handler's side speaks to it."""
+
+    @property
+    def closing(self) -> bool:
+        """Does the door come to its end, so that no handler answers any more?"""
+        ...
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
         """Take in one frame of the handler's."""
@@ -229,32 +235,31 @@ class Request:
             self._cancel()
 
     async def run(self, work: Callable[[], Awaitable[_Result]]) -> _Result | dict[str, Any]:
-        """Run the handler; gives its result, or `CANCELLED` where it was cancelled by us.
+        """Run the handler; gives its result, or `CANCELLED` where its client wanted it cancelled.
 
         On asyncio it is cancelled once, as a task is, so that what it awaits while it cleans up is
-        left in peace; on trio by a cancel scope, as everything is there.
+        left in peace; on trio by a cancel scope, as everything is there. A cancellation of the
+        author's, by a timer or by the task's own `cancel()`, goes no further than the handler.
+
+        Raises:
+            BaseException: What the handler raised. A cancellation is the author's, unless
+                `is_the_doors` says that it is the door's.
         """
         self.started = True
         if self.cancel_asked:
             return CANCELLED
-        try:
-            task = asyncio.current_task()
-        except RuntimeError:
-            task = None
+        task = asyncio_task()
         if task is None:
             return await self._run_in_scope(work)
         self._cancel = task.cancel
         try:
-            result = await work()
-        except asyncio.CancelledError:
-            if self.cancel_sent and task.uncancel() == 0:
+            return await contained(work, self.link, task)
+        except asyncio.CancelledError as error:
+            if self.cancel_asked and not is_the_doors(error, self.link):
                 return CANCELLED
             raise
         finally:
             self._cancel = None
-        if self.cancel_sent:
-            task.uncancel()
-        return result
 
     async def _run_in_scope(
         self, work: Callable[[], Awaitable[_Result]]
@@ -266,6 +271,50 @@ class Request:
         finally:
             self._cancel = None
         return CANCELLED
+
+
+async def contained(
+    work: Callable[[], Awaitable[_Result]], link: RequestLink, task: asyncio.Task[Any] | None
+) -> _Result:
+    """Run a handler, and take its author's cancellations of its task back when it is through.
+
+    Also one that was not delivered, because the handler was through before its next wait: it would
+    end whatever runs the handler.
+    """
+    if task is None:
+        return await work()
+    before = task.cancelling()
+    try:
+        return await work()
+    finally:
+        if task.cancelling() > before and not _door_closes(link):
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
+            while task.cancelling() > before:
+                task.uncancel()
+
+
+def is_the_doors(error: BaseException, link: RequestLink) -> bool:
+    """Is this how a door cancels its handlers, because it comes to its end?
+
+    Else a cancellation is its author's: it ends one handler, and must not end what runs it.
+    """
+    if not isinstance(error, anyio.get_cancelled_exc_class()):
+        return False
+    # On trio nobody but a scope around the handler can raise it.
+    return not isinstance(error, asyncio.CancelledError) or _door_closes(link)
+
+
+def _door_closes(link: RequestLink) -> bool:
+    return link.closing or anyio.current_effective_deadline() == -math.inf
+
+
+def asyncio_task() -> asyncio.Task[Any] | None:
+    """The task that runs this, or `None` on trio."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
 
 
 CURRENT: ContextVar[Request | None] = ContextVar("lastword_request", default=None)

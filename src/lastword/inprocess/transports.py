@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import select
-import sys
 import threading
 import time
 from collections import deque
@@ -22,6 +21,9 @@ from lastword.posix.framing import LINE_LIMIT_BYTES, READ_BYTES, LineReader, who
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+
+LAST_FRAMES_SECONDS = 2.0
+"""How long the client may take, at the end, to read what was sent before."""
 
 BLOCKED_WRITE_SECONDS = 5.0
 """How long a client that takes no bytes may hold up the thread that stands in for the loop."""
@@ -174,36 +176,61 @@ class ByteTransport:
         await self.aclose()
 
 
-class StdioTransport(ByteTransport):
-    """The standard streams, without a task between the pipe and the core.
+class PipeTransport(ByteTransport):
+    """A pair of pipes, without a task between them and the core.
 
     A task of its own costs each message 10 µs.
     """
 
-    def __init__(self, receiver: Receiver, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, receiver: Receiver, reading: asyncio.BaseTransport, writer: asyncio.StreamWriter
+    ) -> None:
         super().__init__(None, writer)
         self._receiver = receiver
+        self._reading_from = reading
 
     @classmethod
-    async def open(cls) -> Self:
-        """Take the process's standard streams; as under the SDK they do not block from then on."""
+    async def open(cls, source: int, sink: int, *, receive_timeout: float | None = None) -> Self:
+        """Read and write descriptors that stay the caller's; they do not block from then on.
+
+        Raises:
+            ValueError: One of them is neither a pipe nor a socket, as asyncio says it.
+        """
         loop = asyncio.get_running_loop()
-        receiver = Receiver()
-        await loop.connect_read_pipe(lambda: receiver, sys.stdin)
+        receiver = Receiver(receive_timeout)
+        reading, _ = await loop.connect_read_pipe(lambda: receiver, _own(source, "rb"))
         transport, flow = await loop.connect_write_pipe(
-            asyncio.streams.FlowControlMixin, sys.stdout
+            asyncio.streams.FlowControlMixin, _own(sink, "wb")
         )
-        return cls(receiver, asyncio.StreamWriter(transport, flow, None, loop))
+        return cls(receiver, reading, asyncio.StreamWriter(transport, flow, None, loop))
 
     def start(self, take: Take, end: OnEnd) -> None:
         """As `FrameTransport.start`."""
         self._receiver.start(take, end)
 
+    async def let_go(self) -> None:
+        """Write what is left, for as long as a client that reads may take, and end."""
+        self._receiver.stop()
+        self._reading_from.close()
+        self._write_kept()
+        transport = self._writer.transport
+        transport.set_write_buffer_limits(high=0)
+        with contextlib.suppress(OSError):  # of which a timeout is one
+            await asyncio.wait_for(self._writer.drain(), LAST_FRAMES_SECONDS)
+        transport.abort()
+
+
+def _own(fd: int, mode: str) -> Any:
+    """A file for asyncio to keep and to close, whatever the caller does with the descriptor."""
+    return open(os.dup(fd), mode, buffering=0)
+
 
 class Receiver(asyncio.Protocol):
     """What the event loop calls with what comes on a pipe."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_seconds: float | None = None) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._timer: asyncio.TimerHandle | None = None
         self._lines = LineReader(LINE_LIMIT_BYTES)
         self._early: list[bytes] = []
         self._over: tuple[Exception | None] | None = None
@@ -218,12 +245,28 @@ class Receiver(asyncio.Protocol):
             self.data_received(data)
         if self._over is not None:
             self._finish(self._over[0])
+        self._wind()
+
+    def stop(self) -> None:
+        """Hand on nothing more."""
+        self._end = None
+        self._wind()
+
+    def _wind(self) -> None:
+        """Wait anew for the next bytes, where they may be too long in coming."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._timeout_seconds is not None and self._end is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._timeout_seconds, self._finish, TimeoutError())
 
     def data_received(self, data: bytes) -> None:
         """As the event loop calls it."""
         if self._take is None:
             self._early.append(data)
             return
+        if self._timeout_seconds is not None:
+            self._wind()
         oversized, block = self._lines.feed(data)
         if oversized is not None or block:
             self._take(oversized, whole_lines(block))
@@ -239,8 +282,10 @@ class Receiver(asyncio.Protocol):
         rest = self._lines.rest().strip()
         if rest and self._take is not None:
             self._take(None, [rest])
-        if self._end is not None:
-            self._end(error)
+        end = self._end
+        self.stop()
+        if end is not None:
+            end(error)
 
 
 class MessageTransport:

@@ -24,8 +24,8 @@ _MENDED_BY = {
     "current_turn().progress() while it works",
     "idle_timeout": "the handler went silent: send updates, or call current_turn().progress() "
     "while it works",
-    "agent_cancelled": "the handler cancelled itself: a CancelledError that nobody asked for "
-    "left it",
+    "agent_cancelled": "the handler cancelled itself, or the agent its task: a CancelledError that "
+    "no user asked for left it",
     "no_answer": "the handler did not stop when it was cancelled: let the cancellation pass, "
     "and do not catch BaseException around an await",
     "busy_with_ended_turn": "a prompt could not be taken: the handler of an earlier turn has "
@@ -74,6 +74,14 @@ def before_initialize() -> None:
     logger.warning(
         "The client sent session/prompt before initialize: the handler is called, as for a client "
         "of protocol version 1 that said nothing of itself."
+    )
+
+
+def printed() -> None:
+    """Something was printed, while stdout is the client's."""
+    logger.warning(
+        "What is printed goes to stderr, since stdout is the client's, for its messages alone: "
+        "print to sys.stderr, or log. This is said once."
     )
 
 

@@ -1,10 +1,10 @@
 """The agent behind a door: ``python -m tests.kit.doors sdk|asyncio|trio [WORD…]``.
 
-Words: `cancel=end|never|task` gives it a handler of `session/cancel` that ends the turn, does not
-return, or cancels the prompt's task; `record=FOLDER|off` is the author's choice; with `log` all of
-the records of `lastword.timeline` go to the file that LOG_FILE names; `blocked=IDLE,GRACE` sets the
-limits in seconds, and has a blocked loop noticed within tenths of one; with `quiet` the author has
-set up no logging.
+Words: `cancel=end|never|task|itself` gives it a handler of `session/cancel` that ends the turn,
+does not return, or cancels the prompt's task or its own; `record=FOLDER|off` is the author's;
+with `log` all of the records of `lastword.timeline` go to the file that LOG_FILE names;
+`blocked=IDLE,GRACE` sets the limits in seconds, and has a blocked loop noticed within tenths of
+one; with `quiet` the author has set up no logging; with `prints` there is print before and after.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ def main(door: str, *words: str) -> None:
         options = lastword.Options(idle_timeout_seconds=idle, cancel_grace_seconds=grace)
     # Only the door's own library is loaded.
     module = importlib.import_module(f"tests.kit.doors.{'sdk' if door == 'sdk' else 'serve'}")
+    if "prints" in words:
+        print("printed before")
     module.run(Work(module, door, named.get("cancel")), options)
+    if "prints" in words:
+        print(f"printed after, {[os.get_blocking(fd) for fd in (0, 1)]}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
+import logging
 import multiprocessing
 import os
 import subprocess
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 END_TURN = {"stopReason": "end_turn"}
-OTHERS = ("echo", "fail", "return", "wait", "agent/go", "note")
+OTHERS = ("echo", "fail", "return", "wait", "agent/go", "note", "cancel_itself")
 """The agent's own methods, without the underscore that they begin with."""
 
 
@@ -139,6 +140,9 @@ class Work:
         self._queue: Any = None
         self._task: asyncio.Task[Any] | None = None
         self._ended_by_own_cancel = False
+        # As libraries have it that look for stdout once, when they are loaded.
+        self.early_log = logging.getLogger("early")
+        self.early_log.addHandler(logging.StreamHandler(sys.stdout))
 
     async def take(self, turn: Any, text: str) -> Any:
         """One turn; gives what is to be returned for it."""
@@ -176,6 +180,8 @@ class Work:
             return returned(params["what"])
         elif name == "wait":
             await self.wait_for_go()
+        elif name == "cancel_itself":
+            await self._cancel_this_task()
         elif name == "note":
             raise ValueError("the note's own failure")
         return {"echo": params}
@@ -188,6 +194,8 @@ class Work:
         if self.on_cancel == "task":
             self.cancel_task()
             return
+        if self.on_cancel == "itself":
+            await self._cancel_this_task()
         self._ended_by_own_cancel = True
         self.go()
 
@@ -353,8 +361,26 @@ class Work:
         await asyncio.sleep(3600)
 
     async def do_cancel_itself(self, *_: Any) -> None:
-        self.cancel_task()
+        await self._cancel_this_task()
+
+    async def _cancel_this_task(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
         await asyncio.sleep(3600)
+
+    async def do_cancel_at_last(self, turn: Any, _: str) -> None:
+        await turn.say("Here.")
+        self.cancel_task()
+
+    async def do_move_on_after(self, turn: Any, _: str) -> None:
+        with anyio.move_on_after(0.05):
+            await anyio.sleep_forever()
+        await turn.say("Here.")
+
+    async def do_fail_after(self, *_: Any) -> None:
+        with anyio.fail_after(0.05):
+            await anyio.sleep_forever()
 
     # --- turns that print
 
@@ -364,6 +390,19 @@ class Work:
 
     async def do_print_a_part(self, turn: Any, _: str) -> None:
         print("printed by the handler", end="", flush=True)
+        await turn.say("Here.")
+
+    async def do_print_bytes(self, turn: Any, _: str) -> None:
+        sys.stdout.buffer.write(b"printed by the handler\n")
+        sys.stdout.writelines(["and ", "more\n"])
+        await turn.say("Here.")
+
+    async def do_log(self, turn: Any, _: str) -> None:
+        self.early_log.warning("printed by the handler")
+        await turn.say("Here.")
+
+    async def do_run_reader(self, turn: Any, _: str) -> None:
+        await anyio.run_process(["cat"], stdin=None, stdout=None)
         await turn.say("Here.")
 
     async def do_write(self, turn: Any, _: str) -> None:

@@ -11,6 +11,7 @@ starts a handler names the request that it is for.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import sys
@@ -22,14 +23,14 @@ from acp.core import DEFAULT_STDIO_BUFFER_LIMIT_BYTES
 from acp.stdio import stdio_streams
 
 from lastword.core.link.options import Options  # noqa: TC001 - of a public signature
-from lastword.inprocess import handling, settings
+from lastword.inprocess import handling, settings, stdio
 from lastword.inprocess.link import OWN_CANCEL_SECONDS
 from lastword.inprocess.request import CURRENT
 from lastword.inprocess.sdk.transport import GuardedTransport
-from lastword.inprocess.transports import ByteTransport, StdioTransport
+from lastword.inprocess.transports import ByteTransport, PipeTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 AgentT = TypeVar("AgentT")
 
@@ -57,6 +58,10 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 ) -> None:
     """Run an agent as `acp.run_agent` does, so that no turn of it ends in silence.
 
+    Without streams of yours stdin and stdout are the client's alone while it runs: descriptor 0 is
+    empty, and what is printed, by a process that you start too, goes to stderr. The log says so at
+    the first `print`.
+
     Args:
         agent: The agent, as the SDK takes it: any object that has the methods it wants.
         input_stream: A `StreamWriter` to the client, or a transport; stdout without it.
@@ -77,29 +82,45 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
             **connection_kwargs,
         )
         return
+
+    async def serve(input_stream: Any, output_stream: Any) -> None:
+        connection = AgentSideConnection(
+            guard(agent, options=options),
+            input_stream,
+            output_stream,
+            listening=False,
+            use_unstable_protocol=use_unstable_protocol,
+            **connection_kwargs,
+        )
+        try:
+            await connection.listen()
+        finally:
+            await asyncio.shield(connection.close())
+
     if input_stream is None and output_stream is None:
-        if sys.platform == "win32" or connection_kwargs.get("receive_timeout") is not None:
-            output_stream, input_stream = await stdio_streams(limit=stdio_buffer_limit_bytes)
-        else:
-            input_stream = await StdioTransport.open()
+        if sys.platform != "win32":
+            async with _standard_streams(connection_kwargs.pop("receive_timeout", None)) as pipes:
+                await serve(pipes, None)
+            return
+        output_stream, input_stream = await stdio_streams(limit=stdio_buffer_limit_bytes)
     if isinstance(input_stream, asyncio.StreamWriter):
         if not isinstance(output_stream, asyncio.StreamReader):
             raise TypeError("run_agent needs a StreamWriter and a StreamReader, or one transport")
         timeout = connection_kwargs.pop("receive_timeout", None)
         input_stream = ByteTransport(output_stream, input_stream, receive_timeout=timeout)
         output_stream = None
-    connection = AgentSideConnection(
-        guard(agent, options=options),
-        input_stream,
-        output_stream,
-        listening=False,
-        use_unstable_protocol=use_unstable_protocol,
-        **connection_kwargs,
-    )
-    try:
-        await connection.listen()
-    finally:
-        await asyncio.shield(connection.close())
+    await serve(input_stream, output_stream)
+
+
+@contextlib.asynccontextmanager
+async def _standard_streams(receive_timeout: float | None) -> AsyncIterator[PipeTransport]:
+    """The client at stdin and stdout, which are its own alone meanwhile."""
+    with stdio.taken() as (source, sink):
+        pipes = await PipeTransport.open(source, sink, receive_timeout=receive_timeout)
+        try:
+            yield pipes
+        finally:
+            await asyncio.shield(pipes.let_go())
 
 
 def guard(agent: AgentT, *, options: Options | None = None) -> AgentT:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import acp as protocol
 from lastword.core.protocol import jsonrpc
-from lastword.inprocess import handling
+from lastword.inprocess import handling, stdio
 from lastword.inprocess.journal import Journal
 from lastword.inprocess.link import LAST_ANSWERS_SECONDS, HandlerLink
 from lastword.inprocess.loop_watchdog import LoopWatchdog
@@ -33,6 +33,10 @@ class GuardedTransport:
         self._wire: FrameTransport = (
             inner if isinstance(inner, ByteTransport) else MessageTransport(inner)
         )
+        self._printing = contextlib.ExitStack()
+        if _is_on_stdout(inner):
+            # The author's own streams stay as they are; what is printed stays out of them.
+            self._printing.enter_context(stdio.printing_to_stderr())
         self._own_cancel_seconds = own_cancel_seconds
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -100,6 +104,7 @@ class GuardedTransport:
         self._watch.close()
         if self._timer is not None:
             self._timer.cancel()
+        self._printing.close()
         await self._wire.aclose()
 
     async def _drain_answer(self) -> None:
@@ -165,3 +170,10 @@ class GuardedTransport:
     def _ring(self, due: float) -> None:
         self._timer = None
         self.link.ring(due)
+
+
+def _is_on_stdout(transport: Any) -> bool:
+    """Does this transport, ours or the SDK's, write to a stream that is the process's stdout?"""
+    # The SDK has no public way to it, and a later one may have none at all; a test holds this.
+    sender = getattr(transport, "_sender", transport)
+    return stdio.is_stdout(getattr(sender, "_writer", None))

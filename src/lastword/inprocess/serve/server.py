@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.link.options import Options  # noqa: TC001
 from lastword.core.protocol import jsonrpc
-from lastword.inprocess import settings
+from lastword.inprocess import settings, stdio
 from lastword.inprocess.serve import methods as handlers
-from lastword.inprocess.serve import stdio
 from lastword.inprocess.serve.connection import ServedConnection
 from lastword.inprocess.serve.methods import Handler  # noqa: TC001
 from lastword.inprocess.serve.transport import DescriptorTransport
@@ -77,8 +76,11 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
     A prompt's handler is cancelled by the user's `session/cancel`, after your own handler of it,
     if there is one, has returned (at most 0.5 s), and when the client leaves.
 
+    A cancellation that is yours, by a timer or by the task's own `cancel()`, ends the handler that
+    it reaches, as a failure, and nothing else.
+
     While it serves, stdin and stdout are the client's alone: descriptor 0 is empty, and what is
-    printed goes to stderr.
+    printed, by a process that you start too, goes to stderr. The log says so at the first `print`.
 
     Args:
         methods: Handlers by the names of ACP's methods, extensions included. `session/new` and
@@ -92,8 +94,12 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
         SystemExit: A handler raised it.
     """
     router = Dispatch(handlers.read(methods))
-    with stdio.taken() as (source, sink), Waker() as waker:
-        transport = DescriptorTransport(source, sink, waker)
+    with (
+        stdio.taken() as (source, sink),
+        stdio.unblocked(source, sink) as reading,
+        Waker() as waker,
+    ):
+        transport = DescriptorTransport(reading, sink, waker)
         await ServedConnection(transport, waker, router, settings.settle(options)).run()
 
 

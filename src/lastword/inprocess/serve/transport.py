@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from lastword.inprocess.transports import line_blocks
+from lastword.inprocess.transports import LAST_FRAMES_SECONDS, line_blocks
 from lastword.posix.framing import HIGH_WATER_BYTES, READ_BYTES, FrameWriter
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 ANSWERS_HIGH_WATER_BYTES = 16 * HIGH_WATER_BYTES
 """With more than this waiting, no further request is read. Handlers that send updates wait far
 earlier; the rest leaves room for a client that writes before it reads."""
-
-LAST_FRAMES_SECONDS = 2.0
-"""How long the client may take, at the end, to read what was sent before."""
 
 
 class DescriptorTransport:

@@ -8,6 +8,8 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Any
 
+import acp
+
 import lastword
 from lastword.record.thread import recorder_thread
 from tests.kit.doors import sdk
@@ -15,8 +17,6 @@ from tests.kit.doors.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import acp
 
 
 class SdksOwnWork(Work):
@@ -89,6 +89,15 @@ class Factory:
 
 async def main(kind: str) -> None:
     """Run an agent of this kind."""
+    if kind in {"own_streams", "held"}:
+        reader, writer = await acp.stdio_streams()
+        if kind == "own_streams":
+            await lastword.run_agent(Agent(), writer, reader)
+        else:
+            await acp.AgentSideConnection(
+                lastword.guard(Agent()), writer, reader, listening=False
+            ).listen()
+        return
     agents: dict[str, Callable[[], Any]] = {
         "factory": Factory,
         "class": lambda: lambda _: Agent(),

@@ -83,6 +83,18 @@ def test_a_client_that_says_nothing_for_too_long_ends_the_agent_as_under_the_sdk
     assert said[0] == said[1]
 
 
+@pytest.mark.parametrize("kind", ["own_streams", "held"])
+def test_what_is_printed_stays_out_of_streams_of_the_authors_that_are_the_standard_ones(
+    start_kind: StartKind, kind: str
+) -> None:
+    agent = start_kind(kind).opened()
+    for _ in range(2):
+        assert agent.take("print")["result"] == {"stopReason": "end_turn"}
+    agent.expect_stderr("printed by the handler")
+    assert agent.serves_on()
+    assert len([said for said in agent.told if "What is printed goes to stderr" in said]) == 1
+
+
 @pytest.mark.parametrize("passthrough", ["", "1"])
 def test_a_file_as_stdin_is_refused_with_the_same_error_as_by_the_sdk(
     tmp_path: Path, passthrough: str
