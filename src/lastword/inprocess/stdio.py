@@ -117,6 +117,10 @@ class _Printed:
     def flush(self) -> None:
         self._stream.flush()
 
+    def close(self) -> None:
+        # Stderr is not theirs who close stdout.
+        self.flush()
+
     @property
     def buffer(self) -> _Printed:
         return _Printed(self._stream.buffer, self._tell)

@@ -217,7 +217,8 @@ class PipeTransport(ByteTransport):
         transport.set_write_buffer_limits(high=0)
         with contextlib.suppress(OSError):  # of which a timeout is one
             await asyncio.wait_for(self._writer.drain(), LAST_FRAMES_SECONDS)
-        transport.abort()
+        if not transport.is_closing():  # as it is where the client reads no more
+            transport.abort()
 
 
 def _own(fd: int, mode: str) -> Any:

@@ -176,18 +176,3 @@ def test_a_process_that_a_handler_starts_reads_nothing_of_the_clients(
         assert client.answer(prompt).get("result") == END_TURN
         assert "result" in client.answer(asked)
         assert serves_on(client)
-
-
-@pytest.mark.parametrize("door", DOORS)
-def test_what_was_printed_before_and_after_a_door_serves_is_told_apart(
-    attack: Attack, door: str
-) -> None:
-    with start(attack, door, "prints") as client:
-        client.peer.takes_noise = True
-        client.open()
-        assert serves_on(client)
-        client.close_stdin()
-        assert client.wait() == 0
-        assert "printed before" in client.said
-        # Stdout is the process's own again, when there is nobody left to be disturbed.
-        assert client.stdout.data.endswith(b"printed after, [True, True]\n")
