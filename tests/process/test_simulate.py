@@ -10,12 +10,27 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link import agent_side, ending
 from lastword.core.link.connection import Connection, Side
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send
 from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import jsonrpc
+from lastword.core.restart import sessions
+from lastword.core.restart.state import ReturningSession
 from tests.kit.places import ROOT
-from tests.kit.simulation.frames import KEY, cancel, chunk, prompt, request, update
+from tests.kit.simulation.clients import initialize
+from tests.kit.simulation.frames import (
+    KEY,
+    cancel,
+    chunk,
+    prompt,
+    request,
+    result,
+    stopped,
+    tool,
+    update,
+)
 from tests.kit.simulation.links import Drawn, replay
 from tests.kit.simulation.shrink import shortest
 from tests.long import simulate
@@ -193,10 +208,96 @@ class IsNeverDone(Altered):
         return effects
 
 
+class Reads(Altered):
+    """The core, with what it takes in changed."""
+
+    def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
+        return effects
+
+
+class WaitsForTheWatchdog(Reads):
+    """A line that cannot be read is nobody's."""
+
+    def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
+        unread = isinstance(message, jsonrpc.Malformed)
+        return [] if unread else super().receive(side, message, now)
+
+    def receive_oversized(self, *_: Any) -> list[Effect]:
+        return []
+
+
+class TakesAnyId(Reads):
+    """A line that cannot be read answers for each id that stands anywhere in it."""
+
+    def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
+        if not isinstance(message, jsonrpc.Malformed):
+            return super().receive(side, message, now)
+        asked = self.link.from_client
+        broken = ending.own_failure(ErrorType.PROTOCOL_ERROR, "broken_answer")
+        found = [known for known in list(asked) if b'"id":' + known in message.line]
+        return [
+            effect
+            for one in found
+            for effect in agent_side.fail_open_request(self.link, one, asked[one], broken)
+        ]
+
+
+class BelievesTheAgent(Altered):
+    """What the agent calls a cancelled turn is what the client reads."""
+
+    def alter(
+        self, effects: list[Effect], side: Side | None = None, message: Any = None
+    ) -> list[Effect]:
+        ends = side is Side.AGENT and b"end_turn" in getattr(message, "line", b"")
+        answered = any(isinstance(e, Answer) and b'"cancelled"' in e.frame for e in effects)
+        return [FORWARD] if ends and answered else effects
+
+
+class HasNoRoom(Altered):
+    """A prompt that has to wait is refused."""
+
+    def alter(
+        self, effects: list[Effect], side: Side | None = None, message: Any = None
+    ) -> list[Effect]:
+        if side is Side.CLIENT and not effects:
+            full = ending.own_failure(ErrorType.AGENT_STALLED, "queue_full")
+            return ending.refuse_prompt(self.link, self.link.session("s1"), message, full)
+        return effects
+
+
+class CountsAllThatIsEqual(Reads):
+    """What was shown between two equal sentences does not make them others."""
+
+    def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
+        if b'"tool_call"' in getattr(message, "line", b""):
+            return [FORWARD]
+        return super().receive(side, message, now)
+
+
 S, P = b"s1", b"1"
 SENT = ("client", prompt(P, S))
 ASKED = ("agent", request(b"0", b"session/request_permission", S))
 FAILING = [SENT, ("die", None, 9)]
+LONG = b'{"id":1,"result":{"text":"#"}}'
+BROKEN = ("broken", "agent", b'{"id":1,"result":{},}', P, "answer")
+ANOTHERS = b'{"params":{"id":1},"method":"x","id":7,}'
+SAYS = ("agent", chunk(S, b"I will now run the tests again."))
+RUNS = [("agent", tool(S, b"t%d" % number, b"completed")) for number in range(51)]
+SAYS_AND_RUNS = [event for runs in RUNS for event in (SAYS, runs)]
+OPENED = [
+    ("client", initialize("plain", b"0")),
+    ("agent", result(b"0", b'{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}')),
+    ("client", request(b"2", b"session/new", b"")),
+    ("agent", result(b"2", b'{"sessionId":"s1","modes":{"currentModeId":"ask"}}')),
+]
+RETURNS = [
+    *OPENED,
+    ("die", None, 9),
+    *(SENT, ("time", 2.0), ("start",)),
+    ("agent", result(b'"lastword:1:1"', b'{"agentCapabilities":{"loadSession":true}}')),
+    ("agent", result(b'"lastword:1:2"', b'{"modes":{"currentModeId":"yolo"}}')),
+    ("agent", result(b'"lastword:1:3"')),
+]
 ENDED = [SENT, ("client", cancel(S)), ("time", 11.0), ("agent", chunk(S, b"late"))]
 
 CAUGHT: list[tuple[type[Altered], str, list[tuple[Any, ...]]]] = [
@@ -208,6 +309,12 @@ CAUGHT: list[tuple[type[Altered], str, list[tuple[Any, ...]]]] = [
     (LetsAllPass, "late", ENDED),
     (KeepsUpdates, "G4", [SENT, ("agent", update(S, b"plan"))]),
     (SaysMore, "late", FAILING),
+    (WaitsForTheWatchdog, "silent", [SENT, BROKEN]),
+    (WaitsForTheWatchdog, "silent", [SENT, ("long", "agent", LONG, P, "answer")]),
+    (TakesAnyId, "ids", [SENT, ("broken", "agent", ANOTHERS, b"7", "request")]),
+    (BelievesTheAgent, "cancel", [SENT, ASKED, ("client", cancel(S)), ("agent", stopped(P))]),
+    (HasNoRoom, "queue", [*ENDED, ("client", prompt(b"2", S))]),
+    (CountsAllThatIsEqual, "G4", [SENT, *SAYS_AND_RUNS, ("time", 11.0)]),
     (Raises, "raised", [("agent", b"no frame")]),
     (Remembers, "unbounded", [SENT, *[("agent", chunk(S, b"x"))] * 5, ("end",)]),
     (IsNeverDone, "unbounded", [SENT, ("time", 100.0)]),
@@ -250,6 +357,17 @@ def test_an_answer_to_an_agent_that_is_gone_is_caught_where_it_reaches_the_next(
     broken = replay({"restart": "on-crash"}, events, Forgetful)
     assert broken is not None
     assert broken.promise == "ids"
+
+
+def test_a_prompt_in_another_mode_than_the_client_shows_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert replay({"restart": "on-crash"}, RETURNS) is None
+    monkeypatch.setattr(ReturningSession, "correct", lambda *_: None)
+    monkeypatch.setattr(sessions, "_tell_choices", lambda *_: [])
+    broken = replay({"restart": "on-crash"}, RETURNS)
+    assert broken is not None
+    assert broken.promise == "mode"
 
 
 def test_a_failing_schedule_is_cut_down_to_what_is_needed() -> None:

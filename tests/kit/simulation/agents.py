@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.kit.simulation import frames
 from tests.kit.simulation.frames import ERRORS, JUNK, KEY, ODD_RESULTS, STDERR, TYPED, chunk, tool
+from tests.kit.simulation.spoiled import ANSWER, OTHER, REQUEST, spoiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 TEXTS = (b"I look at it.", b"Done: the tests pass.", b"\\u00e9\\ud83d", b"x", b"")
 SAME = b"I will now run the tests again."
 STATES = (b"usage_update", b"available_commands_update", b"session_info_update")
+MODES = (b"ask", b"plan", b"yolo")
 _LONG_LINE = 70_000
 
 
@@ -84,7 +86,7 @@ def asks(w: World, prompt: bytes, session: bytes) -> bool:
 
 def withdraws(w: World, prompt: bytes, session: bytes) -> bool:
     """It takes a question back."""
-    w.agent(frames.withdraw(w.pick((b"0", b"1", b"2"))))
+    w.agent(frames.withdraw(w.pick((b"0", *w.asked))))
     return False
 
 
@@ -138,7 +140,10 @@ def answers_oddly(w: World, prompt: bytes, session: bytes) -> bool:
 def misnames(w: World, prompt: bytes, session: bytes) -> bool:
     """Its answer has a wrong id, or none."""
     plain = prompt.strip(b'"')
-    wrong = (b'"%b"' % plain, b"null", b"9999", b"%b.0" % plain, b'"%b "' % plain)
+    wrong = (
+        *(b'"%b"' % plain, b"null", b"9999", b'"%b "' % plain, b'"%b.0"' % plain),
+        plain + b".0" if prompt.isdigit() else b'"v%b"' % plain,
+    )
     if w.chance(0.5):
         w.agent(chunk(session, b"I begin."))
     value = w.pick(wrong)
@@ -237,17 +242,49 @@ def writes_junk(w: World, prompt: bytes, session: bytes) -> bool:
     return False
 
 
-def writes_too_long(w: World, prompt: bytes, session: bytes) -> bool:
-    """One of its lines is over the limit."""
-    dice = w.roll()
-    if dice < 0.4:
-        w.do("long", "agent", b'{"jsonrpc":"2.0","id":%b,"result":{"a":"#' % prompt)
-        return not w.v2
-    if dice < 0.6:
-        head = b'{"jsonrpc":"2.0","id":%b,"method":"fs/write_text_file","params":{"content":"#'
-        w.do("long", "agent", head % w.agent_id())
-    else:
-        w.do("long", "agent", b'{"jsonrpc":"2.0","method":"session/update","params":{"a":"#')
+def spoils(w: World, prompt: bytes, session: bytes) -> bool:
+    """One of its lines cannot be read: it is no JSON, or over the limit."""
+    if w.chance(0.4):
+        w.agent(*w.opening(prompt, session), chunk(session, b"I begin."))
+    what = w.pick((ANSWER, ANSWER, REQUEST, OTHER))
+    own = prompt if what == ANSWER else w.agent_id()
+    decoy = w.pick([b"7", *w.waiting])
+    line = spoiled(w.pick, side="agent", what=what, own=own, decoy=decoy, session=session)
+    w.do(*line)
+    return what == ANSWER
+
+
+def repeats_honestly(w: World, prompt: bytes, session: bytes) -> bool:
+    """It says the same before each of its tools, which are different ones."""
+    lines = w.opening(prompt, session)
+    for number in range(54):
+        call = b',"toolCallId":"h%d","title":"Run","rawInput":{"a":%d}' % (number, number)
+        lines += [chunk(session, SAME), frames.update(session, b"tool_call", call)]
+        done = b',"toolCallId":"h%d","status":"completed"' % number
+        lines.append(frames.update(session, b"tool_call_update", done))
+    w.agent(*lines)
+    return False
+
+
+def changes_mode(w: World, prompt: bytes, session: bytes) -> bool:
+    """It goes over to another mode of itself."""
+    mode = b',"currentModeId":"%b"' % w.pick(MODES)
+    w.agent(*w.opening(prompt, session), frames.update(session, b"current_mode_update", mode))
+    return False
+
+
+def no_text(w: World, prompt: bytes, session: bytes) -> bool:
+    """What it says is no UTF-8, in a line or in a burst."""
+    bad = w.pick((b"\xff\xfe", b"\xc3(", b"\xed\xa0\x80", b"cut \xe2\x82"))
+    lines = [chunk(session, b"well: \xc3\xa9 %d" % at) for at in range(int(w.roll() * 60))]
+    lines.insert(int(w.roll() * len(lines)), chunk(session, bad))
+    w.agent(*w.opening(prompt, session), *lines)
+    return False
+
+
+def long_names(w: World, prompt: bytes, session: bytes) -> bool:
+    """Its tool has a name that no frame of ours has room for."""
+    w.agent(*w.opening(prompt, session), tool(session, b"t" * _LONG_LINE, b"in_progress"))
     return False
 
 
@@ -322,7 +359,10 @@ WILD: tuple[tuple[float, Deed], ...] = (
     (0.3, runs_away),
     (2, floods_stderr),
     (3, writes_junk),
-    (1, writes_too_long),
+    (4, spoils),
+    (0.3, repeats_honestly),
+    (2, changes_mode),
+    (0.5, no_text),
     (0.2, long_frame),
     (0.5, echoes),
     (3, dies),

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.kit.simulation import frames
+from tests.kit.simulation.agents import MODES
 from tests.kit.simulation.frames import JUNK
+from tests.kit.simulation.spoiled import ANSWER, OTHER, REQUEST, spoiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,10 +87,17 @@ def answers(w: World) -> None:
         w.client(frames.result(request_id, b'{"terminalId":"term%d"}' % (1 + int(dice * 9))))
     elif method == "session/request_permission":
         allowed = b'{"outcome":{"outcome":"selected","optionId":"allow"}}'
-        named = b'"%b"' % request_id if dice > 0.95 and request_id.isdigit() else request_id
-        w.client(frames.result(named, allowed))
+        w.client(frames.result(_misspelt(request_id) if dice > 0.95 else request_id, allowed))
     else:
         w.client(frames.result(request_id))
+
+
+def _misspelt(request_id: bytes) -> bytes:
+    """The id with another JSON type, or one that is only like it."""
+    if request_id.isdigit():
+        return b'"%b"' % request_id
+    bare = request_id[1:-1]
+    return bare if bare.isdigit() else b'"%b.0"' % bare
 
 
 def answers_late(w: World) -> None:
@@ -102,7 +111,7 @@ def asks(w: World) -> None:
     """It asks for something other than a prompt."""
     methods = (b"session/list", b"session/set_mode", b"session/set_model", b"session/load", b"x/y")
     method = w.pick(methods)
-    more = b',"modeId":"plan","cwd":"/w","mcpServers":[]'
+    more = b',"modeId":"%b","cwd":"/w","mcpServers":[]' % w.pick(MODES)
     if not (w.v2 and method == b"session/load"):
         w.client(frames.request(w.client_id(), method, _session(w), more))
 
@@ -118,10 +127,37 @@ def writes_junk(w: World) -> None:
     w.client(junk)
 
 
-def writes_too_long(w: World) -> None:
-    """One of its lines is over the limit."""
-    head = b'{"jsonrpc":"2.0","id":%b,"method":"session/prompt","params":{"a":"#' % w.client_id()
-    w.do("long", "client", head)
+def spoils(w: World) -> None:
+    """One of its lines cannot be read: it is no JSON, or over the limit."""
+    what = w.pick((ANSWER, REQUEST, OTHER))
+    own = w.client_id()
+    if what == ANSWER and w.dialogs:
+        own, _ = w.dialog()
+    elif w.waiting and w.chance(0.2):
+        own = w.pick(list(w.waiting))
+    decoy = w.pick([b"7", *w.waiting])
+    session = _session(w)
+    w.do(*spoiled(w.pick, side="client", what=what, own=own, decoy=decoy, session=session))
+
+
+def crowds(w: World) -> None:
+    """More prompts at once than may wait, or larger ones: they are answered, or have room."""
+    session = _session(w)
+    if w.chance(0.3):
+        for _ in range(1010):
+            w.prompt(session)
+        return
+    for size in w.pick(((17_000_000,), (17_000_000, 10), (2_000_000,) * 10)):
+        w.prompt(session, size=size)
+
+
+def insists(w: World) -> None:
+    """It prompts in several sessions at once, and may cancel one of them."""
+    for session in w.sessions[:2]:
+        w.prompt(session)
+        w.prompt(session)
+    if w.chance(0.5):
+        w.client(frames.cancel(_session(w)))
 
 
 def leaves(w: World) -> None:
@@ -138,7 +174,9 @@ DEEDS: tuple[tuple[float, Deed], ...] = (
     (5, asks),
     (2, opens),
     (2, writes_junk),
-    (1, writes_too_long),
+    (4, spoils),
     (0.1, leaves),
+    (0.02, crowds),
+    (1, insists),
 )
 """How likely each deed is."""

@@ -8,7 +8,13 @@ import msgspec
 
 from tests.kit.simulation import ours
 from tests.kit.simulation.frames import Read, bare_id, body, members, read
-from tests.kit.simulation.ledger import OWN, PROMPT, WORK, Asked, BrokenPromiseError, Ledger
+from tests.kit.simulation.ledger import OWN, PROMPT, WORK, Asked, BrokenPromiseError
+from tests.kit.simulation.session_rules import (
+    ASKS_USER,
+    BRINGS_BACK,
+    SETS_MODE,
+    SessionRules,
+)
 
 Out: TypeAlias = tuple[int, bool, bytes]
 """How it was sent, whether to the client, and the frame."""
@@ -21,6 +27,7 @@ STATE_KINDS = frozenset(
         *("session_info_update", "usage_update"),
     }
 )
+CHOICE_KINDS = frozenset({"current_mode_update", "config_option_update"})
 TYPED_KINDS = frozenset({"agent_error", "_agent_error"})
 RETRY_KINDS = frozenset({"agent_retry", "_agent_retry"})
 _TYPED_RUNGS = frozenset({"auto", "typed"})
@@ -30,16 +37,33 @@ _OPENS_ANEW = frozenset(
         "session/delete",
     }
 )
+_LONGEST_ID = 8000
 _OF_TERMINALS = frozenset({"terminal/kill", "terminal/release"})
+
+
+def is_text(line: bytes) -> bool:
+    """Is it UTF-8?"""
+    try:
+        return line.isascii() or line.decode() is not None
+    except UnicodeDecodeError:
+        return False
 
 
 def same_but_id(sent: bytes, line: bytes) -> bool:
     """Is it the same frame, but for the id?"""
-    if abs(len(sent) - len(line)) > 40:
+    if abs(len(sent) - len(line)) > _LONGEST_ID:
         return False
     try:
         return body(sent) == body(line)
     except (msgspec.MsgspecError, ValueError):
+        return _same_values(sent, line)
+
+
+def _same_values(sent: bytes, line: bytes) -> bool:
+    """The same of what only a lenient reader can read: half a surrogate pair."""
+    try:
+        return {**members(sent), "id": 0} == {**members(line), "id": 0}
+    except ValueError:
         return False
 
 
@@ -50,13 +74,17 @@ def _same_asker(line: bytes, frame: Read) -> bool:
     return named == b"null" or bare_id(named) == bare_id(frame.id or b"null")
 
 
-class Departures(Ledger):
+class Departures(SessionRules):
     """The rules over what is sent."""
 
     def to_client(self, sent: bytes, came: Read | None, line: bytes) -> None:
         """This goes to the client, because `line` came, if one did."""
+        if not is_text(sent):
+            raise BrokenPromiseError("frame", f"no UTF-8: {sent[:200]!r}")
         frame = read(sent)
-        if self._was_kept(sent, frame) or sent == line or (came and same_but_id(sent, line)):
+        self.named_now = bool(came) and self._is_named_anew(sent, line)
+        passed = self._was_kept(sent, frame) or sent == line or self.named_now
+        if passed or (came and same_but_id(sent, line)):
             if frame is not None:
                 self._passed(frame, came, sent)
             return
@@ -75,6 +103,20 @@ class Departures(Ledger):
         elif frame.method not in _OF_TERMINALS or not (frame.id or b"").startswith(OWN):
             raise BrokenPromiseError("frame", f"nobody's: {sent[:200]!r}")
 
+    def _is_named_anew(self, sent: bytes, line: bytes) -> bool:
+        """Is it the agent's answer with a new session in it, under an id of ours?"""
+        if b"-lastword-" not in sent or b'"result"' not in sent:
+            return False
+        theirs = members(line).get("result")
+        ours = members(sent).get("result")
+        if not isinstance(theirs, dict) or not isinstance(ours, dict):
+            return False
+        again = {**ours, "sessionId": theirs.get("sessionId")}
+        if again != theirs or theirs.get("sessionId") not in self.known:
+            return False
+        self.names[theirs["sessionId"]] = ours["sessionId"]
+        return True
+
     def _was_kept(self, sent: bytes, frame: Read | None) -> bool:
         for line in self.kept:
             if line == sent or (frame and _same_asker(line, frame) and same_but_id(sent, line)):
@@ -88,6 +130,10 @@ class Departures(Ledger):
             self._passed_answer(frame, sent)
             return
         self.late(frame, sent)
+        of_return = frame.id is not None or frame.kind in CHOICE_KINDS
+        coming = frame.session in self.coming_back and not self._client_opens(frame.session)
+        if of_return and coming:
+            raise BrokenPromiseError("late", f"of a session on its way back: {sent[:200]!r}")
         if frame.id is not None:
             own = came.id if came and came.id else frame.id
             if self.generation > 1 and not frame.id.startswith(OWN):
@@ -95,7 +141,14 @@ class Departures(Ledger):
                     "ids", f"a request under an old agent's id: {sent[:200]!r}"
                 )
             self.shown[frame.id] = own
+            if frame.method in ASKS_USER and self.open_prompts(frame.session):
+                self.users[own] = frame.session
         self.seen(frame)
+
+    def _client_opens(self, session: str | None) -> bool:
+        """Is the client at it itself to bring this session back?"""
+        asked = (one for one in self.asked.values() if one.session == session)
+        return any(one.method in BRINGS_BACK for one in asked)
 
     def late(self, frame: Read, sent: bytes) -> None:
         """Nothing of a turn that we ended reaches the client."""
@@ -108,6 +161,8 @@ class Departures(Ledger):
         """The client has this update of the agent's."""
         if frame.kind in TYPED_KINDS:
             self._announced(frame.session)
+        elif frame.mode is not None:
+            self.shown_mode[frame.session] = frame.mode
         elif frame.kind == "state_update" and self.v2 and frame.session is not None:
             self.running[frame.session] = frame.state != "idle"
             if frame.state == "idle":
@@ -135,12 +190,17 @@ class Departures(Ledger):
             raise BrokenPromiseError("double", f"an answer to {request_id!r} that nobody waits for")
         asked.open = False
         self.answered_now.add(asked.session)
+        self.closed_now.append(request_id)
+        if not self.open_prompts(asked.session):
+            # What is still asked then is no part of the session's next turn.
+            self.users = {own: of for own, of in self.users.items() if of != asked.session}
         return asked
 
     def _passed_answer(self, frame: Read, sent: bytes) -> None:
         asked = self._closing(frame.id or b"null")
         asked.agent_ended = True
         if asked.method != PROMPT:
+            self._client_learns(asked, frame)
             return
         if self.v2:
             if frame.error is None:
@@ -149,16 +209,36 @@ class Departures(Ledger):
         elif frame.error is None and frame.ends_well:
             if asked.stopped and asked.cancelled_at is None:
                 raise BrokenPromiseError("G3", "a turn that we stopped ended well")
+            if asked.waited and b'"cancelled"' not in (frame.result or b""):
+                raise BrokenPromiseError("cancel", f"ended while it waited: {sent[:200]!r}")
             return
         if not (self.speaks and self.typed):
             raise BrokenPromiseError("G3", f"a failure that passed untyped: {sent[:200]!r}")
+
+    def _client_learns(self, asked: Asked, frame: Read) -> None:
+        if frame.error is not None:
+            self.wanted_mode.pop(frame.id or b"", None)
+        elif asked.method == SETS_MODE:
+            self.client_set(frame.id or b"", asked.session)
+        elif asked.method in BRINGS_BACK:
+            self.client_opened(asked.session, frame.result)
+        elif asked.method == "session/new" and frame.result is not None:
+            self._client_has(members(frame.result).get("sessionId"), frame.result)
+
+    def _client_has(self, session: str, result: bytes) -> None:
+        """The client has a new session by this id, which must be no other's."""
+        if session in self.known and session not in self.fresh:
+            raise BrokenPromiseError("sessions", f"a new session under another one's id: {session}")
+        self.known.add(session)
+        self.fresh.add(session)
+        self.client_opened(session, result)
 
     def _our_answer(self, frame: Read, sent: bytes) -> None:
         whole = members(sent)
         error, result = whole.get("error"), whole.get("result")
         if whole.get("jsonrpc") != "2.0" and frame.error is not None:
             raise BrokenPromiseError("frame", f"no JSON-RPC: {sent[:200]!r}")
-        if isinstance(error, dict) and error.get("code") in {-32700, -32600} and self.nameless:
+        if frame.id == b"null" and isinstance(error, dict) and self.nameless:
             self.nameless -= 1
             return
         asked = self._closing(frame.id or b"null")
@@ -187,6 +267,7 @@ class Departures(Ledger):
             if cancelled and not self.v2:
                 raise BrokenPromiseError("cancel", f"a cancel answered with a failure: {error}")
             ours.error_object(error, sent=asked.agent_ended or self.v2, bare=self.bare)
+            self.is_told(asked, (error.get("data") or {}).get("agent_error"))
         elif isinstance(result, dict):
             if result.get("stopReason") == "cancelled":
                 if not cancelled:
@@ -195,6 +276,7 @@ class Departures(Ledger):
             if cancelled:
                 raise BrokenPromiseError("cancel", f"a cancel answered with a failure: {result}")
             ours.payload(result.get("_meta", {}).get("agent_error"))
+            self.is_told(asked, result.get("_meta", {}).get("agent_error"))
         else:
             raise BrokenPromiseError("frame", "neither result nor error")
         told = asked.typed or asked.cut or (self.v2 and asked.session in self.announced)
@@ -232,6 +314,9 @@ class Departures(Ledger):
             if self.alive and self.agents_work.get(session):
                 self.ended_now.append((session, WORK))
             return
+        if kind == "current_mode_update":
+            self.shown_mode[session] = told["currentModeId"]
+            return
         if not self.open_prompts(frame.session) and not self.running.get(session):
             raise BrokenPromiseError("late", f"ours, after the answer: {sent[:300]!r}")
         if kind in TYPED_KINDS:
@@ -241,6 +326,7 @@ class Departures(Ledger):
 
     def to_agent(self, sent: bytes) -> None:
         """This goes to the agent."""
+        sent = sent if sent in self.unsent else self.as_client_knows(sent)
         frame = read(sent)
         if sent in self.unsent:
             self.unsent.discard(sent)
@@ -256,6 +342,8 @@ class Departures(Ledger):
             if not frame.id.startswith(OWN) or frame.method == PROMPT:
                 raise BrokenPromiseError("ids", f"a request of ours: {sent[:200]!r}")
             self.own_to_agent[frame.id] = (frame.method, frame.session)
+            if frame.method == SETS_MODE and frame.mode is not None:
+                self.wanted_mode[frame.id] = frame.mode
             if frame.method != "initialize":
                 self.coming_back.add(frame.session)
         elif frame.method == "session/cancel":
@@ -275,6 +363,9 @@ class Departures(Ledger):
         if asked.delivered:
             raise BrokenPromiseError("double", f"passed on twice: {sent[:200]!r}")
         self.up = True
+        if frame.method == PROMPT:
+            self.prompt_reaches(frame.session)
+            self.known.add(frame.session or "")
         if frame.method not in _OPENS_ANEW:
             self.fresh.add(frame.session)
             self.coming_back.discard(frame.session)
@@ -287,6 +378,7 @@ class Departures(Ledger):
             raise BrokenPromiseError(
                 "ids", f"an answer that the agent does not wait for: {sent[:200]!r}"
             )
+        self.users.pop(frame.id or b"", None)
         for known in [known for known, own in self.shown.items() if own == frame.id]:
             del self.shown[known]
             self.withdrawable.add(known)

@@ -7,6 +7,7 @@ that it helps to judge.
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -29,12 +30,14 @@ class _Update(msgspec.Struct, rename="camel"):
     state: str | None = None
     stop_reason: Any = None
     tool_call_id: str | None = None
+    current_mode_id: str | None = None
 
 
 class _Params(msgspec.Struct, rename="camel"):
     session_id: str | None = None
     update: _Update | UnsetType = UNSET
     request_id: Raw | UnsetType = UNSET
+    mode_id: str | None = None
 
 
 class _Line(msgspec.Struct):
@@ -63,6 +66,7 @@ class Read:
         "id",
         "kind",
         "method",
+        "mode",
         "named",
         "result",
         "session",
@@ -81,7 +85,10 @@ class Read:
         self.stop = update.stop_reason if update else None
         """Of an idle state; a result's is read where it matters."""
         named = None if params is None or params.request_id is UNSET else params.request_id
-        self.named = None if named is None else bytes(named)
+        self.named = None if named is None else plain_id(bytes(named))
+        chosen = params.mode_id if params else None
+        self.mode = update.current_mode_id if update else chosen
+        """The mode that is told of or asked for."""
         self.result = None if line.result is UNSET else bytes(line.result)
         self.error = None if line.error is UNSET else bytes(line.error)
         self.ends_well = self.result is not None and _ends_well(self.result)
@@ -89,11 +96,16 @@ class Read:
 
 
 _decoder = msgspec.json.Decoder(_Line)
+_KEPT_BYTES = 100_000
+
+
+def read(line: bytes) -> Read | None:
+    """Read a frame; `None` for a line that is none, or that only a lenient reader can read."""
+    return _read(line) if len(line) < _KEPT_BYTES else _read.__wrapped__(line)
 
 
 @lru_cache(maxsize=8192)
-def read(line: bytes) -> Read | None:
-    """Read a frame; `None` for a line that is none, or that only a lenient reader can read."""
+def _read(line: bytes) -> Read | None:
     try:
         found = _decoder.decode(line)
     except (msgspec.MsgspecError, ValueError):
@@ -113,19 +125,24 @@ def _leniently(line: bytes) -> _Line:
 
 
 def plain_id(raw: bytes) -> bytes:
-    """An id in the spelling in which it was asked: 8 for 8.0."""
-    if raw.isdigit() or raw[:1] == b'"':
+    """An id in the one spelling that stands for all: 8 for 8.0, é for its escape."""
+    if raw.isdigit() or (raw[:1] == b'"' and raw.isascii() and b"\\" not in raw):
         return raw
     try:
         value = json.loads(raw)
     except ValueError:
         return raw
-    return b"%d" % value if isinstance(value, float) and value.is_integer() else raw
+    if isinstance(value, float) and value.is_integer():
+        return b"%d" % value
+    return json.dumps(value, ensure_ascii=False).encode(errors="replace")
+
+
+_NUMBER = re.compile(rb'"(-?(?:0|[1-9][0-9]*))"')
 
 
 def bare_id(raw: bytes) -> bytes:
-    """What is left of an id when its JSON type is."""
-    return raw.strip(b'"').removesuffix(b".0")
+    """An id without its JSON type, where it is a whole number or the text of one."""
+    return _NUMBER.sub(rb"\1", raw) if _NUMBER.fullmatch(raw) else raw
 
 
 def members(line: bytes) -> dict[str, Any]:

@@ -36,8 +36,10 @@ class Asked:
         "open",
         "said_last",
         "session",
+        "size",
         "stopped",
         "typed",
+        "waited",
     )
 
     def __init__(self, method: str, session: str | None) -> None:
@@ -57,6 +59,9 @@ class Asked:
         """Its line was too long to be read."""
         self.typed = 0
         """Typed updates that announced its failure."""
+        self.waited = False
+        """The agent waited for the user as they cancelled it."""
+        self.size = 0
 
 
 class Ledger:
@@ -108,6 +113,8 @@ class Ledger:
         """Version 2: sessions of whose work a failure has been announced."""
         self.answered_now: set[str | None] = set()
         """Sessions of the prompts that the event of now has answered."""
+        self.closed_now: list[bytes] = []
+        """The requests that it has answered."""
 
     def open_prompts(self, session: str | None) -> list[Asked]:
         """The prompts of a session that the client waits for."""
@@ -127,6 +134,7 @@ class Ledger:
     def agent_lost(self) -> None:
         """The agent's process is gone."""
         self.alive = self.up = self.killed = False
+        self.forget_agent()
         self.questions.clear()
         self.withdrawable.update(self.shown)
         self.shown.clear()
@@ -136,6 +144,9 @@ class Ledger:
         self.unresolved.clear()
         self.agents_work.clear()
         self.kept = self.kept[-1:]  # an error without an id may yet be told
+
+    def forget_agent(self) -> None:
+        """What it said holds no more."""
 
     def agent_started(self) -> None:
         """The next one runs."""

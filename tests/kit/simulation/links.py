@@ -16,6 +16,7 @@ from tests.kit.simulation import agents, clients, frames
 from tests.kit.simulation.frames import ERRORS, STDERR, chunk, tool
 from tests.kit.simulation.ledger import BrokenPromiseError
 from tests.kit.simulation.player import Player
+from tests.kit.simulation.spoiled import ANSWER, spoiled
 from tests.kit.simulation.world import World
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Drawn:
         self.world = World(Player(self.options, core), dice, v2=v2, handler=roll() < 0.15)
         self._calm = calm
         self._turns = 20 + int(roll() * 40) if calm else 6 + int(roll() * 14)
+        self._counts_anew = self.world.chance(0.5)
         self._capabilities = self.world.pick(_CAPABILITIES)
         self._name = self.world.pick((b"codex-acp", b"opencode", b"agent"))
         self._deeds = _WILD_WORDS if self.world.handler else _WILD
@@ -111,11 +113,12 @@ class Drawn:
         world = self.world
         world.client(clients.initialize(self.profile, world.client_id()))
         self._serve()
-        world.sessions.append(b"s1")
         world.client(
             frames.request(world.client_id(), b"session/new", b"", b',"cwd":"/w","mcpServers":[]')
         )
         self._serve()
+        if not world.sessions:
+            world.sessions.append(b"s1")  # it prompts all the same
 
     def _step(self, world: World) -> None:
         dice = world.roll()
@@ -164,8 +167,14 @@ class Drawn:
                     *world.opening(request_id, session),
                     *world.ending(request_id, session, b"cancelled"),
                 )
-            elif dice < 0.75:
+            elif dice < 0.7:
                 world.agent(frames.error(request_id, world.pick(ERRORS)))
+            elif dice < 0.8:
+                reason = world.pick((b"end_turn", b"max_tokens", b"refusal"))
+                world.agent(
+                    *world.opening(request_id, session),
+                    *world.ending(request_id, session, reason),
+                )
             else:
                 continue
             world.todo.remove((request_id, method, session))
@@ -179,11 +188,16 @@ class Drawn:
             world.todo.remove(one)
             request_id, method, session = one
             own = request_id.startswith(b'"lastword:')
+            value = b""
             dice = world.roll()
             if (own and dice < 0.1) or (not own and world.turns and dice < 0.05):
                 world.agent(frames.error(request_id, world.pick(ERRORS)))
             elif own and dice < 0.15:
                 continue
+            elif own and dice < 0.2:
+                decoy = world.pick([b"7", *world.waiting])
+                lost = {"side": "agent", "what": ANSWER, "own": request_id, "decoy": decoy}
+                world.do(*spoiled(world.pick, **lost, session=session))
             elif method == "initialize":
                 version = b"2" if world.v2 else b"1"
                 said = b'"agentInfo":{"name":"%b","version":"1"}' % self._name
@@ -196,23 +210,38 @@ class Drawn:
                 world.agent(self._opened(world, request_id))
             else:
                 if method in {"session/load", "session/resume"}:
+                    world.loaded.add(session)
+                    if world.chance(0.3):
+                        agents.asks(world, b"", session)
+                    if world.chance(0.3):
+                        agents.changes_mode(world, b"", session)
                     world.agent(
                         chunk(session, b"as was said before"),
                         tool(session, b"old", b"in_progress"),
                         frames.update(session, b"usage_update"),
                     )
-                world.agent(frames.result(request_id))
+                    value = self._modes(world)
+                world.agent(frames.result(request_id, b"{%b}" % value))
 
     def _opened(self, world: World, request_id: bytes) -> bytes:
-        generation = world.player.referee.generation
-        name = b"s%d" % (len(world.sessions) if world.turns else 1)
-        if generation > 1:
-            # An id given again would have another name towards the client, which the referee
-            # does not follow: `tests/unit/restart/test_restart_names.py` does.
-            name = b"s%d-%b" % (generation, request_id.strip(b'"'))
-        elif name not in world.sessions:
-            world.sessions.append(name)
-        return frames.result(request_id, b'{"sessionId":"%b"}' % name)
+        if not self._counts_anew:
+            return self._named(world, request_id, b"s%d" % (len(world.sessions) + 1))
+        world.opened += 1
+        while b"s%d" % world.opened in world.loaded:
+            world.opened += 1
+        return self._named(world, request_id, b"s%d" % world.opened)
+
+    def _named(self, world: World, request_id: bytes, name: bytes) -> bytes:
+        modes = self._modes(world)
+        return frames.result(request_id, b'{"sessionId":"%b"%b}' % (name, modes and b"," + modes))
+
+    @staticmethod
+    def _modes(world: World) -> bytes:
+        """What an agent says of a session's mode as it opens it, if it does."""
+        if world.chance(0.5):
+            return b""
+        mode = world.pick(agents.MODES)
+        return b'"modes":{"currentModeId":"%b","availableModes":[]}' % mode
 
     def _while_down(self, world: World, dice: float) -> None:
         """There is no agent."""

@@ -23,6 +23,7 @@ from tests.kit.simulation.departures import ANSWER, FORWARD, SEND, Out
 from tests.kit.simulation.frames import TOLD_SECRET
 from tests.kit.simulation.ledger import BrokenPromiseError
 from tests.kit.simulation.referee import Referee
+from tests.kit.simulation.spoiled import ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -253,13 +254,30 @@ class Player:
                 self.referee.agent_answered(request_id)
             self.referee.nobodys_line(self._taken())
 
-    def _long(self, side: str, head: bytes) -> None:
-        """A line over the limit was skipped; this is how it began."""
-        if (self.alive if side == "agent" else self.client_open) is False:
+    def _broken(self, side: str, line: bytes, own: bytes, what: str) -> None:
+        """A line that is no JSON."""
+        frame = jsonrpc.decode(line)
+        if not self._speaks(side) or not isinstance(frame, jsonrpc.Malformed):
             return
-        self.referee.cut_line(side, head)
-        self._carry_out(self.core.receive_oversized(Side(side), head, self.now))
-        self.referee.nobodys_line(self._taken())
+        due = self.referee.line_is_lost(side, own := frames.plain_id(own), what)
+        came = Side(side)
+        self._carry_out(self.core.receive(came, frame, self.now), came, frame)
+        self.referee.lost_line(("broken", side, line, own, what), self._taken(), due=due)
+
+    def _long(self, side: str, line: bytes, own: bytes, what: str) -> None:
+        """A line over the limit, which was skipped."""
+        if not self._speaks(side):
+            return
+        due = self.referee.line_is_lost(side, own := frames.plain_id(own), what)
+        self._carry_out(self.core.receive_oversized(Side(side), ends_of(line), self.now))
+        self.referee.lost_line(("long", side, line, own, what), self._taken(), due=due)
+
+    def _speaks(self, side: str) -> bool:
+        return self.alive if side == "agent" else self.client_open
+
+    def _large(self, request_id: bytes, session: bytes, size: int) -> None:
+        """A prompt of so many bytes."""
+        self._client(frames.prompt(request_id, session, b"z" * size))
 
     def _close(self) -> None:
         if self.client_open:

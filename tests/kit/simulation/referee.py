@@ -11,19 +11,25 @@ from typing import TYPE_CHECKING
 
 from tests.kit.simulation import bounds, ours
 from tests.kit.simulation.departures import (
+    CHOICE_KINDS,
     FORWARD,
     RETRY_KINDS,
     STATE_KINDS,
     TYPED_KINDS,
     Departures,
     Out,
+    is_text,
     same_but_id,
 )
 from tests.kit.simulation.frames import Read, bare_id, members, read
-from tests.kit.simulation.ledger import PROMPT, WORK, Asked, BrokenPromiseError
+from tests.kit.simulation.ledger import OWN, PROMPT, WORK, Asked, BrokenPromiseError
+from tests.kit.simulation.session_rules import BRINGS_BACK, SETS_MODE
+from tests.kit.simulation.spoiled import ANSWER, OTHER, REQUEST
 
 if TYPE_CHECKING:
     from typing import Any
+
+    from tests.kit.simulation.spoiled import Spoiled
 
 ONLY_CLIENTS_ASK = frozenset({"initialize", "session/new", "session/load", PROMPT})
 
@@ -46,33 +52,61 @@ class Referee(Departures):
             passes = self._passes_on(frame)
             if frame.id is not None:
                 self._client_asks(frame, line)
+                self.turn_begins(self.asked[frame.id])
             self._note_cancel(frame, now)
             self.unsent.add(line)
         self._all(out, frame, line, from_agent=False)
         if frame is not None and frame.method == "session/cancel":
             self.unsent.discard(line)  # one like it may be ours
-        if passes and (FORWARD, False, line) not in out:
+        told = [self.as_client_knows(sent) for _, to_client, sent in out if not to_client]
+        if passes and (FORWARD, False, line) not in out and line not in told:
             raise BrokenPromiseError("G4", f"kept from the agent: {line[:200]!r}")
 
     def agent_line(self, line: bytes, out: list[Out]) -> None:
         """The agent sent this."""
+        if not is_text(line):
+            line = line.decode(errors="replace").encode()
+        line = self.as_client_knows(line)
         frame = read(line)
         if frame is None:
             if any(to_client and sent == line for _, to_client, sent in out):
                 raise BrokenPromiseError("G4", f"a line that is no message: {line[:200]!r}")
             self._all(out, None, line, from_agent=True)
             return
-        if len(out) == 1 and out[0][0] == FORWARD and frame.method and frame.id is None:
+        plain = frame.method and frame.id is None and frame.named is None
+        if len(out) == 1 and out[0][0] == FORWARD and plain:
             if frame.kind:
                 self.unnamed = None
-            self.late(frame, line)  # the usual case: it passed, and that was all
-            self._work_of(frame)
-            self.seen(frame)
+            if not is_text(out[0][2]):
+                raise BrokenPromiseError("frame", f"no UTF-8: {line[:200]!r}")
+            self._passes(frame, line)  # the usual case: it passed, and that was all
             return
         if frame.method == "session/update":
             self.unnamed = None
         must = self._must_pass(frame)
         self.ends_itself = frame.session if self.v2 and frame.state == "idle" else None
+        self._comes(frame, line)
+        self._all(out, frame, line, from_agent=True)
+        self._work_of(frame)
+        self.agent_says(frame, line)
+        self.ends_itself = None
+        told = [sent for _, to_client, sent in out if to_client]
+        passed = self.named_now or any(sent == line or same_but_id(sent, line) for sent in told)
+        if must and not passed:
+            raise BrokenPromiseError("G4", f"kept from the client: {line[:300]!r}")
+        asks = frame.method not in {None, *ONLY_CLIENTS_ASK} and frame.id in self.questions
+        if asks and frame.id not in self.shown.values():
+            raise BrokenPromiseError("silent", f"neither asked nor answered: {line[:200]!r}")
+
+    def _passes(self, frame: Read, line: bytes) -> None:
+        """The client has this notification of the agent's, as it came."""
+        self.late(frame, line)
+        self._work_of(frame)
+        self.agent_says(frame, line)
+        self.seen(frame)
+
+    def _comes(self, frame: Read, line: bytes) -> None:
+        """The agent has sent this: what does it know by now, and what may come of it later?"""
         if frame.method is None:
             if self._may_come_later(frame):
                 self.kept.append(line)
@@ -84,25 +118,19 @@ class Referee(Departures):
             self._agent_answers(frame)
         elif frame.id is not None:
             self._question(frame)
+        elif frame.method == "$/cancel_request":
+            self.users.pop(frame.named or b"", None)
         elif frame.state == "idle" and frame.stop == "end_turn":
             self.kept.append(line)
-        self._all(out, frame, line, from_agent=True)
-        self._work_of(frame)
-        self.ends_itself = None
-        told = [sent for _, to_client, sent in out if to_client]
-        if must and not any(sent == line or same_but_id(sent, line) for sent in told):
-            raise BrokenPromiseError("G4", f"kept from the client: {line[:300]!r}")
 
     def agent_run(self, lines: list[bytes]) -> None:
         """The agent sent these, and they passed as they came."""
         for line in lines:
             frame = read(line)
-            if frame is None or frame.id is not None:
+            if frame is None or frame.id is not None or not is_text(line):
                 raise BrokenPromiseError("G4", f"passed without a look: {line[:200]!r}")
             self.unnamed = None
-            self.late(frame, line)
-            self._work_of(frame)
-            self.seen(frame)
+            self._passes(frame, line)
 
     def nobodys_line(self, out: list[Out]) -> None:
         """Time passed, or something other than a frame happened."""
@@ -123,7 +151,9 @@ class Referee(Departures):
     def _client_asks(self, frame: Read, line: bytes) -> None:
         assert frame.id is not None
         self.asked[frame.id] = asked = Asked(frame.method or "", frame.session)
-        asked.said_last = self.client_lines
+        asked.said_last, asked.size = self.client_lines, len(line)
+        if frame.method == SETS_MODE and frame.mode is not None:
+            self.wanted_mode[frame.id] = frame.mode
         if frame.method == "initialize":
             params = members(line)["params"]
             self.v2 = params["protocolVersion"] >= 2
@@ -145,15 +175,16 @@ class Referee(Departures):
         else:
             return
         for asked in hit:
-            if asked.open and asked.method == PROMPT and asked.cancelled_at is None:
-                asked.cancelled_at = now
+            if asked.open and asked.method == PROMPT:
+                asked.waited = asked.waited or (not self.v2 and self.waits_for_user(asked))
+                asked.cancelled_at = now if asked.cancelled_at is None else asked.cancelled_at
 
     def _answer_arrives(self, frame: Read, out: list[Out]) -> None:
         """The client answers: only an open question of the agent that lives may hear it."""
-        plain = (frame.id or b"").strip(b'"')
+        plain = bare_id(frame.id or b"")
         owner = self.shown.get(frame.id or b"")
         if owner is None:
-            named = [own for known, own in self.shown.items() if known.strip(b'"') == plain]
+            named = [own for known, own in self.shown.items() if bare_id(known) == plain]
             owner = named[0] if len(named) == 1 else None
         expected = owner is not None and owner in self.questions
         told = [sent for _, to_client, sent in out if not to_client]
@@ -161,7 +192,7 @@ class Referee(Departures):
             raise BrokenPromiseError(
                 "ids", f"an answer that reached the wrong agent: {told[0][:200]!r}"
             )
-        if expected and not told and self.shown.get(frame.id or b"") == owner:
+        if expected and not told:
             raise BrokenPromiseError("G4", f"an answer kept from the agent: {frame.id!r}")
 
     def _must_pass(self, frame: Read) -> bool:
@@ -178,12 +209,16 @@ class Referee(Departures):
         if frame.id is not None:
             if frame.method in ONLY_CLIENTS_ASK:
                 return False
-            return not self.unresolved.get(frame.session or "")
+            return not (
+                self.unresolved.get(frame.session or "") or frame.session in self.coming_back
+            )
         if frame.method != "session/update":
             return frame.method != "$/cancel_request" or self.generation == 1
         if frame.kind in TYPED_KINDS or frame.kind in RETRY_KINDS or frame.state == "idle":
             return False
-        if frame.session in self.coming_back or self.unresolved.get(frame.session or ""):
+        if frame.session in self.coming_back:
+            return frame.kind in STATE_KINDS and frame.kind not in CHOICE_KINDS
+        if self.unresolved.get(frame.session or ""):
             return frame.kind in STATE_KINDS
         return True
 
@@ -199,10 +234,8 @@ class Referee(Departures):
         if request_id in self.asked:
             return request_id
         plain = bare_id(request_id)
-        for known, asked in self.asked.items():
-            if asked.open and bare_id(known) == plain:
-                return known
-        return request_id
+        found = [i for i, asked in self.asked.items() if asked.open and bare_id(i) == plain]
+        return found[0] if len(found) == 1 else request_id
 
     def _agent_answers(self, frame: Read) -> None:
         own = self.own_to_agent.pop(frame.id or b"", None)
@@ -213,6 +246,7 @@ class Referee(Departures):
                 self.up = frame.error is None
             elif frame.error is None and coming:
                 self.fresh.add(own[1])
+                self._own_succeeds(frame, *own)
             return
         meant = self._meant(frame.id or b"null")
         asked = self.asked.get(meant)
@@ -229,23 +263,93 @@ class Referee(Departures):
             self.speaks = b'"agent_error"' in frame.result
         elif asked.method in ENDS_SESSION:
             self.fresh.discard(asked.session)
+            self.known.discard(asked.session or "")
         elif asked.method.startswith("session/") and frame.error is None:
             self.fresh.add(asked.session)
+            self._its_own_succeeds(asked, meant, frame)
         if accepted:
             self.agents_work[asked.session or ""] = True
 
-    def cut_line(self, side: str, head: bytes) -> None:
-        """A line over the limit came: who it was for is told otherwise."""
-        frame = read(head[: head.rfind(b"#")] + b'"}}') if b"#" in head else None
+    def _own_succeeds(self, frame: Read, method: str, session: str | None) -> None:
+        """The agent did what lastword asked of it for a session that comes back."""
+        if method in BRINGS_BACK:
+            self.brought_back.add(session)
+            self.agent_opened(session, frame.result)
+        elif method == SETS_MODE:
+            self.agent_has_set(frame.id or b"", session)
+
+    def _its_own_succeeds(self, asked: Asked, request_id: bytes, frame: Read) -> None:
+        """The same of what the client asked."""
+        if asked.method == SETS_MODE:
+            self.agent_has_set(request_id, asked.session)
+        elif asked.method in BRINGS_BACK:
+            self.agent_opened(asked.session, frame.result)
+        elif asked.method == "session/new" and frame.result is not None:
+            session = members(frame.result).get("sessionId")
+            self.brought_back.discard(session)
+            self.agent_opened(session, frame.result)
+
+    # --- lines that cannot be read: what they were is known from who made them
+
+    def line_is_lost(self, side: str, own: bytes, what: str) -> bool:
+        """Such a line comes; was it certain, and about something that is open?"""
         if side == "client":
-            if frame is not None and frame.id is not None and frame.method is not None:
-                self.asked[frame.id] = Asked(frame.method, None)
-                self.asked[frame.id].cut = True
-        elif frame is not None and frame.id is not None:
-            if frame.method is None:
-                self.agent_answered(frame.id)
-            else:
-                self._question(frame)
+            return self._clients_is_lost(own, what)
+        self.unnamed = None
+        if what == REQUEST:
+            self.questions[own] = self.generation
+        if what != ANSWER:
+            return what == REQUEST
+        asked_by_us = self.own_to_agent.pop(own, None)
+        if asked_by_us is not None:
+            method, session = asked_by_us
+            self.coming_back.discard(session)
+            waiting = [a for a in self.asked.values() if a.open and a.delivered != self.generation]
+            hit = method == "initialize" or any(a.session == session for a in waiting)
+            return bool(waiting) and hit and not self._client_opens(session)
+        meant = self._meant(own)
+        asked = self.asked.get(meant)
+        if asked is None or asked.delivered != self.generation:
+            return False
+        self.agent_answered(meant)
+        return asked.open
+
+    def _clients_is_lost(self, own: bytes, what: str) -> bool:
+        self.client_lines += 1
+        if what == ANSWER:
+            owner = self.shown.get(own)
+            return owner is not None and owner in self.questions
+        known = self.asked.get(own)
+        if what == OTHER or (known and known.open):
+            self.nameless += 1
+            return False
+        self.asked[own] = asked = Asked("a line that cannot be read", None)
+        asked.cut = True
+        return True
+
+    def lost_line(self, event: Spoiled, out: list[Out], *, due: bool) -> None:
+        """It came: who waits for it is told, at once, and nobody else."""
+        how, side, line, own, what = event
+        owner = self.shown.get(own, own)
+        self._all(out, None, b"", from_agent=side == "agent")
+        told = [sent for _, to_client, sent in out if to_client]
+        if side == "client" and what == ANSWER and told:
+            raise BrokenPromiseError("ids", f"an answer that is answered: {told[0][:200]!r}")
+        asks = side == "agent" and what == REQUEST
+        answers = side == "client" and what == ANSWER
+        wrong = [one for one in self.closed_now if not due or one != self._meant_by(own)]
+        silent = owner in self.questions if asks or answers else not self.closed_now
+        if own.startswith(OWN):
+            wrong, silent = [], not (out or self.killed)
+        if wrong and (how == "broken" or (due and what == ANSWER)):
+            raise BrokenPromiseError("ids", f"{wrong} was answered by {line[:200]!r}")
+        if due and silent:
+            raise BrokenPromiseError("silent", f"nobody is told of {line[:200]!r}")
+
+    def _meant_by(self, own: bytes) -> bytes:
+        if own in self.asked:
+            return own
+        return next((one for one in self.closed_now if bare_id(one) == bare_id(own)), own)
 
     def _question(self, frame: Read) -> None:
         assert frame.id is not None
@@ -273,6 +377,8 @@ class Referee(Departures):
 
     def _all(self, out: list[Out], frame: Read | None, line: bytes, *, from_agent: bool) -> None:
         self.answered_now.clear()
+        self.closed_now.clear()
+        self.named_now = False
         try:
             for _, to_client, sent in out:
                 if to_client:

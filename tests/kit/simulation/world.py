@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from tests.kit.simulation import frames
-from tests.kit.simulation.frames import read
+from tests.kit.simulation.frames import members, plain_id, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +20,24 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _MAX_REMEMBERED = 12
+
+_LONG, _TOO_LONG = b"i" * 500, b"i" * 5000
+NAMINGS: tuple[tuple[bytes, ...], ...] = (
+    *((b"%d",),) * 6,
+    (b"%d", b'"c%d"'),
+    (b'"%d"',),
+    (b"%d.0",),
+    (b"%d", b'"%d"', b'"%d.0"', b'"v%d.0"', b'"v%d"'),
+    (b'"v%d"', b'"v%d.0"'),
+    (b'"\\u00e9%d"', '"é%d "'.encode()),
+    (b'"' + _LONG + b'%d"', b'"' + _TOO_LONG + b'%d"'),
+)
+"""How a side names its requests: by one form after the other, of one number each time."""
+
+
+def named(forms: tuple[bytes, ...], number: int) -> bytes:
+    """The id of a side's request, which is no other's."""
+    return forms[number % len(forms)] % (number // len(forms))
 
 
 class World:
@@ -48,6 +66,14 @@ class World:
         self.turns = 0
         self._client_ids = 0
         self._agent_ids = 0
+        self._client_naming = self.pick(NAMINGS)
+        self._agent_naming = self.pick(NAMINGS)
+        self.opened = 0
+        """How many sessions the agent of now has made: every agent counts from 1."""
+        self.loaded: set[bytes] = set()
+        """Those that it has besides, since it was asked to load them."""
+        self.asked: list[bytes] = []
+        """The agent's latest requests."""
 
     def chance(self, probability: float) -> bool:
         """Does it happen?"""
@@ -88,6 +114,8 @@ class World:
                 continue
             if frame.method is None:
                 session = self.waiting.pop(frame.id or b"", None)
+                if frame.result is not None and b'"sessionId"' in frame.result:
+                    self._opens(frame.result)
                 if session is not None:
                     self.past_prompts.append((frame.id or b"", session))
                     del self.past_prompts[:-_MAX_REMEMBERED]
@@ -97,6 +125,11 @@ class World:
                 gone = [dialog for dialog in self.dialogs if dialog[0] == frame.named]
                 self.dialogs = [dialog for dialog in self.dialogs if dialog not in gone]
                 self._remember(frame.named)
+
+    def _opens(self, result: bytes) -> None:
+        session = members(result)["sessionId"].encode()
+        if session not in self.sessions:
+            self.sessions.append(session)
 
     def _agent_reads(self, lines: list[bytes]) -> None:
         for line in lines:
@@ -125,25 +158,30 @@ class World:
         self.begun.clear()
         self.cancelled.clear()
         self._agent_ids = 0
+        self.opened = 0
+        self.loaded.clear()
 
     def client_id(self) -> bytes:
         """The client's next id."""
         self._client_ids += 1
-        return b"%d" % self._client_ids
+        return named(self._client_naming, self._client_ids)
 
     def agent_id(self) -> bytes:
-        """The agent's next id: every agent counts from 0."""
+        """The agent's next id: every agent counts from 0, and so may the client."""
         self._agent_ids += 1
-        return b"%d" % (self._agent_ids - 1)
+        request_id = named(self._agent_naming, self._agent_ids - 1)
+        self.asked = [*self.asked[-2:], request_id]
+        return request_id
 
-    def prompt(self, session: bytes, text: bytes = b"hi") -> bytes:
-        """The client sends a prompt; gives its id."""
+    def prompt(self, session: bytes, text: bytes = b"hi", size: int = 0) -> bytes:
+        """The client sends a prompt, one of so many bytes where `size` says so; gives its id."""
         request_id = self.client_id()
-        if self._client_ids % 7 == 0:
-            request_id = b'"c%b"' % request_id
         self.turns += 1
-        self.waiting[request_id] = session
-        self.client(frames.prompt(request_id, session, text))
+        self.waiting[plain_id(request_id)] = session
+        if size:
+            self.do("large", request_id, session, size)
+        else:
+            self.client(frames.prompt(request_id, session, text))
         return request_id
 
     def opening(self, prompt: bytes, session: bytes) -> list[bytes]:

@@ -189,3 +189,13 @@ def test_only_a_number_and_its_text_are_the_same_id(asked: object, other: object
     wire.client(prompt(asked, "t"))
     wire.agent(result(other))
     assert wire.answers(asked) == []
+
+
+def test_a_clients_broken_line_answers_no_prompt_that_waits_for_the_agents_grace() -> None:
+    wire = in_turn(cancel_grace_seconds=5.0)
+    wire.client(cancel())
+    wire.time(6)
+    wire.client(prompt(2))
+    send(wire, Side.CLIENT, b'{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{},}')
+    assert wire.answers(2) == []
+    assert [answer["error"]["code"] for answer in wire.answers(None)] == [-32700]

@@ -24,6 +24,12 @@ def call(number: int, asks: object) -> dict[str, Any]:
     return update(sessionUpdate="tool_call", status="completed", **members)
 
 
+def bare(number: int, status: str = "completed") -> dict[str, Any]:
+    """A tool call of which no input is told."""
+    members = {"toolCallId": f"t{number}", "title": "Read", "status": status}
+    return update(sessionUpdate="tool_call", **members)
+
+
 def plan() -> dict[str, Any]:
     """A plan."""
     return update(sessionUpdate="plan", entries=[])
@@ -43,6 +49,7 @@ def stops(*rows: list[dict[str, Any]]) -> bool:
     [
         [[chunk(SENTENCE), call(number, number)] for number in range(60)],
         [[chunk(SENTENCE), plan()] for _ in range(60)],
+        [[chunk(SENTENCE), bare(number)] for number in range(60)],
         [[call(number, 1), chunk(f"At {number} of 60.")] for number in range(60)],
     ],
 )
@@ -56,6 +63,8 @@ def test_what_is_new_in_between_ends_a_row(rows: list[list[dict[str, Any]]]) -> 
         [[chunk(SENTENCE)] for _ in range(60)],
         [[call(number, 1)] for number in range(60)],
         [[chunk(SENTENCE), call(number, 1)] for number in range(60)],
+        [[chunk(SENTENCE), bare(1)] for _ in range(60)],
+        [[chunk(SENTENCE), call(number, 1), bare(number)] for number in range(60)],
         [[chunk(SENTENCE), update(sessionUpdate="usage_update", used=1)] for _ in range(60)],
     ],
 )

@@ -59,6 +59,17 @@ def test_the_old_session_stays_lost_whatever_is_asked_of_it() -> None:
     assert link.asked() == []
 
 
+def test_a_new_session_gets_another_id_also_while_the_client_opens_the_old_one() -> None:
+    link = Link()
+    link.die()
+    link.time(link.now + 10)
+    link.client(request(9, "session/new", cwd="/w", mcpServers=[]))
+    link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
+    link.greet()
+    link.answer(9, sessionId="s")
+    assert link.answers(9)[0]["result"]["sessionId"] != "s"
+
+
 def test_where_the_client_opens_the_old_session_that_one_is_back_and_the_other_lost() -> None:
     link = opened_anew(LOADING)
     link.client(request(4, "session/load", sessionId="s", cwd="/w", mcpServers=[]))

@@ -74,8 +74,10 @@ def _asked_anew(link: Link, shown: Peeked) -> bytes:
 
     One that is open already stays so: under it, another request would be answered.
     """
-    known = shown.id in link.from_client or (shown.method is None and shown.id in link.from_agent)
-    return jsonrpc.NULL_ID if shown.id is None or known else shown.id
+    if shown.id is None or link.client_awaits(shown.id):
+        return jsonrpc.NULL_ID
+    asked = shown.method is None and shown.id in link.from_agent
+    return jsonrpc.NULL_ID if asked else shown.id
 
 
 def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]:

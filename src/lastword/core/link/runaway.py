@@ -35,7 +35,7 @@ def is_short(update: Update) -> bool:
 class Repetition:
     """How often in a row one session's agent has done the same."""
 
-    __slots__ = ("_tool_before", "_tool_last", "_tool_repeats", "content", "repeats")
+    __slots__ = ("_tool_before", "_tool_last", "_tool_repeats", "_tool_shown", "content", "repeats")
 
     def __init__(self) -> None:
         self.content: object = None
@@ -45,6 +45,8 @@ class Repetition:
         self._tool_repeats = 0
         self._tool_before: tuple[object, int] = (None, 0)
         """What the call before the last asked for, and how often in a row that had been asked."""
+        self._tool_shown: tuple[object, ...] = ()
+        """What was last told of a call without an input."""
 
     def went_on(self, content: object, repeats: int) -> None:
         """Take in what came of a run of chunks: the last one's content, and its count."""
@@ -76,6 +78,7 @@ class Repetition:
     def is_tool_too_much(self, update: Update) -> bool:
         """Take a tool call in: does one after another ask for the very same thing?"""
         if update.raw_input is UNSET:
+            self._other_call(update)
             return False
         tool_call_id, asked_last = self._tool_last
         if update.tool_call_id != tool_call_id:
@@ -88,6 +91,13 @@ class Repetition:
         if self._tool_repeats == 0:
             self._other_than_text()
         return self._tool_repeats >= MAX_REPEATS - 1
+
+    def _other_call(self, update: Update) -> None:
+        """News of a call of which no input is known: what is asked for may be anything."""
+        shown = (update.tool_call_id, update.title, update.status)
+        if update.tool_call_id != self._tool_last[0] and shown != self._tool_shown:
+            self.repeats = 0
+        self._tool_shown = shown
 
     # "In a row" means that nothing new is shown in between. What repeats itself is nothing new: an
     # agent in a loop may well say the same between two calls that are the same.

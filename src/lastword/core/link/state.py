@@ -202,6 +202,12 @@ class Link:
         """A request of the client's waits for its answer."""
         self.from_client[request_id] = request
 
+    def client_awaits(self, request_id: bytes) -> bool:
+        """Is a request of the client's with this id open, at the agent or on its way there?"""
+        waiting = (prompt.frame for each in self.sessions.values() for prompt in each.waiting)
+        on_its_way = any(frame.message.request_id == request_id for frame in waiting)
+        return request_id in self.from_client or on_its_way
+
     def client_has_answer(self, request_id: bytes) -> None:
         """A request of the client's waits no more."""
         self.from_client.pop(request_id, None)

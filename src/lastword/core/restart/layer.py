@@ -45,7 +45,10 @@ class RestartLayer:
         """As `Connection.receive`."""
         if isinstance(message, jsonrpc.Malformed):
             effects = self._connection.receive(side, message, now)
-            return self._as_the_agent_knows(side, effects)
+            if side is Side.CLIENT:
+                return self._to_the_client(effects)
+            effects += replay.broken(self._connection, self.state, message)
+            return self._for_agent(effects)
         self._connection.at(now)
         if side is Side.AGENT:
             return self._from_the_agent(message)
@@ -70,14 +73,18 @@ class RestartLayer:
 
     def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
         """As `Connection.receive_oversized`."""
-        effects = self._connection.receive_oversized(side, ends, now)
-        return self._as_the_agent_knows(side, effects)
+        if side is Side.CLIENT:
+            return self._to_the_client(self._connection.receive_oversized(side, ends, now))
+        self._connection.at(now)
+        ours = replay.skipped(self._connection, self.state, ends)
+        if ours is None:
+            ours = self._connection.receive_oversized(side, ends, now)
+        return self._for_agent(ours)
 
-    def _as_the_agent_knows(self, side: Side, effects: list[Effect]) -> list[Effect]:
-        """What comes of a line that was not taken in, under the agent's own ids."""
-        # What is said of a line of the agent's own bears the id that it has there.
-        if side is Side.AGENT:
-            return self._for_agent(effects)
+    def _to_the_client(self, effects: list[Effect]) -> list[Effect]:
+        """What comes of a line of the client's that was not taken in."""
+        # What is said of it to the agent bears the id that the agent knows.
+        effects = replay.unnamed(self.state, effects)
         return self._for_agent(replay.translate(self.state, effects, None))
 
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:

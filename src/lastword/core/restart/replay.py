@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from lastword.core.classify import Verdict
     from lastword.core.link.connection import Connection
-    from lastword.core.protocol.jsonrpc import Envelope, Frame
+    from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
 
 OPENS_ANEW = frozenset({acp.INITIALIZE, *acp.OPENS_SESSION, *acp.ENDS_SESSION})
 """Requests that a session of an earlier agent need not come back for."""
@@ -246,6 +246,43 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
     return forwarded_as(effects, Send(Side.CLIENT, renamed.line))
 
 
+def broken(connection: Connection, state: RestartState, line: Malformed) -> list[Effect]:
+    """A line of the agent's is no JSON: was it an answer to a request of ours?"""
+    if line.reason != jsonrpc.MALFORMED_JSON:
+        return []
+    # Loaded with the first such line.
+    from lastword.core.protocol import peek  # noqa: PLC0415
+
+    answered = peek.of_broken(line.line).answered
+    return _answer_is_lost(connection, state, answered, "broken_answer")
+
+
+def skipped(connection: Connection, state: RestartState, ends: bytes) -> list[Effect] | None:
+    """A line of the agent's was over the limit: `None` where it is no answer to us."""
+    from lastword.core.protocol import peek  # noqa: PLC0415  (as above)
+
+    answered, reason = peek.of_skipped(ends).answered, "line_too_long"
+    if answered not in state.own:
+        return None
+    dropped = entries.record(connection.link, Kind.FRAME_DROPPED, side="agent", reason=reason)
+    return [dropped, *_answer_is_lost(connection, state, answered, reason)]
+
+
+def _answer_is_lost(
+    connection: Connection, state: RestartState, request_id: bytes | None, reason: str
+) -> list[Effect]:
+    """What cannot be read is an answer that failed."""
+    own = None if request_id is None else state.answered(request_id)
+    if own is None:
+        return []
+    if own.purpose is Purpose.GREET:
+        broken = ending.own_failure(ErrorType.PROTOCOL_ERROR, reason)
+        return _give_up(connection, state, broken)
+    error = msgspec.Raw(jsonrpc.dumps({"code": acp.INTERNAL_ERROR, "message": reason}))
+    failed = jsonrpc.Frame(b"", jsonrpc.Envelope(error=error))
+    return sessions.answered(connection, state, own, failed)
+
+
 def _renamed(state: RestartState, frame: Frame) -> Frame | None:
     """The frame with the id by which the client knows, or will know, the request it is about."""
     message = frame.message
@@ -278,6 +315,16 @@ def translate(state: RestartState, effects: list[Effect], frame: Frame | None) -
         if answered is not None:
             effects = forwarded_as(effects, Send(Side.AGENT, jsonrpc.with_id(frame, answered)))
     return [_with_origin(state, effect) for effect in effects]
+
+
+def unnamed(state: RestartState, effects: list[Effect]) -> list[Effect]:
+    """What is said of a line of the client's, without an id that a request has that waits."""
+    return [
+        Answer(Side.CLIENT, jsonrpc.NULL_ID, with_id(effect.frame, jsonrpc.NULL_ID))
+        if isinstance(effect, Answer) and state.waits_with(effect.request_id)
+        else effect
+        for effect in effects
+    ]
 
 
 def _with_origin(state: RestartState, effect: Effect) -> Effect:

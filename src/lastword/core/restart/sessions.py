@@ -228,6 +228,7 @@ def as_the_client_knows(
     """A frame of the agent's under the client's names, and what comes of a name that was taken."""
     message, link = frame.message, connection.link
     effects: list[Effect] = []
+    given: str | None = None
     if message.method is None and message.result is not UNSET:
         asked = link.from_client.get(message.request_id or jsonrpc.NULL_ID)
         if asked is not None and asked.method in names.GIVES_NAME:
@@ -235,6 +236,9 @@ def as_the_client_knows(
             effects = [] if given is None else _name_new(link, state, given)
     if not state.names.ours:
         return frame, effects
+    if given is not None:
+        # It names the new session, whatever the client opens meanwhile.
+        return names.under(frame, state.names.ours), effects
     reopened = {name for name in state.names.ours if state.reopened_by_client(name)}
     known = {name: ours for name, ours in state.names.ours.items() if name not in reopened}
     return names.under(frame, known), effects

@@ -285,6 +285,12 @@ class RestartState:
         self.queued_bytes = sum(len(frame.line) for frame in self.queue)
         return taken
 
+    def waits_with(self, request_id: bytes) -> bool:
+        """Does a request of this id wait for the agent or for a session?"""
+        sessions = self.returning.values()
+        waiting = [self.queue, *(session.waiting for session in sessions)]
+        return any(frame.message.request_id == request_id for each in waiting for frame in each)
+
     def take_queue(self) -> list[Frame]:
         """Everything that waits; afterwards nothing does."""
         queue, self.queue, self.queued_bytes = self.queue, [], 0

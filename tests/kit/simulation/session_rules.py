@@ -1,0 +1,165 @@
+"""The promises about a session: its mode, its questions to the user, what counts as a runaway.
+
+Owns the memory for them. When each is asked is the part of those who see the frames pass
+(`departures`, `referee`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.kit.simulation.frames import members
+from tests.kit.simulation.ledger import PROMPT, Asked, BrokenPromiseError, Ledger
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lastword.core.link.connection import Options
+    from tests.kit.simulation.frames import Read
+
+ASKS_USER = frozenset({"session/request_permission", "elicitation/create"})
+SETS_MODE = "session/set_mode"
+BRINGS_BACK = frozenset({"session/load", "session/resume"})
+
+_RUNAWAY_REPEATS = 50
+_QUEUED = 1000
+_QUEUED_BYTES = 16 * 1024 * 1024
+
+
+class SessionRules(Ledger):
+    """What is known of sessions, and what must hold of it."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self.agents_mode: dict[str | None, str] = {}
+        """The mode that the agent of now said it works in, or was set to."""
+        self.shown_mode: dict[str | None, str] = {}
+        """The mode that the client shows."""
+        self.wanted_mode: dict[bytes, str] = {}
+        """The modes that open requests are to set."""
+        self.brought_back: set[str | None] = set()
+        """Sessions that lastword has asked the agent of now for."""
+        self.users: dict[bytes, str | None] = {}
+        """The agent's questions that the user sees, by its own ids, with their sessions."""
+        self.known: set[str] = set()
+        """The sessions that the client has, or had, by its names."""
+        self.names: dict[str, str] = {}
+        """The agent's names of sessions -> the client's, where they differ."""
+        self.named_now = False
+        """What was sent last names a new session in our way."""
+        self.said: dict[str | None, list[Any]] = {}
+        """Each session's last sentence, how often in a row, tools in a row, the most of both."""
+
+    def as_client_knows(self, line: bytes) -> bytes:
+        """A frame on the agent's side, with each session by the name that the client has for it."""
+        for theirs, ours in self.names.items():
+            member = b'"sessionId":"%b"'
+            if member % theirs.encode() in line and not self._opens(theirs):
+                line = line.replace(member % theirs.encode(), member % ours.encode())
+        return line
+
+    def _opens(self, session: str) -> bool:
+        """Does the client itself open the session that it knows by this name?"""
+        asked = (one for one in self.asked.values() if one.open and one.session == session)
+        return any(one.method in BRINGS_BACK for one in asked)
+
+    def forget_agent(self) -> None:
+        """What it said of its sessions holds no more."""
+        self.agents_mode.clear()
+        self.brought_back.clear()
+        self.users.clear()
+        self.wanted_mode = {i: mode for i, mode in self.wanted_mode.items() if i in self.asked}
+
+    # --- modes
+
+    def agent_says(self, frame: Read, line: bytes) -> None:
+        """The agent sent an update: about its mode, or something to see."""
+        if frame.kind == "current_mode_update" and frame.mode is not None:
+            self.agents_mode[frame.session] = frame.mode
+        elif frame.kind in {"agent_message_chunk", "tool_call"}:
+            self._repeats(frame, line)
+
+    def agent_has_set(self, request_id: bytes, session: str | None) -> None:
+        """A request to set the mode succeeded."""
+        mode = self.wanted_mode.get(request_id)
+        if mode is not None:
+            self.agents_mode[session] = mode
+
+    def agent_opened(self, session: str | None, result: bytes | None) -> None:
+        """The answer that opens a session may say which mode it is in."""
+        self.agents_mode.pop(session, None)
+        mode = mode_told(result)
+        if mode is not None:
+            self.agents_mode[session] = mode
+
+    def client_opened(self, session: str | None, result: bytes | None) -> None:
+        """The client reads the same."""
+        if session is not None:
+            self.known.add(session)
+            other = self.names.pop(session, None)
+            self.fresh.discard(other)
+        mode = mode_told(result)
+        if mode is not None:
+            self.shown_mode[session] = mode
+
+    def client_set(self, request_id: bytes, session: str | None) -> None:
+        """The client reads that its mode was set."""
+        mode = self.wanted_mode.pop(request_id, None)
+        if mode is not None:
+            self.shown_mode[session] = mode
+
+    def prompt_reaches(self, session: str | None) -> None:
+        """A prompt reaches the agent: in a session that came back the mode is the one shown."""
+        agents, shown = self.agents_mode.get(session), self.shown_mode.get(session)
+        if session not in self.brought_back or None in {agents, shown} or agents == shown:
+            return
+        changes = (a for a in self.asked.values() if a.open and a.method == SETS_MODE)
+        if all(asked.session != session for asked in changes):
+            raise BrokenPromiseError("mode", f"a prompt in {agents!r}, while {shown!r} is shown")
+
+    # --- questions to the user
+
+    def waits_for_user(self, asked: Asked) -> bool:
+        """Can this turn not have ended by itself, since its agent waits for an answer?"""
+        alone = len(self.open_prompts(asked.session)) == 1 and not asked.agent_ended
+        at_work = asked.delivered == self.generation and not asked.stopped
+        return alone and at_work and asked.session in self.users.values()
+
+    # --- runaways, and what has no room
+
+    def _repeats(self, frame: Read, line: bytes) -> None:
+        last = self.said.setdefault(frame.session, [b"", 0, 0, 0])
+        if frame.kind == "tool_call":
+            last[2] += 1
+            last[0] = b""
+        else:
+            last[1] = last[1] + 1 if line == last[0] else 1
+            last[0], last[2] = line, 0
+        last[3] = max(last[1], last[2], last[3])
+
+    def is_told(self, asked: Asked, payload: Any) -> None:
+        """A prompt fails of this: a reason that the wires must bear out."""
+        reason = payload.get("reason") if isinstance(payload, dict) else None
+        if reason == "runaway" and self.said.get(asked.session, [0])[-1] < _RUNAWAY_REPEATS:
+            raise BrokenPromiseError("G4", "stopped as a runaway that was none")
+        if reason == "queue_full":
+            waiting = [a for a in self.asked.values() if a.open and not a.delivered] + [asked]
+            if len(waiting) < _QUEUED and sum(a.size for a in waiting) <= _QUEUED_BYTES:
+                raise BrokenPromiseError("queue", f"no room beside {len(waiting) - 1} others")
+            if waiting == [asked]:
+                raise BrokenPromiseError("queue", "no room in an empty queue")
+
+    def turn_begins(self, asked: Asked) -> None:
+        """What was said before a session's first open turn is no part of it."""
+        alone = len(self.open_prompts(asked.session)) == 1
+        if asked.method == PROMPT and alone and not self.running.get(asked.session or ""):
+            self.said.pop(asked.session, None)
+
+
+def mode_told(result: bytes | None) -> str | None:
+    """The mode that an answer names."""
+    if result is None or b'"modes"' not in result:
+        return None
+    mode = members(result)["modes"]["currentModeId"]
+    assert isinstance(mode, str)
+    return mode
