@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lastword.record.reader import Part
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_MAX_DIGITS = 10
 MAX_CANDIDATES = 8
 """Of an ambiguous name, so many are told."""
 
@@ -82,9 +83,10 @@ def whole_number(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: it is none.
     """
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) < 10**9:
+    digits = text.lstrip("0")
+    if not text.isascii() or not text.isdigit() or not 0 < len(digits) < _MAX_DIGITS:
         raise argparse.ArgumentTypeError(f"it takes a whole number from 1 up, not {text!r}")
-    return int(text)
+    return int(digits)
 
 
 def answer(command: str, path: str, work: Callable[[], int]) -> int:
@@ -144,7 +146,9 @@ def chosen_session(record: sqlite3.Connection, options: argparse.Namespace) -> P
 
 
 def _named(record: sqlite3.Connection, name: str) -> Part:
-    found = reader.find(record, name) if name.strip() else []
+    # An argument may hold bytes that are no text, which no id does.
+    text = name.encode(errors="replace").decode()
+    found = reader.find(record, text) if text.strip() else []
     if not found:
         raise UnusableError(f"no session begins with {name!r}; `lastword log` lists them")
     if len(found) > 1:

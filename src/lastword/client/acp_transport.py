@@ -77,8 +77,11 @@ class TypedTransport:
 
 def _failure_in(answer: Message) -> AgentError | None:
     """How a prompt failed whose answer the SDK would not take for an error, or not take at all."""
-    if isinstance(answer.get("error"), dict):
-        return None
+    told = answer.get("error")
+    if isinstance(told, dict):
+        # Beside a result the SDK looks at no error, and what it raises has its code and its words.
+        plain = isinstance(told.get("code", 0), int) and isinstance(told.get("message", ""), str)
+        return None if plain and "result" not in answer else read_error({"error": told})
     # An error that is no object ends the SDK's loop like a line that is none.
     error = read_error(answer if answer.get("error") else answer.get("result"))
     if error is None and object_of(answer.get("result")).get("stopReason") not in STOP_REASONS:

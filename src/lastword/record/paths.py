@@ -21,7 +21,7 @@ VARIABLES = ("LASTWORD_STATE_DIR", "LASTWORD_RECORD_DAYS", "LASTWORD_RECORD_MIB"
 def complaint(variable: str, value: str) -> str | None:
     """What is wrong with one of them, in a sentence without its full stop."""
     if variable == "LASTWORD_STATE_DIR":
-        path = os.path.abspath(os.path.expanduser(value))
+        path = named_folder(value)
         is_file = os.path.exists(path) and not os.path.isdir(path)
         return f"{variable} cannot be {value!r}: that is no folder" if is_file else None
     if limit(value) is None:
@@ -52,7 +52,15 @@ def state_folder(environment: Mapping[str, str]) -> str:
 
 def named_folder(text: str) -> str:
     """The folder that a user means: an editor's settings hand on `~` as it stands."""
-    return os.path.abspath(os.path.expanduser(text))
+    return absolute(os.path.expanduser(text))
+
+
+def absolute(path: str) -> str:
+    """The path from the root on; as it is where the working directory is gone, with all in it."""
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        return path
 
 
 def store_path(folder: str) -> str:

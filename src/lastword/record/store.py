@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from lastword.errors import StoreError
 from lastword.record import schema
+from lastword.record.paths import absolute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,9 +98,11 @@ def open_for_reading(path: str) -> sqlite3.Connection:
 
 def _why_none(path: str) -> str:
     """No turn is touched by a folder that takes nothing, so whoever looks here is told of it."""
-    folder = os.path.dirname(os.path.abspath(path))
-    while not os.path.lexists(folder):
+    folder = os.path.dirname(absolute(path))
+    while folder and not os.path.lexists(folder):
         folder = os.path.dirname(folder)
+    if not folder:
+        return "and none can be kept: the working directory is gone; name a folder from / on"
     if not os.path.isdir(folder):
         return f"and none can be kept: {folder} is no folder; move it away, or name another"
     if not os.access(folder, os.W_OK | os.X_OK):

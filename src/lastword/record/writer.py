@@ -149,7 +149,13 @@ class Writer:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is not None:
-            return self._connection
+            if store.file_of(self._path) == self._file:
+                return self._connection
+            # It was deleted or moved away, or another process has set it aside: what is written
+            # into it nobody would read. SQLite leaves what is there in its place alone.
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
         connection = store.open_for_writing(self._path)
         self._connection, self._file = connection, store.file_of(self._path)
         self._row_id = _enter(connection, self._run)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit import left_behind
 from tests.kit.client import frame_of
 from tests.kit.patience import FUSE_SECONDS
+from tests.process.attacks import watched as watching
 from tests.process.attacks.client import AttackClient
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ class Attack:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.marks: list[str] = []
+        """By what the processes of its clients are found."""
         plain = {k: v for k, v in os.environ.items() if not k.startswith("LASTWORD_")}
         self.environment = {**plain, "LASTWORD_STATE_DIR": str(folder / "state")}
 
@@ -48,7 +52,9 @@ class Attack:
 
     def start(self, *command: str, environment: dict[str, str] | None = None) -> AttackClient:
         """A client of any command."""
-        return AttackClient(command, {**self.environment, **(environment or {})})
+        client = AttackClient(command, {**self.environment, **(environment or {})})
+        self.marks.append(client.mark)
+        return client
 
     def command(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
         """Run a command of lastword's to its end."""
@@ -94,7 +100,7 @@ class Attack:
 
     def end_processes(self) -> None:
         """What an attack leaves alive on purpose is its test's own to end."""
-        mark = f"LASTWORD_STATE_DIR={self.environment['LASTWORD_STATE_DIR']}".encode()
+        mark = os.fsencode(f"LASTWORD_STATE_DIR={self.environment['LASTWORD_STATE_DIR']}")
         for pid in [*self.pids("worker"), *self.pids("started")]:
             with contextlib.suppress(OSError):
                 if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
@@ -106,3 +112,13 @@ def attack(tmp_path: Path) -> Iterator[Attack]:
     made = Attack(tmp_path)
     yield made
     made.end_processes()
+
+
+@pytest.fixture
+def watched(attack: Attack) -> Iterator[Attack]:
+    """An attack of which nothing may be left: no process, and the key nowhere in its record."""
+    attack.environment |= watching.environment()
+    yield attack
+    for mark in [*attack.marks, attack.environment[left_behind.VARIABLE]]:
+        watching.nothing_left(mark)
+    watching.no_key_in(attack.folder / "state")

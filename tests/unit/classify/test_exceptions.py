@@ -90,6 +90,7 @@ def test_a_method_called_code_of_something_else_is_never_called() -> None:
         (ConnectionResetError(104, "Connection reset by peer"), "network", True, "connection_lost"),
         (ConnectionRefusedError(111, "refused"), "network", True, "connection_refused"),
         (TimeoutError(), "timeout", True, "transport"),
+        (type("TooSlowError", (Exception,), {})(), "timeout", True, "transport"),  # trio's
         (socket.gaierror(-2, "Name or service not known"), "network", False, "name_not_resolved"),
         (socket.gaierror(-3, "Temporary failure in name resolution"), "network", True, None),
         (ssl.SSLCertVerificationError("certificate verify failed"), "network", False, None),

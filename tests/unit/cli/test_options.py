@@ -77,7 +77,7 @@ def test_a_size_may_have_a_unit(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "MiB", "-1", "1.5MiB", "1 MiB", "1MB", "1TiB", "much", "\u0661"]
+    "text", ["", "MiB", "-1", "1.5MiB", "1 MiB", "1MB", "1TiB", "much", "\u0661", "9" * 5000]
 )
 def test_what_is_no_size_is_refused_with_what_would_be_one(text: str) -> None:
     said = refusal(f"--stderr-limit={text}", "--", "agent")

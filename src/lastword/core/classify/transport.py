@@ -110,7 +110,7 @@ ROWS = (
         ERR_SOCKET_CONNECTION_TIMEOUT
         ERR_CONNECTION_TIMED_OUT ConnectTimeoutException DeadlineExceeded RequestTimeoutError
         ClientConnectionTimeout APIConnectionTimeoutError GatewayTimeoutError
-        ERR_HTTP2_PING_TIMEOUT""",
+        ERR_HTTP2_PING_TIMEOUT TooSlowError""",
         "timed out",
         "timeout error",
         "aborted due to timeout",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 
 _UNITS = {"": 1, "b": 1, "kib": 1024, "mib": MIB, "gib": 1024 * MIB, "k": 1024, "m": MIB}
+_MAX_DIGITS = 18
 _FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
@@ -97,7 +98,8 @@ def _bytes(text: str) -> int | None:
     factor = _UNITS.get(text[len(digits) :].lower())
     if factor is None or not digits.isascii() or not digits.isdigit():
         return None
-    return int(digits) * factor
+    # Python reads no number of thousands of digits, and says so by an exception.
+    return int(digits) * factor if len(digits) <= _MAX_DIGITS else None
 
 
 OPTIONS = (

@@ -1,0 +1,403 @@
+"""Surroundings that nobody tidied: variables, descriptors, folders, signals, limits, languages."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.patience import FUSE_SECONDS
+from tests.process.attacks.client import payload_of
+from tests.process.attacks.watched import END_TURN, ask, in_turn, leave
+
+if TYPE_CHECKING:
+    from tests.process.attacks.client import AttackClient
+    from tests.process.attacks.conftest import Attack
+
+SCOPED = Path(__file__).parent / "scoped.py"
+PYTHON = sys.executable
+DOORS = ["run", "sdk", "trio"]
+USAGE = 2
+
+
+def command(attack: Attack, door: str) -> list[str]:
+    if door == "run":
+        return [PYTHON, "-m", "lastword", "run", "--", *attack.agent({})]
+    return [PYTHON, str(SCOPED), door]
+
+
+def takes(client: AttackClient) -> None:
+    assert client.turn("say").get("result") == END_TURN, client.story("a turn")
+
+
+# Variables.
+
+ODD_VALUES = {
+    "LASTWORD_IDLE_TIMEOUT": [
+        "abc",
+        "-1",
+        "nan",
+        "inf",
+        "1e400",
+        "0x10",
+        "1,5",
+        "\udcff",
+        "9" * 5000,
+    ],
+    "LASTWORD_LINE_LIMIT": ["-1", "1.5MiB", "MiB", "\u0663", "9" * 5000, "1TiB"],
+    "LASTWORD_FALLBACK": ["TYPED", "auto|typed", "\x1b[31m"],
+    "LASTWORD_VERBOSE": ["maybe", "2", "\n"],
+}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [(name, value) for name, values in ODD_VALUES.items() for value in values],
+)
+def test_a_variable_that_means_nothing_is_one_sentence_of_run(
+    watched: Attack, variable: str, value: str
+) -> None:
+    watched.environment[variable] = value
+    with watched.start(*command(watched, "run")) as client:
+        assert client.wait() == USAGE
+        said = bytes(client.stderr.data)
+        assert said.startswith(b"lastword: " + variable.encode()), said
+        assert said.count(b"\n") == 1, said
+        assert b"\x1b" not in said
+        assert not client.stdout.data
+
+
+@pytest.mark.parametrize("door", ["sdk", "trio"])
+def test_variables_that_mean_nothing_stop_no_guarded_agent(watched: Attack, door: str) -> None:
+    for variable, values in ODD_VALUES.items():
+        watched.environment[variable] = values[-1]
+    watched.environment |= {"LASTWORD_RECORD_DAYS": "nan", "LASTWORD_RECORD_MIB": "\udcff"}
+    with watched.start(*command(watched, door)) as client:
+        client.open()
+        takes(client)
+        leave(client)
+
+
+FOLDERS = {
+    "a file": "{folder}/script.json",
+    "below a file": "{folder}/script.json/state",
+    "a device": "/dev/null",
+    "not to be made": "/proc/nowhere/state",
+    "a name of 300 characters": "{folder}/" + "n" * 300,
+    "a path of 5000": "{folder}" + "/d" * 2500,
+    "bytes that are no text": "{folder}/\udcff\udcfe",
+    "a line end in it": "{folder}/a\nb",
+    "a user that is not there": "~nobody-at-all/state",
+    "relative": "state",
+}
+
+
+@pytest.mark.parametrize(("door", "where"), in_turn(["run", "trio"], FOLDERS))
+def test_a_state_folder_of_any_kind_costs_no_turn(watched: Attack, door: str, where: str) -> None:
+    (watched.folder / "script.json").write_text("{}")
+    named = FOLDERS[where].format(folder=watched.folder)
+    watched.environment["LASTWORD_STATE_DIR"] = named
+    inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(watched.folder)]
+    with watched.start(*inside, *command(watched, door)) as client:
+        client.open()
+        takes(client)
+        takes(client)
+        leave(client)
+    assert b"Traceback" not in watched.command("log", check=False).stderr
+
+
+GONE = ["sh", "-c", 'mkdir "$0" && cd "$0" && rmdir "$0" && exec "$@"']
+
+
+@pytest.mark.parametrize(
+    ("door", "state"), [("run", "absolute"), *((door, "relative") for door in DOORS)]
+)
+def test_a_working_directory_that_is_gone_costs_no_turn(
+    watched: Attack, door: str, state: str
+) -> None:
+    if state == "relative":
+        watched.environment["LASTWORD_STATE_DIR"] = "state"
+    # Python itself cannot find a module in a directory that is not there.
+    with watched.start(*GONE, str(watched.folder / "gone"), *command(watched, door)) as client:
+        client.open()
+        takes(client)
+        takes(client)
+        leave(client)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_working_directory_of_odd_characters_is_as_good_as_any(
+    watched: Attack, door: str
+) -> None:
+    odd = watched.folder / "\u00e9\u4e2d\U0001f600\n\u202e it's"
+    odd.mkdir()
+    within = ["sh", "-c", 'cd "$0" && exec "$@"', str(odd)]
+    with watched.start(*within, *command(watched, door)) as client:
+        client.open()
+        takes(client)
+        leave(client)
+
+
+LANGUAGES = {
+    "C": {"LC_ALL": "C", "LANG": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+    "ASCII": {"PYTHONIOENCODING": "ascii"},
+    "UTF-16": {"PYTHONIOENCODING": "utf-16"},
+    "not there": {"LC_ALL": "xx_XX.nowhere", "LANG": "\udcff"},
+    "no home": {"HOME": "", "PATH": os.defpath},
+    "without docstrings": {"PYTHONOPTIMIZE": "2"},
+    "warnings are errors": {"PYTHONWARNINGS": "error"},
+    "for developers": {"PYTHONDEVMODE": "1"},
+}
+
+
+@pytest.mark.parametrize(
+    ("door", "language"),
+    [("run", language) for language in LANGUAGES]
+    + in_turn(["sdk", "trio"], list(LANGUAGES)[:6])
+    + [("trio", language) for language in list(LANGUAGES)[6:]],
+)
+def test_a_turn_is_the_same_in_any_surroundings_of_python(
+    watched: Attack, door: str, language: str
+) -> None:
+    watched.environment |= LANGUAGES[language]
+    with watched.start(*command(watched, door)) as client:
+        client.open()
+        takes(client)
+        says = "say \u00e9\u4e2d\U0001f600"
+        assert client.turn(says).get("result") == END_TURN
+        if door != "run":
+            assert client.updates()[-1]["content"]["text"] == says.removeprefix("say ")
+        leave(client)
+
+
+@pytest.mark.parametrize("language", ["C", "ASCII", "no home", "without docstrings"])
+def test_what_is_printed_is_printed_in_any_surroundings_of_python(
+    watched: Attack, language: str
+) -> None:
+    watched.environment |= LANGUAGES[language]
+    with watched.run({"name": "\u4e2d\u6587 \U0001f600"}) as client:
+        client.open()
+        takes(client)
+        leave(client)
+    for arguments in (["log"], ["export", "--last"], ["run", "--help"]):
+        assert b"Traceback" not in watched.command(*arguments).stderr
+
+
+# Descriptors.
+
+
+def agent_in_a_line(attack: Attack) -> str:
+    (attack.folder / "asks").write_bytes(
+        b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
+        b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}\n'
+        b'{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s1",'
+        b'"prompt":[{"type":"text","text":"say"}]}}\n'
+    )
+    return str(attack.folder / "asks")
+
+
+def shell(attack: Attack, door: str, redirections: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirections}', "sh", *command(attack, door)],
+        env=attack.environment,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        cwd=attack.folder,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+
+
+SDK_FILE = pytest.param(
+    "sdk", marks=pytest.mark.xfail(strict=True, reason="as under the SDK: its loop takes no file")
+)
+
+
+@pytest.mark.parametrize("door", [SDK_FILE, "trio"])
+def test_a_file_as_stdin_has_every_request_answered(watched: Attack, door: str) -> None:
+    done = shell(watched, door, f"< {agent_in_a_line(watched)}")
+    assert done.returncode == 0, done
+    for number in (0, 1, 2):
+        assert done.stdout.count(b'"id":%d' % number) == 1, done
+    assert b"Traceback" not in done.stderr
+
+
+CLOSED = ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"]
+
+
+@pytest.mark.parametrize(("door", "redirections"), in_turn(["run", "run", "trio"], CLOSED))
+def test_a_closed_standard_stream_is_an_end_and_no_crash(
+    watched: Attack, door: str, redirections: str
+) -> None:
+    done = shell(watched, door, redirections)
+    assert b"Traceback" not in done.stderr, done
+    assert done.returncode in {0, 1}, done
+
+
+@pytest.mark.parametrize("door", ["trio", "asyncio"])
+def test_a_terminal_as_stdin_is_read_to_its_end(watched: Attack, door: str) -> None:
+    ours, its = pty.openpty()
+    try:
+        agent = subprocess.Popen(
+            command(watched, door),
+            env=watched.environment,
+            stdin=its,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        os.write(ours, b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n\x04')
+        out, err = agent.communicate(timeout=FUSE_SECONDS)
+    finally:
+        os.close(ours)
+        os.close(its)
+    assert out.count(b'"id":0') == 1
+    assert agent.returncode == 0, err
+
+
+# Signals around turns.
+
+
+LATE = pytest.mark.xfail(
+    strict=True, reason="its clock rings before the handler, whose own wait is over as well"
+)
+
+
+@pytest.mark.parametrize("door", ["run", pytest.param("sdk", marks=LATE)])
+def test_a_process_that_was_stopped_longer_than_its_clocks_allow_finishes_its_turn(
+    watched: Attack, door: str
+) -> None:
+    watched.environment |= {"LASTWORD_IDLE_TIMEOUT": "1", "LASTWORD_FIRST_UPDATE_TIMEOUT": "1"}
+    if door == "run":
+        steps = [["say", "Working."], ["wait_for", "go"], ["say", "Here."], ["answer", END_TURN]]
+        client = watched.run({"session/prompt": [steps]})
+    else:
+        client = watched.start(*command(watched, door))
+    with client:
+        client.open()
+        prompt = client.prompt("nap 0.6")
+        client.expect_method("session/update")
+        client.signal(signal.SIGSTOP)
+        (watched.folder / "go").touch()
+        time.sleep(1.6)  # longer than the clock of silence allows
+        client.signal(signal.SIGCONT)
+        assert client.answer(prompt).get("result") == END_TURN, client.story(door)
+        leave(client)
+
+
+def test_an_agent_that_is_stopped_from_outside_is_ended_by_the_clock_and_leaves_nothing(
+    watched: Attack,
+) -> None:
+    watched.environment |= {
+        "LASTWORD_IDLE_TIMEOUT": "0.5",
+        "LASTWORD_FIRST_UPDATE_TIMEOUT": "0.5",
+        "LASTWORD_CANCEL_GRACE": "0.5",
+    }
+    with watched.run({"session/prompt": [[["say", "Working."]]]}) as client:
+        client.open()
+        prompt = client.prompt("hang")
+        client.expect_method("session/update")
+        os.kill(watched.pids("started")[0], signal.SIGSTOP)
+        assert payload_of(client.answer(prompt))["type"] == "agent_stalled"
+        leave(client, None)
+
+
+HARMLESS = [signal.SIGWINCH, signal.SIGCHLD, signal.SIGURG, signal.SIGCONT, signal.SIGPIPE]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_signals_that_mean_nothing_here_change_nothing(watched: Attack, door: str) -> None:
+    with watched.start(*command(watched, door)) as client:
+        client.open()
+        for number in HARMLESS * 5:
+            client.signal(number)
+        takes(client)
+        leave(client)
+
+
+# Limits and long words.
+
+LIMITED = [
+    PYTHON,
+    "-c",
+    (
+        "import os,resource,sys; n=int(sys.argv[1]);"
+        " resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)); os.execv(sys.argv[2], sys.argv[2:])"
+    ),
+]
+
+
+@pytest.mark.parametrize("descriptors", [8, 12, 16, 20])
+def test_few_descriptors_answer_a_prompt_or_end_in_a_sentence(
+    watched: Attack, descriptors: int
+) -> None:
+    with watched.start(*LIMITED, str(descriptors), *command(watched, "run")) as client:
+        asked = ask(client, "initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        client.read_until_true(
+            lambda: bool(client.answers(asked)) or client.peer.exit_code is not None, "an end"
+        )
+        if client.answers(asked) and "result" in client.answers(asked)[0]:
+            client.answer(ask(client, "session/new", {"cwd": "/", "mcpServers": []}))
+            client.answer(client.prompt("say"))
+        leave(client, None)
+
+
+def test_an_argument_as_long_as_the_kernel_takes_reaches_the_agent(watched: Attack) -> None:
+    with watched.start(*command(watched, "run"), "x" * 130_000) as client:
+        client.open()
+        takes(client)
+        leave(client)
+
+
+@pytest.mark.parametrize(
+    "name", ["n" * 300, "/" + "d/" * 3000, "a\nb\x1b[31mc", "\u202egpj.exe", "~/agent", "."]
+)
+def test_a_command_that_is_none_is_one_clean_sentence_and_a_typed_answer(
+    watched: Attack, name: str
+) -> None:
+    with watched.start(PYTHON, "-m", "lastword", "run", "--", name) as client:
+        asked = ask(client, "initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        assert payload_of(client.answer(asked))["reason"] == "spawn_failed"
+        leave(client, None)
+        said = bytes(client.stderr.data)
+        assert said.count(b"\n") == 1, said
+        assert not any(odd in said for odd in (b"\x1b", "\u202e".encode())), said
+        assert client.peer.exit_code in {126, 127}
+
+
+NUMBERS: list[list[Any]] = [
+    ["log", "--limit", "000000000001" + "9" * 30],
+    ["log", "--limit", "000000000001" + "9" * 5000],
+    ["log", "--since", "999999w"],
+    ["log", "--since", "0001-01-01"],
+    ["log", "--since", "9999-12-31"],
+    ["stats", "--days", "000000000001" + "9" * 30],
+    ["stats", "--days", "999999999"],
+    ["log", "\udcff"],
+    ["log", "%"],
+    ["export", "s1\x1b[31m"],
+]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    NUMBERS,
+    ids=lambda a: " ".join(a)[:40].encode("ascii", "backslashreplace").decode(),
+)
+def test_a_question_to_the_record_of_any_size_is_answered_or_refused_in_a_sentence(
+    watched: Attack, arguments: list[str]
+) -> None:
+    with watched.run({}) as client:
+        client.open()
+        takes(client)
+        leave(client)
+    done = watched.command(*arguments, check=False)
+    assert b"Traceback" not in done.stderr, done
+    assert b"\x1b" not in done.stderr + done.stdout
+    assert done.returncode in {0, 1, 2}
