@@ -7,7 +7,6 @@ A row that a change of rules breaks shows up by its name.
 from __future__ import annotations
 
 import json
-import statistics
 import time
 from typing import Any
 
@@ -61,12 +60,9 @@ def test_no_terminal_failure_is_called_retryable() -> None:
     assert wrong == []
 
 
-def test_a_verdict_takes_a_fraction_of_a_millisecond() -> None:
-    for sample in SAMPLES[:20]:
-        verdict_on(sample)
-    seconds = [min(seconds_for(sample) for _ in range(3)) for sample in SAMPLES]
-    assert statistics.median(seconds) < 0.0015
-    assert max(seconds) < 0.05
+def test_no_failure_takes_its_verdict_long() -> None:
+    # A fuse: what a verdict takes is measured by benchmarks/classify.py.
+    assert max(seconds_for(sample) for sample in SAMPLES) < 2
 
 
 def seconds_for(sample: dict[str, Any]) -> float:
