@@ -107,7 +107,7 @@ IDS = {
     "a number of 400 digits": "9" * 400,
     "a text of a million": json.dumps("i" * 1_000_000),
     "a fraction": "1.5",
-    "minus zero": "-0",
+    "minus one": "-1",
     "an exponent": "1e2",
     "an empty text": '""',
     "escapes": '"\\u0000\\ud83d\\ude00\\n"',
@@ -123,10 +123,14 @@ def test_a_prompt_is_answered_once_under_whatever_id_it_has(
     with start(watched, door) as client:
         client.open()
         before = len(client.frames)
-        for value in (json.loads(IDS[what]), None):
-            client.expect_answer_to(value)
+        value = json.loads(IDS[what])
+        # A number may come back in another writing of itself.
+        for same in (value, None, *([int(value)] if isinstance(value, float) else [])):
+            client.expect_answer_to(same)
         client.send_line(prompt_line(IDS[what]))
-        client.expect(lambda f: "method" not in f and f.get("id") not in (0, 1))
+        client.read_until_true(
+            lambda: any("method" not in frame for frame in client.frames[before:]), "an answer"
+        )
         assert serves_on(client)
         answers = [f for f in client.frames[before:] if "method" not in f]
         assert len(answers) == 2, client.story("one prompt, one answer")
@@ -142,6 +146,7 @@ def test_a_prompt_under_what_is_no_id_disturbs_nobody(
 ) -> None:
     with start(watched, door) as client:
         client.open()
+        client.expect_answer_to(json.loads(NO_IDS[what]))
         client.send_line(prompt_line(NO_IDS[what]))
         assert serves_on(client)
         leave(client)
@@ -420,6 +425,7 @@ def test_a_question_whose_scope_ran_out_is_taken_back_and_its_late_answer_is_nob
 
 
 def half_a_line(client: AttackClient) -> None:
+    client.expect_answer_to(7)
     client.peer.queue(prompt_line("7")[:-20])
     client.peer.pump(0.0)
 
@@ -468,4 +474,5 @@ def test_a_client_that_leaves_however_it_does_ends_the_agent_well(
     with start(watched, door) as client:
         client.open()
         leaves(client)
-        leave(client)
+        # The SDK logs what its own connection says of a client that is gone.
+        leave(client, tells_its_author=door == "sdk")
