@@ -60,7 +60,7 @@ def test_one_trace_goes_from_the_clients_span_to_the_tool_calls(
     assert known["gen_ai.operation.name"] == "invoke_agent"
     assert known["gen_ai.conversation.id"] == "s1"
     assert (known["rpc.system.name"], known["rpc.method"]) == ("jsonrpc", "session/prompt")
-    assert known["jsonrpc.request.id"] == "3"
+    assert known["jsonrpc.request.id"] == "2"
     assert known["lastword.outcome"] == "ok"
     assert [tool["failed"] for tool in tools] == [False, True]
     assert tools[0]["attributes"]["gen_ai.tool.call.id"] == "c1"

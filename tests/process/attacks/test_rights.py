@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import stat
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit import doors
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
-GUARDED = Path(__file__).parent / "guarded.py"
 DOORS = ["run", "sdk", "asyncio"]
 UMASK_OF_ALL = ["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh"]
 
 
 def start(attack: Attack, door: str, umask: str = "022") -> AttackClient:
-    python = sys.executable
     if door == "run":
-        command = [python, "-m", "lastword", "run", "--", *attack.agent({})]
+        command = [sys.executable, "-m", "lastword", "run", "--", *attack.agent({})]
     else:
-        command = [python, str(GUARDED), door]
+        command = doors.command(door)
     return attack.start(*UMASK_OF_ALL, umask, *command)
 
 

@@ -30,7 +30,7 @@ def test_turns_are_kept_with_the_door_the_script_and_how_they_ended(
     assert client.end() == 0
     assert record.outcomes == [("ok", None), ("failed", "rate_limit")]
     assert record.rows("SELECT door, program, agent, client, ended FROM runs") == [
-        ("guard" if door == "sdk" else "serve", "__main__.py", "recorded", "raw-client", 1)
+        ("guard" if door == "sdk" else "serve", "doors", "recorded", "raw-client", 1)
     ]
     assert record.kinds[:4] == ["client_attached", "agent_ready", "session_created", "prompt"]
     assert "tool_started" in record.kinds
