@@ -7,17 +7,15 @@ the errors of `clients_failures`, or of what befalls a process. It brings a sess
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import signal
 import sys
 import threading
 import time
 import uuid
-from contextlib import suppress
 from typing import Any, NoReturn
 
+from lastword.kit.agent.plain import STDERR, STDOUT, Output, PlainAgent, text_of, write_all
 from tests.interop.clients_failures import ERRORS
 
 COMMAND = "/scenario"
@@ -25,42 +23,15 @@ HEALTHY = "healthy"
 CRASH_BETWEEN = "crash_between"
 POLL_SECONDS = 0.005
 INTERNAL_ERROR = -32603
-METHOD_NOT_FOUND = -32601
-CANCELLED = {"stopReason": "cancelled"}
-END_TURN = {"stopReason": "end_turn"}
 FLOOD = b"DEBUG provider.stream: chunk without data, trying again\n" * 4096
 
 Json = dict[str, Any]
 
 
-def write(data: bytes) -> None:
-    """Write all of it."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(1, view) :]
-
-
-def encoded(**members: Any) -> bytes:
-    """One frame."""
-    return json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n"
-
-
-def send(**members: Any) -> None:
-    """Write one frame."""
-    write(encoded(**members))
-
-
-def update(session_id: str, kind: str, /, **members: Any) -> Json:
-    """The members of one `session/update`."""
-    params = {"sessionId": session_id, "update": {"sessionUpdate": kind, **members}}
-    return {"method": "session/update", "params": params}
-
-
-def say(session_id: str, version: int, text: str) -> None:
-    """Send text to the user."""
-    message = {"messageId": "said"} if version > 1 else {}
-    content = {"type": "text", "text": text}
-    send(**update(session_id, "agent_message_chunk", content=content, **message))
+def scenario_of(params: Json) -> str:
+    """The scenario that a prompt asks for."""
+    words = text_of(params).split()
+    return words[words.index(COMMAND) + 1] if COMMAND in words else HEALTHY
 
 
 def plain_error(kind: str) -> Json:
@@ -72,27 +43,10 @@ def plain_error(kind: str) -> Json:
     return {"code": INTERNAL_ERROR, "message": "Internal error", "data": data}
 
 
-async def befall(kind: str, session_id: str, version: int) -> Json | None:
-    """A turn that ends well, in a lie, or not at all; the prompt's result."""
-    if kind == "silent_success":
-        return END_TURN
-    say(session_id, version, "The parser reads past the end of its input.")
-    if kind == "protocol_error":
-        return None
-    if kind == "agent_stalled":
-        await asyncio.Event().wait()
-    if kind == "stderr_overflow":
-        while True:
-            await asyncio.to_thread(os.write, 2, FLOOD)
-    if kind in {"agent_crash", "crash_after_text"}:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return END_TURN
-
-
-def scenario_of(params: Json) -> str:
-    """The scenario that a prompt asks for."""
-    words = " ".join(block.get("text", "") for block in params["prompt"]).split()
-    return words[words.index(COMMAND) + 1] if COMMAND in words else HEALTHY
+def flood() -> NoReturn:
+    """Write to stderr for ever."""
+    while True:
+        write_all(STDERR, FLOOD)
 
 
 def die_within(line: bytes) -> NoReturn:
@@ -102,95 +56,94 @@ def die_within(line: bytes) -> NoReturn:
     that the client's next prompt finds it so, however fast it is.
     """
     agent, half = os.getpid(), len(line) // 2
-    write(line[:half])
+    write_all(STDOUT, line[:half])
     if os.fork():
         os.kill(agent, signal.SIGKILL)
     while os.getppid() == agent:
         time.sleep(POLL_SECONDS)
-    write(line[half:])
+    write_all(STDOUT, line[half:])
     os._exit(0)
 
 
-class Agent:
-    """Sessions are names; a turn is a task, so that a cancel reaches it."""
+class DyingOutput(Output):
+    """stdout on which the next frame may be the last thing that this process does."""
+
+    last = False
+
+    def write(self, data: bytes) -> None:
+        """Write bytes, or half of them."""
+        if self.last:
+            die_within(data)
+        super().write(data)
+
+
+class Agent(PlainAgent):
+    """Sessions are names; a turn that waits for its cancel is left open."""
+
+    says = "The parser reads past the end of its input."
 
     def __init__(self) -> None:
-        self._version = 1
-        self._turns: dict[str, asyncio.Task[None]] = {}
+        self.out = DyingOutput()
+        super().__init__(sys.stdin.buffer, self.out)
+        self.version = 1
+        self.requests["session/load"] = self.requests["session/resume"] = self.bring_back
 
-    def receive(self, message: Json) -> None:
-        """Take in one frame of the client's."""
-        method, params = message.get("method"), message.get("params", {})
-        if method == "session/prompt":
-            turn = asyncio.ensure_future(self._turn(message["id"], params))
-            self._turns[params["sessionId"]] = turn
-        elif method == "session/cancel" and params["sessionId"] in self._turns:
-            self._turns[params["sessionId"]].cancel()
-        elif "id" in message and method is not None:
-            self._answer(message["id"], method, params)
-
-    def _answer(self, request_id: object, method: str, params: Json) -> None:
-        if method == "initialize":
-            self._version = 2 if params["protocolVersion"] > 1 else 1
-            send(id=request_id, result=self._welcome())
-        elif method == "session/new":
-            send(id=request_id, result={"sessionId": uuid.uuid4().hex})
-        elif method in {"session/load", "session/resume"}:
-            send(id=request_id, result={})
-        else:
-            error = {"code": METHOD_NOT_FOUND, "message": f"no such method: {method}"}
-            send(id=request_id, error=error)
-
-    def _welcome(self) -> Json:
+    def initialize(self, request_id: object, params: Json) -> None:
+        """Take the client's version, up to 2."""
         info = {"name": "plain-agent", "version": "1.0.0"}
-        if self._version > 1:
-            return {"protocolVersion": 2, "info": info, "capabilities": {"session": {}}}
-        capabilities = {"loadSession": True}
-        return {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": capabilities}
+        self.version = 2 if params["protocolVersion"] > 1 else 1
+        result: Json = {"protocolVersion": self.version, "agentInfo": info}
+        result["agentCapabilities"] = {"loadSession": True}
+        if self.version > 1:
+            result = {"protocolVersion": 2, "info": info, "capabilities": {"session": {}}}
+        self.wire.frame(id=request_id, result=result)
 
-    async def _turn(self, request_id: object, params: Json) -> None:
-        session_id, name = params["sessionId"], scenario_of(params)
-        if self._version > 1:
-            send(id=request_id, result={"messageId": f"prompt-{request_id}"})
-            send(**update(session_id, "state_update", state="running"))
-        result, error = None, None
-        try:
-            if name in ERRORS:
-                error = plain_error(name)
-            else:
-                result = await befall(name, session_id, self._version)
-        except asyncio.CancelledError:
-            result = CANCELLED
-        last = self._ending(request_id, session_id, result, error)
-        if name == CRASH_BETWEEN:
-            die_within(encoded(**last))
-        send(**last)
+    def name_session(self, _number: int) -> str:
+        """One that no other process of this agent has."""
+        return uuid.uuid4().hex
 
-    def _ending(
-        self, request_id: object, session_id: str, result: Json | None, error: Json | None
-    ) -> Json:
-        if self._version > 1:
-            state = {"stopReason": "error", "error": error} if error else result or {}
-            return update(session_id, "state_update", state="idle", **state)
-        return {"id": request_id} | ({"result": result} if error is None else {"error": error})
+    def bring_back(self, request_id: object, _params: Json) -> None:
+        """Have any session back."""
+        self.wire.frame(id=request_id, result={})
 
+    def prompt(self, request_id: object, params: Json) -> None:
+        """Take the turn that the prompt asks for."""
+        self.begin_turn(request_id, params)
+        kind = scenario_of(params)
+        if self.version > 1:
+            self.wire.frame(id=request_id, result={"messageId": f"prompt-{request_id}"})
+            self.update("state_update", state="running")
+        if kind in ERRORS:
+            self.answer(request_id, error=plain_error(kind))
+            return
+        if kind != "silent_success":
+            self.say(self.says)
+        if kind in {"agent_crash", "crash_after_text"}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif kind == "stderr_overflow":
+            threading.Thread(target=flood, daemon=True).start()
+        elif kind == "protocol_error":
+            self.answer(request_id, result=None)
+        elif kind != "agent_stalled":
+            self.out.last = kind == CRASH_BETWEEN
+            self.end_turn(request_id)
 
-async def main() -> None:
-    """Serve until the end of input."""
-    agent = Agent()
-    loop = asyncio.get_running_loop()
-    ended = asyncio.Event()
+    def update(self, kind: str, /, **members: Any) -> None:
+        """Send an update; version 2 numbers its messages."""
+        if self.version > 1 and kind == "agent_message_chunk":
+            members["messageId"] = "said"
+        super().update(kind, **members)
 
-    def read() -> None:
-        # A loop that a scenario blocks for good is closed by the kill that follows.
-        with suppress(RuntimeError):
-            for line in sys.stdin.buffer:
-                loop.call_soon_threadsafe(agent.receive, json.loads(line))
-            loop.call_soon_threadsafe(ended.set)
-
-    threading.Thread(target=read, daemon=True).start()
-    await ended.wait()
+    def answer(self, request_id: object, **result_or_error: Any) -> None:
+        """End a turn, in version 2 with the session's state."""
+        if self.version == 1:
+            super().answer(request_id, **result_or_error)
+            return
+        self.unanswered = [each for each in self.unanswered if each[0] != request_id]
+        error = result_or_error.get("error")
+        ending = {"stopReason": "error", "error": error} if error else result_or_error["result"]
+        self.update("state_update", state="idle", **ending)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    Agent().run()

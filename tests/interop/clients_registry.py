@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.interop import toolchain, toolchain_native
-from tests.kit.package_venv import require_packages
+from tests.kit.installs import require_packages
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.kit.package_venv import require_packages
+from tests.kit.installs import require_packages
 from tests.kit.places import ROOT, SOURCE, TESTS
 
 EXAMPLES = ROOT / "examples"

@@ -13,7 +13,7 @@ import pytest
 from lastword.client import read_error
 from lastword.core.failure.taxonomy import Action, Origin, Phase, RetrySafety
 from tests.interop import toolchain_native
-from tests.interop.toolchain import MissingError
+from tests.kit.installs import MissingError
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.reader_samples import (
     NOTHING,
@@ -31,20 +31,6 @@ if TYPE_CHECKING:
 
 LASTWORD = [sys.executable, "-m", "lastword"]
 SCRIPTED = [*LASTWORD, "agent", "healthy"]
-DIES_IN_VERSION_2 = """
-import json, os, sys
-for line in sys.stdin:
-    request = json.loads(line)
-    results = {
-        "initialize": {"protocolVersion": 2, "info": {"name": "a", "version": "1"}},
-        "session/new": {"sessionId": "s1"},
-        "session/prompt": {"messageId": "m1"},
-    }
-    answer = {"jsonrpc": "2.0", "id": request["id"], "result": results[request["method"]]}
-    print(json.dumps(answer), flush=True)
-    if request["method"] == "session/prompt":
-        os._exit(1)
-"""
 CLIENTS: dict[str, Callable[[], list[str]]] = {
     "rust": toolchain_native.require_rust_client,
     "go": toolchain_native.require_go_client,
@@ -118,7 +104,7 @@ def test_in_version_2_the_rust_sdk_delivers_the_typed_update_and_the_failed_stat
 ) -> None:
     asked = json.dumps({"agent_error": {"version": 1}})
     options = ("--protocol", "2", "--read", "--meta", asked)
-    agent = [sys.executable, "-c", DIES_IN_VERSION_2]
+    agent = [*LASTWORD, "agent", "agent_crash"]
     events = played(toolchain_native.require_rust_client(), tmp_path, *options, agent=agent)
     assert {event["type"] for event in named(events, "read")} == {"agent_crash"}
     updates = [event["update"] for event in named(events, "update")]

@@ -1,30 +1,22 @@
-"""Software that is not ours, installed on demand and once.
+"""The real agents, as registries have them.
 
 Owns: `node_modules` (from the lock file, by npm) and `.kimi` (a virtual environment from hashed
-requirements), each with a stamp that holds the hash of what it was made from, so that a changed
-lock installs anew. Two test runs at once wait for each other. What a machine cannot provide is
-`MissingError`: a skip on a developer's machine, a failure where `CI` is set. Does not own: how the
-agents are configured (`agents`).
+requirements). Does not own: how the agents are configured (`agents`).
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import os
 import platform
 import shutil
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-import pytest
+from tests.kit.installs import MissingError, fingerprint_of, give_up, installed, or_skip, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 HERE = Path(__file__).resolve().parent
 NODE_MODULES = HERE / "node_modules"
@@ -32,15 +24,7 @@ KIMI = HERE / ".kimi"
 OPENCODE = "opencode-linux-x64-baseline"
 NODE_MINIMUM = 20
 KIMI_PYTHON_MINIMUM = (3, 12)
-INSTALL_TIMEOUT_SECONDS = 600.0
-LOCK_POLL_SECONDS = 0.2
-SAID_LIMIT = 2000
-STAMP = ".lastword-stamp"
 PYTHON_NAMES = ("python3.13", "python3.12", "python3.14", "python3", "python")
-
-
-class MissingError(Exception):
-    """The machine lacks something, in a sentence."""
 
 
 def require_node() -> Path:
@@ -56,95 +40,13 @@ def require_opencode() -> Path:
     """
     binary = require_node() / OPENCODE / "bin" / "opencode"
     if not binary.exists():
-        _give_up("opencode is locked for Linux on x86-64 only, and this is another platform.")
+        give_up("opencode is locked for Linux on x86-64 only, and this is another platform.")
     return binary
 
 
 def require_kimi() -> Path:
     """Return kimi's virtual environment, made first where needed, or skip (fail in CI)."""
     return or_skip(lambda: installed(KIMI, _kimi_fingerprint, _install_kimi))
-
-
-def or_skip(prepare: Callable[[], Path]) -> Path:
-    """Return what was prepared; skip (fail in CI) where the machine lacks something."""
-    try:
-        return prepare()
-    except MissingError as missing:
-        _give_up(str(missing))
-
-
-def _give_up(sentence: str) -> NoReturn:
-    if os.environ.get("CI"):
-        pytest.fail(sentence, pytrace=False)
-    pytest.skip(sentence)
-
-
-def installed(folder: Path, fingerprint: Callable[[], str], install: Callable[[], None]) -> Path:
-    """Return the folder, made anew by `install` unless its stamp holds the fingerprint already."""
-    wanted = fingerprint()
-    stamp = folder / STAMP
-    if _read(stamp) == wanted:
-        return folder
-    with _locked(folder.parent / f".{folder.name.strip('.')}.lock"):
-        if _read(stamp) != wanted:
-            install()
-            stamp.write_text(wanted)
-    return folder
-
-
-def _read(path: Path) -> str | None:
-    return path.read_text() if path.exists() else None
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold the file lock; wait at most as long as somebody else's install may take."""
-    deadline = time.monotonic() + INSTALL_TIMEOUT_SECONDS
-    with path.open("w") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    msg = f"Another test run has held {path.name} for too long."
-                    raise MissingError(msg) from None
-                time.sleep(LOCK_POLL_SECONDS)
-        yield
-
-
-def fingerprint_of(*parts: bytes) -> str:
-    """Return the hash of several things, each told apart from its neighbours."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(hashlib.sha256(part).digest())
-    return digest.hexdigest()
-
-
-def run(command: list[str], what: str, folder: Path = HERE) -> str:
-    """Run a command in a folder and return what it printed.
-
-    Raises:
-        MissingError: it is absent, failed, or took longer than any install may.
-    """
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=INSTALL_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        msg = f"{what} failed: {error}."
-        raise MissingError(msg) from error
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip()
-        msg = f"{what} failed with exit status {done.returncode}: {said[:SAID_LIMIT]}"
-        raise MissingError(msg)
-    return done.stdout
 
 
 # --- node ----------------------------------------------------------------------------------------
@@ -162,7 +64,11 @@ def _install_node() -> None:
     if _node_major() < NODE_MINIMUM:
         msg = f"The real agents need node {NODE_MINIMUM} or newer."
         raise MissingError(msg)
-    run([npm, "ci", "--no-audit", "--no-fund", "--include=optional", "--ignore-scripts"], "npm ci")
+    run(
+        [npm, "ci", "--no-audit", "--no-fund", "--include=optional", "--ignore-scripts"],
+        "npm ci",
+        HERE,
+    )
 
 
 def _node_major() -> int:

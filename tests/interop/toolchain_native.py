@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.interop.toolchain import MissingError, fingerprint_of, installed, or_skip, run
+from tests.kit.installs import MissingError, fingerprint_of, installed, or_skip, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.kit.package_venv import require_packages
+from tests.kit.installs import require_packages
 from tests.kit.places import ROOT, SOURCE
 
 HERE = Path(__file__).resolve().parent

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from tests.kit.package_venv import require_packages
+from tests.kit.installs import require_packages
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import SOURCE
 

@@ -7,64 +7,51 @@ A turn `work` calls two tools, one of which fails, and says which `traceparent` 
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import Any
 
-
-def send(**members: Any) -> None:
-    """Write a frame."""
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **members}) + "\n")
-    sys.stdout.flush()
+from lastword.kit.agent.plain import Output, PlainAgent, text_of
 
 
-def show(what: str, **members: Any) -> None:
-    """Send an update."""
-    update = {"sessionUpdate": what, **members}
-    send(method="session/update", params={"sessionId": "s1", "update": update})
+class Agent(PlainAgent):
+    """The kit's, with these turns."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stdin.buffer, Output())
+        self.info = {"name": "plain", "version": "7"}
+
+    def prompt(self, request_id: object, params: dict[str, Any]) -> None:
+        """Take the turn that the prompt names."""
+        self.begin_turn(request_id, params)
+        text = text_of(params)
+        if text == "die":
+            os._exit(3)
+        elif text == "leak":
+            self.leak(request_id, os.environ["LEAKED_TOKEN"])
+        elif text == "limit":
+            self.answer(request_id, error={"code": -32603, "message": "429 Too Many Requests"})
+        else:
+            self.work(params.get("_meta", {}).get("traceparent", "none"))
+            self.end_turn(request_id)
+
+    def work(self, traceparent: str) -> None:
+        """Call two tools, and talk."""
+        for call, tool, status in (("c1", "read", "completed"), ("c2", "execute", "failed")):
+            self.update("tool_call", toolCallId=call, title="Look", kind=tool, status="pending")
+            self.update("tool_call_update", toolCallId=call, status=status)
+        self.say(f"given {traceparent}")
+
+    def leak(self, request_id: object, secret: str) -> None:
+        """Say it in tool input, on stderr and in an error."""
+        sys.stderr.write(f"Authorization: Bearer {secret}\n")
+        sys.stderr.flush()
+        call = {"toolCallId": "c1", "title": secret, "kind": "read", "status": "pending"}
+        raw = {"env": {"TOKEN": secret}}
+        self.update("tool_call", **call, rawInput=raw)
+        error = {"code": -32603, "message": f"401 for {secret}", "data": raw}
+        self.answer(request_id, error=error)
 
 
-def work(traceparent: str) -> None:
-    """Call two tools, and talk."""
-    for call, tool, status in (("c1", "read", "completed"), ("c2", "execute", "failed")):
-        show("tool_call", toolCallId=call, title="Look", kind=tool, status="pending")
-        show("tool_call_update", toolCallId=call, status=status)
-    show("agent_message_chunk", content={"type": "text", "text": f"given {traceparent}"})
-
-
-def leak(secret: str, answer: dict[str, Any]) -> None:
-    """Say it in tool input, on stderr and in an error."""
-    sys.stderr.write(f"Authorization: Bearer {secret}\n")
-    sys.stderr.flush()
-    raw = {"env": {"TOKEN": secret}}
-    show("tool_call", toolCallId="c1", title=secret, kind="read", status="pending", rawInput=raw)
-    send(**answer, error={"code": -32603, "message": f"401 for {secret}", "data": raw})
-
-
-def main() -> None:
-    """Answer until stdin ends."""
-    for line in sys.stdin:
-        request = json.loads(line)
-        method, answer = request.get("method"), {"id": request.get("id")}
-        if method == "initialize":
-            info = {"name": "plain", "version": "7"}
-            send(**answer, result={"protocolVersion": 1, "agentInfo": info})
-        elif method == "session/new":
-            send(**answer, result={"sessionId": "s1"})
-        elif method == "session/prompt":
-            params = request["params"]
-            text = params["prompt"][0]["text"]
-            if text == "die":
-                os._exit(3)
-            if text == "leak":
-                leak(os.environ["LEAKED_TOKEN"], answer)
-                continue
-            if text == "limit":
-                send(**answer, error={"code": -32603, "message": "429 Too Many Requests"})
-                continue
-            work(params.get("_meta", {}).get("traceparent", "none"))
-            send(**answer, result={"stopReason": "end_turn"})
-
-
-main()
+if __name__ == "__main__":
+    Agent().run()

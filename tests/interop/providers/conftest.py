@@ -11,7 +11,7 @@ import pytest
 from tests.interop.providers.cases import Case
 from tests.interop.providers.model_provider import ModelProvider
 from tests.kit.client import Client, Frame
-from tests.kit.package_venv import require_packages
+from tests.kit.installs import require_packages
 from tests.kit.places import SOURCE
 
 if TYPE_CHECKING:

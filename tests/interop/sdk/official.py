@@ -13,11 +13,9 @@ import subprocess
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.kit.package_venv import require_packages
+from tests.kit import installs
 from tests.kit.places import SOURCE
 
 HERE = Path(__file__).resolve().parent
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 NAME, VERSION = "agent-client-protocol", "0.12.1"
 EXCHANGE = HERE / "exchange"
-DOWNLOAD_TIMEOUT_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -71,14 +68,15 @@ def _environment(*, guarded: bool) -> dict[str, str]:
 
 def require_official() -> Official:
     """The SDK's tests and examples, fetched first where needed; a skip (in CI an error) without."""
-    python = require_packages(HERE)
+    python = installs.require_packages(HERE)
     source = python.parents[1] / f"{NAME.replace('-', '_')}-{VERSION}"
-    if not source.is_dir():
-        _fetch(python, source)
+    installs.or_skip(lambda: _fetched(python, source))
     return Official(python, source)
 
 
-def _fetch(python: Path, source: Path) -> None:
+def _fetched(python: Path, source: Path) -> Path:
+    if source.is_dir():
+        return source
     folder = python.parents[1] / f"download-{os.getpid()}"
     folder.mkdir(exist_ok=True)
     wanted = folder / "requirement.txt"
@@ -86,24 +84,13 @@ def _fetch(python: Path, source: Path) -> None:
     pip = [str(python), "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     # Without isolation, since what pip would fetch for it is locked by nothing.
     pip += ["--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--require-hashes"]
-    try:
-        done = subprocess.run(
-            [*pip, "--dest", str(folder), "-r", str(wanted)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=DOWNLOAD_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        _give_up(str(error))
-    archives = list(folder.glob("*.tar.gz"))
-    if done.returncode or len(archives) != 1:
-        _give_up(done.stderr.strip()[-2000:])
-    with tarfile.open(archives[0]) as archive:
+    installs.run([*pip, "--dest", str(folder), "-r", str(wanted)], "pip download")
+    [archive_path] = folder.glob("*.tar.gz")
+    with tarfile.open(archive_path) as archive:
         archive.extractall(folder, filter="data")
     if not source.is_dir():  # two test runs at once may both come here
         (folder / source.name).rename(source)
+    return source
 
 
 def _locked_line() -> str:
@@ -112,10 +99,3 @@ def _locked_line() -> str:
     found = re.search(rf"^{NAME}==(?:.*\\\n)*.*$", text, re.MULTILINE)
     assert found, f"{NAME} is not in the lock file"
     return found[0] + "\n"
-
-
-def _give_up(sentence: str) -> NoReturn:
-    message = f"The official SDK's source distribution could not be fetched: {sentence}"
-    if os.environ.get("CI"):
-        pytest.fail(message, pytrace=False)
-    pytest.skip(message)

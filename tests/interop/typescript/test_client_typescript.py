@@ -14,7 +14,7 @@ import pytest
 
 from lastword.client import read_error
 from lastword.core.failure.taxonomy import ErrorType
-from tests.kit.package_venv import require_node_packages
+from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, SAMPLES
 from tests.kit.reader_samples import (
     NOTHING,

@@ -1,15 +1,17 @@
-"""Agents in this process on structured concurrency: `scoped.py DOOR` with a strict client.
+"""Agents in this process on structured concurrency: ``scoped sdk|asyncio|trio [generator]``.
 
-The doors: `sdk` (`lastword.run_agent`), `asyncio` and `trio` (`lastword.serve`). A prompt's first
-word names one of the `do_…` below, the rest is its argument. What they do is what an author does
-without a thought: scopes that run out, task groups whose children raise, generators that are left
-half way, threads, and a client that is asked from all of them.
+A prompt's first word names one of the `do_…` below, the rest is its argument. What they do is what
+an author does without a thought: scopes that run out, task groups whose children raise, generators
+that are left half way, threads, and a client that is asked from all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import importlib
+import itertools
 import os
 import signal
 import sys
@@ -22,59 +24,19 @@ import anyio.lowlevel
 import anyio.to_thread
 
 import lastword
+from tests.kit.doors.work import RateLimitError, Work
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from tests.kit.doors.serve import Turn
+
 DOOR = sys.argv[1]
 
-if DOOR == "sdk":
-    import acp
-    from acp.schema import PermissionOption, ToolCallUpdate
-elif DOOR == "trio":
+if DOOR == "trio":
     import trio
 
 KEY = os.environ.get("PROVIDER_API_KEY", "")
-
-
-class ThrottledError(Exception):
-    """As a provider's package has it."""
-
-    status_code = 429
-
-
-class Turn:
-    """What a turn's work has at hand."""
-
-    def __init__(self, client: Any, session_id: str) -> None:
-        self.client = client
-        self.session_id = session_id
-
-    async def say(self, text: str) -> None:
-        await self.client.say(self.session_id, text)
-
-    async def ask(self) -> str:
-        option = {"kind": "allow_once", "name": "Allow", "optionId": "yes"}
-        call = {"toolCallId": "t1", "title": "Write"}
-        params = {"sessionId": self.session_id, "toolCall": call, "options": [option]}
-        answer = await self.client.request("session/request_permission", params)
-        return str(answer["outcome"]["outcome"])
-
-
-class SdkTurn(Turn):
-    """The same by the official SDK's connection."""
-
-    async def say(self, text: str) -> None:
-        update = acp.update_agent_message_text(text)
-        await self.client.session_update(session_id=self.session_id, update=update)
-
-    async def ask(self) -> str:
-        option = PermissionOption(kind="allow_once", name="Allow", option_id="yes")
-        call = ToolCallUpdate(tool_call_id="t1", title="Write")
-        answer = await self.client.request_permission(
-            session_id=self.session_id, tool_call=call, options=[option]
-        )
-        return str(answer.outcome.outcome)
 
 
 async def fail_with(error: BaseException) -> None:
@@ -104,15 +66,16 @@ async def group_over_a_yield() -> AsyncIterator[int]:
         yield 2
 
 
-class Work:
+class ScopedWork(Work):
     """What a prompt does."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: Any) -> None:
+        super().__init__(module, DOOR, None)
         self.kept: list[Any] = []
+        self._sessions = itertools.count(1)
 
-    async def take(self, turn: Turn, text: str) -> Any:
-        name, _, words = text.partition(" ")
-        return await getattr(self, f"do_{name}")(turn, words)
+    async def open_session(self, *_: Any) -> str:
+        return f"s{next(self._sessions)}"
 
     # --- that end well
 
@@ -122,9 +85,6 @@ class Work:
     async def do_nap(self, turn: Turn, words: str) -> None:
         await turn.say("Working.")
         await anyio.sleep(float(words))
-
-    async def do_ask(self, turn: Turn, _: str) -> None:
-        await turn.say(await turn.ask())
 
     async def do_ask_thrice(self, turn: Turn, _: str) -> None:
         said: list[str] = []
@@ -190,12 +150,12 @@ class Work:
 
     async def do_group(self, *_: Any) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(fail_with, ThrottledError(f"429 Too Many Requests for {KEY}"))
+            tasks.start_soon(fail_with, RateLimitError(f"429 Too Many Requests for {KEY}"))
             tasks.start_soon(anyio.sleep_forever)
 
     async def do_group_of_two(self, *_: Any) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(fail_with, ThrottledError("429 Too Many Requests"))
+            tasks.start_soon(fail_with, RateLimitError("429 Too Many Requests"))
             tasks.start_soon(fail_with, ValueError(f"bad key {KEY}"))
 
     async def do_group_deep(self, *_: Any) -> None:
@@ -204,12 +164,12 @@ class Work:
                 if depth:
                     tasks.start_soon(deeper, depth - 1)
                 else:
-                    tasks.start_soon(fail_with, ThrottledError("429 Too Many Requests"))
+                    tasks.start_soon(fail_with, RateLimitError("429 Too Many Requests"))
 
         await deeper(30)
 
     async def do_group_of_many(self, *_: Any) -> None:
-        raise ExceptionGroup("many", [ThrottledError(f"429 number {n}") for n in range(5000)])
+        raise ExceptionGroup("many", [RateLimitError(f"429 number {n}") for n in range(5000)])
 
     async def do_group_of_itself(self, *_: Any) -> None:
         one = ValueError("one")
@@ -231,39 +191,35 @@ class Work:
         raise GeneratorExit
 
     async def do_return_generator(self, *_: Any) -> Any:
-        return left_half_way()
+        return [left_half_way()]
 
     async def do_return_coroutine(self, *_: Any) -> Any:
         forgotten = anyio.lowlevel.checkpoint()
         self.kept.append(forgotten)
-        return forgotten
+        return [forgotten]
 
     async def do_scope_over_a_yield(self, *_: Any) -> None:
         async for _number in scope_over_a_yield():
-            raise ThrottledError("429 Too Many Requests")
+            raise RateLimitError("429 Too Many Requests")
 
     async def do_group_over_a_yield(self, *_: Any) -> None:
         async for _number in group_over_a_yield():
-            raise ThrottledError("429 Too Many Requests")
+            raise RateLimitError("429 Too Many Requests")
 
     async def do_keep_scope(self, *_: Any) -> None:
         """Leaves the task with a scope entered: the event loop's own books are wrong then."""
         generator = scope_over_a_yield()
         self.kept.append(generator)
         await anext(generator)
-        raise ThrottledError("429 Too Many Requests")
+        raise RateLimitError("429 Too Many Requests")
 
     async def do_thread_fails(self, *_: Any) -> None:
         def work() -> None:
-            raise ThrottledError("429 Too Many Requests")
+            raise RateLimitError("429 Too Many Requests")
 
         await anyio.to_thread.run_sync(work)
 
     # --- that are cancelled by the user
-
-    async def do_hang(self, turn: Turn, _: str) -> None:
-        await turn.say("Working.")
-        await anyio.sleep_forever()
 
     async def do_shielded(self, turn: Turn, _: str) -> None:
         """For a while: no door ends before the handler that it may not cancel."""
@@ -283,7 +239,7 @@ class Work:
             try:
                 await anyio.sleep_forever()
             finally:
-                raise ThrottledError("429 Too Many Requests")
+                raise RateLimitError("429 Too Many Requests")
 
         await turn.say("Working.")
         async with anyio.create_task_group() as tasks:
@@ -326,7 +282,7 @@ class Work:
             tasks.start_soon(fail_with, SystemExit(7))
 
     async def do_exit_and_error(self, *_: Any) -> None:
-        raise BaseExceptionGroup("both", [ThrottledError("429"), SystemExit(7)])
+        raise BaseExceptionGroup("both", [RateLimitError("429"), SystemExit(7)])
 
     async def do_signal_itself(self, turn: Turn, _: str) -> None:
         await turn.say("Working.")
@@ -351,52 +307,22 @@ class Work:
         await anyio.sleep_forever()
 
 
-WORK = Work()
-
-
-class SdkAgent:
-    """The same behind the official SDK."""
-
-    def on_connect(self, conn: Any) -> None:
-        self._conn = conn
-        self._sessions = 0
-
-    async def initialize(self, protocol_version: int, **_: Any) -> Any:
-        return acp.InitializeResponse(protocol_version=protocol_version)
-
-    async def new_session(self, **_: Any) -> Any:
-        self._sessions += 1
-        return acp.NewSessionResponse(session_id=f"s{self._sessions}")
-
-    async def prompt(self, prompt: Any, session_id: str, **_: Any) -> Any:
-        result = await WORK.take(SdkTurn(self._conn, session_id), prompt[0].text)
-        return acp.PromptResponse(stop_reason="end_turn") if result is None else result
-
-
-COUNT = iter(range(1, 10**6))
-
-
-async def new_session(_client: Any) -> Any:
-    return {"sessionId": f"s{next(COUNT)}"}
-
-
-async def prompt(client: Any, session_id: str, prompt: Any) -> Any:
-    result = await WORK.take(Turn(client, session_id), prompt[0]["text"])
-    return {"stopReason": "end_turn"} if result is None else result
-
-
 async def generator_prompt(client: Any, session_id: str, prompt: Any) -> Any:
     await client.say(session_id, prompt[0]["text"])
     yield {"stopReason": "end_turn"}
 
 
-METHODS: dict[str, Any] = {"session/new": new_session, "session/prompt": prompt}
-if "generator" in sys.argv:
-    METHODS["session/prompt"] = generator_prompt
+def main() -> None:
+    """Be the agent."""
+    # Only the door's own library is loaded.
+    module = importlib.import_module(f"tests.kit.doors.{'sdk' if DOOR == 'sdk' else 'serve'}")
+    work = ScopedWork(module)
+    if "generator" in sys.argv:
+        methods = module.methods(work) | {"session/prompt": generator_prompt}
+        anyio.run(functools.partial(lastword.serve, methods), backend=DOOR)
+    else:
+        module.run(work, None)
 
-if DOOR == "sdk":
-    asyncio.run(lastword.run_agent(SdkAgent()))
-elif DOOR == "trio":
-    trio.run(lastword.serve, METHODS)
-else:
-    asyncio.run(lastword.serve(METHODS))
+
+if __name__ == "__main__":
+    main()

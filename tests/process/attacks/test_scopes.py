@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import signal
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.process.attacks.client import payload_of
-from tests.process.attacks.watched import CANCELLED, END_TURN, in_turn, leave
+from tests.process.attacks.watched import CANCELLED, END_TURN, in_turn, leave, scoped
 
 if TYPE_CHECKING:
     from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
-SCOPED = Path(__file__).parent / "scoped.py"
 DOORS = ["sdk", "asyncio", "trio"]
 SERVE = ["asyncio", "trio"]
 INTERRUPTED = {-signal.SIGINT, 130, 1}
@@ -31,7 +28,7 @@ LIMITS = {
 
 
 def start(attack: Attack, door: str, *words: str) -> AttackClient:
-    return attack.start(sys.executable, str(SCOPED), door, *words, environment=LIMITS)
+    return attack.start(*scoped(door, *words), environment=LIMITS)
 
 
 def serves_on(client: AttackClient) -> bool:

@@ -22,7 +22,7 @@ import pytest
 
 from tests.kit import left_behind
 from tests.kit.patience import FUSE_SECONDS
-from tests.process.attacks.watched import END_TURN, ask, leave
+from tests.process.attacks.watched import END_TURN, ask, leave, scoped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,15 +30,13 @@ if TYPE_CHECKING:
     from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
-SCOPED = Path(__file__).parent / "scoped.py"
-
 
 def sidecar(attack: Attack) -> AttackClient:
     return attack.run({})
 
 
 def guard(attack: Attack) -> AttackClient:
-    return attack.start(sys.executable, str(SCOPED), "trio")
+    return attack.start(*scoped("trio"))
 
 
 PAIRS = [(sidecar, sidecar), (sidecar, guard), (guard, guard)]
@@ -378,9 +376,10 @@ QUOTAS = [("run", 16384), ("run", 65536), ("trio", 0), ("trio", 16384), ("sdk", 
 @pytest.mark.parametrize(("door", "room"), QUOTAS)
 def test_a_quota_on_files_costs_no_turn(watched: Attack, door: str, room: int) -> None:
     # The agent's own journal has no room either: a plain one is asked.
-    own = ["-m", "lastword", "run", "--", sys.executable, "-m", "lastword", "agent", "healthy"]
-    command = own if door == "run" else [str(SCOPED), door]
-    with watched.start(*LIMITED, str(room), sys.executable, *command) as client:
+    lastword = [sys.executable, "-m", "lastword"]
+    own = [*lastword, "run", "--", *lastword, "agent", "healthy"]
+    command = own if door == "run" else scoped(door)
+    with watched.start(*LIMITED, str(room), *command) as client:
         client.open()
         session = client.answer(ask(client, "session/new", {"cwd": "/", "mcpServers": []}))
         session_id = session["result"]["sessionId"]

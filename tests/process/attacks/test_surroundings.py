@@ -8,20 +8,18 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.attacks.client import payload_of
-from tests.process.attacks.watched import END_TURN, ask, in_turn, leave
+from tests.process.attacks.watched import END_TURN, ask, in_turn, leave, scoped
 
 if TYPE_CHECKING:
     from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
-SCOPED = Path(__file__).parent / "scoped.py"
 PYTHON = sys.executable
 DOORS = ["run", "sdk", "trio"]
 USAGE = 2
@@ -30,7 +28,7 @@ USAGE = 2
 def command(attack: Attack, door: str) -> list[str]:
     if door == "run":
         return [PYTHON, "-m", "lastword", "run", "--", *attack.agent({})]
-    return [PYTHON, str(SCOPED), door]
+    return scoped(door)
 
 
 def takes(client: AttackClient) -> None:
@@ -206,7 +204,7 @@ def agent_in_a_line(attack: Attack) -> str:
 def shell(attack: Attack, door: str, redirections: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         ["sh", "-c", f'exec "$@" {redirections}', "sh", *command(attack, door)],
-        env=attack.environment,
+        env=attack.environment | {"PYTHONPATH": os.getcwd()},
         capture_output=True,
         stdin=subprocess.DEVNULL,
         cwd=attack.folder,

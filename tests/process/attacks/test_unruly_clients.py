@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.process.attacks.watched import CANCELLED, END_TURN, ask, in_turn, leave
+from tests.process.attacks.watched import CANCELLED, END_TURN, ask, in_turn, leave, scoped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
-SCOPED = Path(__file__).parent / "scoped.py"
 DOORS = ["sdk", "asyncio", "trio"]
 LIMITS = {
     "LASTWORD_IDLE_TIMEOUT": "8",
@@ -28,7 +25,7 @@ PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 
 
 def start(attack: Attack, door: str) -> AttackClient:
-    return attack.start(sys.executable, str(SCOPED), door, environment=LIMITS)
+    return attack.start(*scoped(door), environment=LIMITS)
 
 
 def serves_on(client: AttackClient, session: str = "s1") -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import TYPE_CHECKING, Any
 
 from tests.kit import left_behind
@@ -26,6 +27,11 @@ _NUMBERS = itertools.count()
 def environment() -> dict[str, str]:
     """What each of them is started with: a key, and a mark by which its processes are found."""
     return {"PROVIDER_API_KEY": KEY, left_behind.VARIABLE: left_behind.new_mark()}
+
+
+def scoped(door: str, *words: str) -> list[str]:
+    """The command of an agent on structured concurrency, behind an in-process door."""
+    return [sys.executable, "-m", "tests.process.attacks.scoped", door, *words]
 
 
 def leave(client: AttackClient, status: int | None = 0, *, tells_its_author: bool = False) -> None:

@@ -68,6 +68,9 @@ def test_a_new_session_gets_another_id_also_while_the_client_opens_the_old_one()
     link.greet()
     link.answer(9, sessionId="s")
     assert link.answers(9)[0]["result"]["sessionId"] != "s"
+    # What the agent tells of this id is what the client opens.
+    link.agent(update("s", "the past"))
+    assert json.loads(link.to_client[-1]) == update("s", "the past")
 
 
 def test_where_the_client_opens_the_old_session_that_one_is_back_and_the_other_lost() -> None:

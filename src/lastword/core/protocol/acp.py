@@ -26,6 +26,7 @@ LOAD = "session/load"
 RESUME = "session/resume"
 FORK = "session/fork"
 OPENS_SESSION = frozenset({"session/new", LOAD, RESUME, FORK})
+BRINGS_BACK = frozenset({LOAD, RESUME})
 ENDS_SESSION = frozenset({CLOSE, "session/delete"})
 SET_MODE = "session/set_mode"
 SET_OPTION = "session/set_config_option"

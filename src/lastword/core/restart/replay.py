@@ -167,7 +167,7 @@ def from_the_client(connection: Connection, state: RestartState, frame: Frame) -
         # The agent knows another session by this id.
         ended = _cancel_waiting(connection, state, message) if message.method in CANCELS else []
         return [*ended, *sessions.refuse(link, frame, sessions.lost_verdict())]
-    elif session_id is not None and message.method in {acp.LOAD, acp.RESUME}:
+    elif session_id is not None and message.method in acp.BRINGS_BACK:
         state.reopens(session_id, message.request_id or jsonrpc.NULL_ID)
     elif session_id is not None and message.method in acp.ENDS_SESSION:
         state.opened(session_id)

@@ -239,8 +239,9 @@ def as_the_client_knows(
     if given is not None:
         # It names the new session, whatever the client opens meanwhile.
         return names.under(frame, state.names.ours), effects
-    reopened = {name for name in state.names.ours if state.reopened_by_client(name)}
-    known = {name: ours for name, ours in state.names.ours.items() if name not in reopened}
+    # What the client opens just now is what the agent tells of, by this name.
+    opening = {a.session_id for a in link.from_client.values() if a.method in acp.BRINGS_BACK}
+    known = {name: ours for name, ours in state.names.ours.items() if name not in opening}
     return names.under(frame, known), effects
 
 

@@ -339,11 +339,6 @@ class RestartState:
         """Does the client know a session of this id that the agent does not have?"""
         return session_id in self.stale or session_id in self.lost or session_id in self.returning
 
-    def reopened_by_client(self, session_id: str) -> bool:
-        """Does the client open it itself just now?"""
-        returning = self.returning.get(session_id)
-        return returning is not None and returning.reopening is not None
-
     def opened(self, session_id: str) -> None:
         """The agent that serves now has a session of this id: no other needs to come back."""
         self.stale.discard(session_id)

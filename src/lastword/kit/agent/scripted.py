@@ -95,7 +95,7 @@ class ScriptedAgent(PlainAgent):
         """Greet the client in its own dialect."""
         self.wire.dialect = acp.dialect(params.get("protocolVersion"))
         greeting = self.wire.greeting(self._script, typed=_speaks_typed(self._script))
-        ways = {"load": {acp.LOAD}, "resume": {acp.RESUME}, "lost": {acp.LOAD, acp.RESUME}}
+        ways = {"load": {acp.LOAD}, "resume": {acp.RESUME}, "lost": acp.BRINGS_BACK}
         if self.wire.dialect is acp.V2:  # there these come with sessions
             self.requests |= {
                 LIST: self._list,
