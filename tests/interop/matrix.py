@@ -12,22 +12,22 @@ import sys
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lastword.kit.provider.server import Provider, ProviderScenario
 from tests.interop import real_agents
 from tests.interop.runs import CLIENTS, Client, Event, Run, run
+from tests.kit.patience import FUSE_SECONDS, grown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-STALL_OPTIONS = (
-    *("--first-update-timeout", "3"),
-    *("--idle-timeout", "3"),
-    *("--cancel-grace", "2"),
-)
+STALL_LIMITS = {"--first-update-timeout": 3, "--idle-timeout": 3, "--cancel-grace": 2}
+RUN_LIMIT_SECONDS = 4 * FUSE_SECONDS
+"""opencode retries a cut connection for over a minute."""
+
 AGENT_ERROR = ("--agent-error",)
 
 
@@ -40,28 +40,26 @@ class Case:
         type: The error type that a client must be told.
         retryable: Whether the vocabulary calls that type worth a retry.
         negotiating: Which client advertises `agent_error`; the other does not.
-        options: What `lastword run` is given.
+        limits: Options of `lastword run`, in seconds.
         kill: Whether the agent is killed in mid-turn.
-        timeout_seconds: The client's fuse.
     """
 
     scenario: ProviderScenario
     type: str
     retryable: bool
     negotiating: str
-    options: tuple[str, ...] = ()
+    limits: Mapping[str, float] = field(default_factory=dict)
     kill: bool = False
-    timeout_seconds: float = 60.0
 
 
 CASES: dict[str, Case] = {
-    # opencode retries a cut connection for over a minute, so this one comes first.
-    "cut": Case(ProviderScenario.CUT, "network", True, "py", timeout_seconds=150),
+    # This one comes first, since it takes longest.
+    "cut": Case(ProviderScenario.CUT, "network", True, "py"),
     "unauthorized": Case(ProviderScenario.UNAUTHORIZED, "auth", False, "ts"),
     "rate_limited": Case(ProviderScenario.RATE_LIMITED, "rate_limit", True, "py"),
     "bad_gateway": Case(ProviderScenario.BAD_GATEWAY, "provider_unavailable", True, "ts"),
     "context_overflow": Case(ProviderScenario.CONTEXT_OVERFLOW, "context_overflow", False, "py"),
-    "hang": Case(ProviderScenario.HANG, "agent_stalled", True, "ts", options=STALL_OPTIONS),
+    "hang": Case(ProviderScenario.HANG, "agent_stalled", True, "ts", limits=STALL_LIMITS),
     "killed": Case(ProviderScenario.HANG_AFTER_TEXT, "agent_crash", True, "py", kill=True),
 }
 
@@ -106,7 +104,7 @@ def play(cell: Cell, folder: Path) -> Played:
         jobs: dict[str, Future[Run]] = {}
         for kind in CLIENTS:
             options = AGENT_ERROR if kind == case.negotiating else ()
-            client = Client(kind, options, timeout_seconds=case.timeout_seconds)
+            client = Client(kind, options, timeout_seconds=RUN_LIMIT_SECONDS)
             jobs[kind] = pool.submit(_play_one, cell, client, provider, folder / kind, state)
         return Played({kind: job.result() for kind, job in jobs.items()}, state)
 
@@ -118,7 +116,7 @@ def _play_one(cell: Cell, client: Client, provider: Provider, folder: Path, stat
     if case.kill:
         command, on_event = killed_at_first_text(command, folder / "pid")
     env = {**agent.env, "LASTWORD_STATE_DIR": str(state / client.kind)}
-    return run(client, sidecar(command, case.options), env, agent.cwd, on_event=on_event)
+    return run(client, sidecar(command, grown(case.limits)), env, agent.cwd, on_event=on_event)
 
 
 def killed_at_first_text(

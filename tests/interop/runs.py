@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.kit.peer import processes
 from tests.interop import real_agents
+from tests.kit.patience import FUSE_SECONDS, patient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +111,7 @@ class Client:
     kind: str
     options: tuple[str, ...] = ()
     prompts: tuple[str, ...] = ("What is the answer?",)
-    timeout_seconds: float = 60.0
+    timeout_seconds: float = 4 * FUSE_SECONDS
 
     def argv(self, cwd: Path) -> list[str]:
         """The client's command line up to and including `--`."""
@@ -172,7 +173,7 @@ def run(
 
 def clear_leftovers(mark: str) -> list[str]:
     """Wait a moment for a run's processes to go; kill and return those that do not."""
-    deadline = time.monotonic() + LEFTOVER_GRACE_SECONDS
+    deadline = time.monotonic() + patient(LEFTOVER_GRACE_SECONDS)
     while (
         alive := dict(processes(mark, variable=real_agents.MARK))
     ) and time.monotonic() < deadline:

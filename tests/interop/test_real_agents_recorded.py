@@ -8,22 +8,21 @@ import subprocess
 import sys
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lastword.kit.provider.server import Provider, ProviderScenario
 from tests.interop import real_agents, runs, toolchain
-from tests.interop.matrix import sidecar
+from tests.interop.matrix import STALL_LIMITS, sidecar
 from tests.kit.client import Client, update_of, within
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS, grown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-IDLE_LIMITS = ("--first-update-timeout", "3", "--idle-timeout", "3", "--cancel-grace", "2")
 QUESTION = "What is the answer?"
 LEAVES, CANCELS = "leaves", "cancels"
 TEXT, TOOL_END = "agent_message_chunk", "tool_call_update"
@@ -47,14 +46,14 @@ class Case:
         tells: Pieces of sentences, in order.
         until: The update that the client waits for before it acts.
         act: What the client does then.
-        options: What `lastword run` is given.
+        limits: Options of `lastword run`, in seconds.
     """
 
     scenario: ProviderScenario
     tells: tuple[str, ...]
     until: str = ""
     act: str = ""
-    options: tuple[str, ...] = ()
+    limits: Mapping[str, float] = field(default_factory=dict)
 
 
 CASES = {
@@ -96,7 +95,7 @@ CASES = {
     "idle": Case(
         ProviderScenario.HANG_AFTER_TEXT,
         ("The agent stopped making progress.", IN_THE_ANSWER, WATCHDOG, CANNOT_SAY, REPEATS),
-        options=IDLE_LIMITS,
+        limits=STALL_LIMITS,
     ),
 }
 NOT_TO_BE_HAD = {("opencode", "cut"), ("kimi", "cut")}
@@ -149,7 +148,7 @@ def played(agent_name: str, case: Case, folder: Path) -> str:
         agent = real_agents.prepare(agent_name, provider, folder, uuid.uuid4().hex)
         env = {**agent.env, "LASTWORD_STATE_DIR": str(folder / "state")}
         try:
-            _play(Session(sidecar(agent.argv, case.options), env, agent.cwd), case, provider)
+            _play(Session(sidecar(agent.argv, grown(case.limits)), env, agent.cwd), case, provider)
         finally:
             left = runs.clear_leftovers(env[real_agents.MARK])
     assert left == []

@@ -38,6 +38,7 @@ CANARIES = {
     "nvidia": "nv" + "api-" + fake(64),
     "npm": "np" + "m_" + fake(36),
     "jwt": "ey" + "J" + fake(20) + "." + "ey" + "J" + fake(40) + "." + fake(43),
+    "age": "AGE-SECRET-" + "KEY-1" + fake(58, UPPER),
     "organisation": "org" + "-" + fake(24),
     "e-mail": "jane.doe+work" + "@" + "mail.example.org",
 }
@@ -57,6 +58,12 @@ NAMED_CANARIES = {
     "option": f"agent --api-key {PLAIN}",
     "password": f"password: {PLAIN}",
     "aws secret": f"aws_secret_access_key = {PLAIN}",
+    "account key": f"AccountName=x;AccountKey={PLAIN};EndpointSuffix=y",
+    "token": f"token: {PLAIN}",
+    "assignment": f"secret := {PLAIN}",
+    "element": f"<password>{PLAIN}</password>",
+    "slack webhook": f"https://hooks.slack.com/services/T01AB2CD3/B01AB2CD3/{PLAIN}",
+    "discord webhook": f"https://discord.com/api/webhooks/123456789012345678/{PLAIN}",
     "private key": f"-----BEGIN RSA PRIVATE KEY-----\n{PLAIN}\n-----END RSA PRIVATE KEY-----",
     "home directory": f"/home/{PLAIN}/src/app.py",
 }

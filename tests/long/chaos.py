@@ -36,8 +36,14 @@ SIDECAR = (sys.executable, str(HERE / "chaos_sidecar.py"))
 
 COMMON = ("sigkill", "exit_0", "exit_1", "sigsegv", "traceback", "mid_frame")
 DEATHS = dict.fromkeys(COMMON, 4) | {"stderr_flood": 2, "grandchild": 2}
-DEATHS |= {"stubborn_grandchild": 1, "closes_stdout": 1}
+DEATHS |= {"left_group": 2, "exit_0_with_worker": 2, "stubborn_grandchild": 1, "closes_stdout": 1}
 """How an agent dies, and how often of each: the last take a second or a quarter of one."""
+
+ENDS_WELL = ("exit_0", "exit_0_with_worker")
+"""An agent that leaves with status 0 when nothing waits for it has ended on its own terms."""
+
+LARGE_CHARS = 400_000
+"""Of a prompt that fills the agent's pipe, and with others what may wait for the next agent."""
 
 SESSIONS = 4
 CHILDREN = 3
@@ -160,13 +166,14 @@ class Chaos:
         (how,) = self._random.choices([*DEATHS], [*DEATHS.values()])
         victim, others = sessions[0], sessions[1:]
         failing = [self._ask(s, "stream") for s in others[: self._random.randrange(SESSIONS)]]
-        # An agent that leaves with status 0 when nothing waits for it has ended on its own terms.
-        idle = how != "exit_0" and roll() < 0.2
+        if roll() < 0.2:
+            self._spoil(victim)
+        idle = how not in ENDS_WELL and roll() < 0.2
         dying = self._ask(victim, f"{'answer_and_die' if idle else 'die'} {how}")
         racing = None
         if len(failing) < len(others) and roll() < 0.3:
             # Sent while the agent dies: it may be lost with it, or wait for the next one.
-            racing = self._ask(others[-1], "hello")
+            racing = self._ask(others[-1], self._hello())
         for request_id in failing:
             self._expect_crash(self._answer(request_id), how)
         if not idle:
@@ -181,6 +188,16 @@ class Chaos:
         self._recover(sessions[: 1 + self._random.randrange(SESSIONS)], raced=idle)
         self._settle()
 
+    def _hello(self) -> str:
+        large = self._random.random() < 0.1
+        return "hello" + " " * LARGE_CHARS if large else "hello"
+
+    def _spoil(self, session: str) -> None:
+        """A turn whose answer is no JSON, though its id can be read: it fails at once."""
+        answer = self._answer(self._ask(session, "spoil"))
+        told = answer.get("error", {}).get("data", {}).get("agent_error", {})
+        assert told.get("type") == "protocol_error", answer
+
     def _cancel_at_once(self, session: str) -> None:
         """A prompt that is cancelled before there is an agent to take it."""
         cancelled = self._ask(session, "hello")
@@ -190,7 +207,7 @@ class Chaos:
 
     def _recover(self, sessions: list[str], *, raced: bool = False) -> None:
         """Prompts to these sessions, which all have to come back."""
-        waiting = {session: self._ask(session, "hello") for session in sessions}
+        waiting = {session: self._ask(session, self._hello()) for session in sessions}
         for session, request_id in waiting.items():
             answer = self._answer(request_id)
             if raced and is_crash(answer):

@@ -9,12 +9,14 @@ were cut, a block that is read otherwise than its lines, or a frame of ours that
 from __future__ import annotations
 
 import json
+import random
 import sys
 from pathlib import Path
 
 import atheris
 
 from tests.kit.places import PROTOCOL
+from tests.kit.simulation import spoiled
 
 with atheris.instrument_imports(include=["lastword"]):
     from lastword.core.link.connection import Connection, Options, Side
@@ -24,6 +26,9 @@ with atheris.instrument_imports(include=["lastword"]):
     from lastword.posix.framing import LineReader
 
 LIMIT_BYTES = 200
+LINK_LIMIT_BYTES = 2000
+"""Of a line that the core is shown; of a longer one it gets the two ends."""
+
 VECTORS = PROTOCOL / "vectors"
 MAX_SEEDS = 600
 
@@ -72,7 +77,10 @@ def check_link(data: bytes, *, seconds: int) -> None:
     now = 0.0
     for number, line in enumerate(data.split(b"\n")):
         side = Side.CLIENT if number % 2 == 0 else Side.AGENT
-        effects = core.receive(side, jsonrpc.decode(line), now)
+        if len(line) > LINK_LIMIT_BYTES:
+            effects = core.receive_oversized(side, ends_of(line), now)
+        else:
+            effects = core.receive(side, jsonrpc.decode(line), now)
         now += seconds
         due = core.next_timeout()
         if due is not None and due <= now:
@@ -83,8 +91,36 @@ def check_link(data: bytes, *, seconds: int) -> None:
                 assert isinstance(json.loads(effect.frame), dict)
 
 
+def ends_of(line: bytes) -> bytes:
+    """What framing keeps of a line over the limit."""
+    reader = LineReader(LINK_LIMIT_BYTES)
+    reader.feed(line)
+    ends, _ = reader.feed(b"\n")
+    return ends or b""
+
+
+OPENED = (
+    b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}',
+    b'{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}',
+    b'{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}',
+)
+
+
 def seed(folder: Path) -> None:
-    """What the vectors say, as the first inputs."""
+    """What the vectors say, and lines that cannot be read in mid-turn, as the first inputs."""
+    draw = random.Random(1)
+    for number, what in enumerate((spoiled.ANSWER, spoiled.REQUEST, spoiled.OTHER) * 40):
+        agent = number % 2 == 0
+        _, _, line, _, _ = spoiled.spoiled(
+            draw.choice,
+            side="agent" if agent else "client",
+            what=what,
+            own=draw.choice((b"2", b"7", b'"v1.0"', b"2147483648")),
+            decoy=draw.choice((b"2", b"1")),
+            session=b"s1",
+        )
+        lines = [*OPENED, *([] if agent else [b""]), line.replace(spoiled.FILLER, b"y" * 3000)]
+        (folder / f"spoiled-{number}").write_bytes(bytes([number]) + b"\n".join(lines))
     steps = [
         step.get("client") or step.get("agent")
         for file in sorted(VECTORS.glob("*.json"))

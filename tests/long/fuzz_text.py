@@ -20,25 +20,34 @@ with atheris.instrument_imports(include=["lastword"]):
     from lastword.cli.explain.case import case_of_exit, case_of_response, case_of_text
     from lastword.cli.explain.page import explain, shown
     from lastword.core.classify import FAILED_RULE, classify, classify_rpc_error, classify_text
-    from lastword.core.redact.redactor import MAX_TEXT_CHARS, redact_json, redact_text
+    from lastword.core.redact.forms import forms_of
+    from lastword.core.redact.printable import one_line, printable, printable_json
+    from lastword.core.redact.redactor import MAX_TEXT_CHARS, Redactor, redact_json, redact_text
 
-from tests.kit.canaries import CANARIES  # after the instrumented imports
+from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN  # after the instrumented imports
 
-KEYS = sorted(CANARIES)
+SHAPES = CANARIES | NAMED_CANARIES
+KEYS = sorted(SHAPES)
+KNOWN = "lantern/velvet+harbor=drift meadow"
+"""A value that lastword was told of."""
+
+WRITTEN = sorted(forms_of(KNOWN))
+NOISE = ("\n", "\r\n  ", "\x1b[1m", "\u200b")
 MAX_SEEDS = 400
 
 
 def fuzz(data: bytes) -> None:
     """One input: its first byte chooses the path."""
     path, text = (data[0] if data else 0), data[1:].decode("utf-8", "surrogateescape")
-    if path % 4 == 0:
-        check_case(text)
-    elif path % 4 == 1:
-        check_redaction(text, KEYS[path % len(KEYS)])
-    elif path % 4 == 2:
-        check_value(text)
-    else:
-        check_pieces(text)
+    checks = (
+        check_case,
+        lambda text: check_redaction(text, KEYS[path // 6 % len(KEYS)]),
+        check_value,
+        check_pieces,
+        lambda text: check_known(text, path // 6),
+        check_terminal,
+    )
+    checks[path % len(checks)](text)
 
 
 def check_case(text: str) -> None:
@@ -54,10 +63,28 @@ def check_case(text: str) -> None:
 def check_redaction(text: str, kind: str) -> None:
     """A key between any two texts disappears, and what is left is bounded."""
     half = len(text) // 2
-    canary = CANARIES[kind]
-    redacted = redact_text(f"{text[:half]} {canary} {text[half:]}")
-    assert canary not in redacted, kind
+    secret = SHAPES[kind] if kind in CANARIES else PLAIN
+    redacted = redact_text(f"{text[:half]} {SHAPES[kind]} {text[half:]}")
+    assert secret not in redacted, kind
     assert len(redacted) <= MAX_TEXT_CHARS * 4
+
+
+def check_known(text: str, number: int) -> None:
+    """A known value disappears in any writing, whole or broken, from between any two texts."""
+    half, value = len(text) // 2, WRITTEN[number % len(WRITTEN)]
+    noise = NOISE[number % len(NOISE)]
+    middle = len(value) // 2
+    for written in (value, value[:middle] + noise + value[middle:]):
+        redacted = Redactor((KNOWN,))(f"{text[:half]} {written} {text[half:]}")
+        assert written not in redacted, repr(written)
+
+
+def check_terminal(text: str) -> None:
+    """What a terminal is shown moves nothing on it, and JSON is still the same."""
+    assert one_line(text).isprintable()
+    assert printable(text).replace("\n", "").replace("\t", "").isprintable()
+    dumped = json.dumps({"said": text}, ensure_ascii=False)
+    assert json.loads(printable_json(dumped)) == json.loads(dumped)
 
 
 def check_value(text: str) -> None:
@@ -86,7 +113,7 @@ def seed(folder: Path) -> None:
     """Real failures as the first inputs."""
     lines = SAMPLES.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines[:: max(1, len(lines) // MAX_SEEDS)]):
-        (folder / f"seed-{number}").write_bytes(bytes([number % 4]) + line.encode())
+        (folder / f"seed-{number}").write_bytes(bytes([number % 251]) + line.encode())
 
 
 if __name__ == "__main__":

@@ -87,6 +87,12 @@ def fail(how: bytes) -> None:
     elif how in {b"grandchild", b"stubborn_grandchild"}:
         leave_a_child(stubborn=how == b"stubborn_grandchild")
         die(signal.SIGKILL)
+    elif how == b"left_group":
+        os.setpgid(0, os.getpgid(os.getppid()))
+        die(signal.SIGKILL)
+    elif how == b"exit_0_with_worker":
+        leave_a_child()
+        os._exit(0)
     elif how == b"exit_0":
         os._exit(0)
     else:
@@ -101,6 +107,9 @@ def prompt(line: bytes, request_id: bytes) -> None:
     stream(session, 2)
     if words[0] == b"die":
         fail(words[1])
+    if words[0] == b"spoil":
+        write(b'{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"},}\n' % request_id)
+        return
     answer(request_id, b'{"stopReason":"end_turn"}')
     if words[0] == b"answer_and_die":
         fail(words[1])
