@@ -40,9 +40,10 @@ is cancelled."""
 LAST_ANSWERS_SECONDS = 0.25
 """How long handlers may still be at work once the client is gone."""
 
-LATE_SECONDS = 1.0
+LATE_SECONDS = 0.25
 """A clock that rings so late stood still with its process, or with a loop that runs again: the
-handler gets as much longer. One that stays blocked is `inprocess.loop_watchdog`'s."""
+handler gets as much longer, and as long again for what was ready meanwhile. A loop that stays
+blocked is `inprocess.loop_watchdog`'s."""
 
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
@@ -203,7 +204,7 @@ class HandlerLink:
             self.handle_timeout()
             return
         with self._lock:
-            self._core.stand_still(late)
+            self._core.stand_still(late + LATE_SECONDS)
         self._rearm()
 
     @property

@@ -93,22 +93,11 @@ def test_what_leaves_a_scope_or_a_group_ends_its_turn_typed_and_no_other(
         leave(client, tells_its_author=True)
 
 
-CORRUPTING = pytest.mark.xfail(
-    strict=True, reason="the event loop's own books are wrong then, and the door's group ends"
-)
-OVER_A_YIELD = [
-    ("sdk", "scope_over_a_yield"),
-    ("sdk", "keep_scope"),
-    ("trio", "scope_over_a_yield"),
-    ("trio", "keep_scope"),
-    pytest.param("trio", "group_over_a_yield", marks=CORRUPTING),
-    pytest.param("asyncio", "scope_over_a_yield", marks=CORRUPTING),
-    pytest.param("asyncio", "group_over_a_yield", marks=CORRUPTING),
-    pytest.param("asyncio", "keep_scope", marks=CORRUPTING),
-]
+OVER_A_YIELD = ["scope_over_a_yield", "keep_scope", "group_over_a_yield"]
 
 
-@pytest.mark.parametrize(("door", "what"), OVER_A_YIELD)
+@pytest.mark.parametrize("what", OVER_A_YIELD)
+@pytest.mark.parametrize("door", DOORS)
 def test_a_scope_that_a_generator_keeps_open_ends_its_turn_and_no_other(
     watched: Attack, door: str, what: str
 ) -> None:

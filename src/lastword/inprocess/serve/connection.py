@@ -180,6 +180,25 @@ class ServedConnection:
         task_status: TaskStatus[None],
     ) -> None:
         self._at_work += 1
+        try:
+            async with anyio.create_task_group() as own:
+                own.start_soon(self._run_handler, request, work, task_status)
+        except Exception:
+            # The handler's task ended with a scope or a group open that it had entered, as where a
+            # generator holds one. That is for the event loop to complain of, at this task alone.
+            logger.exception("A handler left a cancel scope or a task group open.")
+        finally:
+            done.set()
+            self._at_work -= 1
+            self._all_done.set()
+            self._all_done = anyio.Event()
+
+    async def _run_handler(
+        self,
+        request: Request | None,
+        work: Callable[[], Awaitable[Any]],
+        task_status: TaskStatus[None],
+    ) -> None:
         # The handler goes on to its first wait before the next message is looked at.
         task_status.started()
         CURRENT.set(request)
@@ -197,11 +216,6 @@ class ServedConnection:
         except Exception as error:  # noqa: BLE001 - whatever the author's code raises
             if request is not None:
                 self._log(request, error)
-        finally:
-            done.set()
-            self._at_work -= 1
-            self._all_done.set()
-            self._all_done = anyio.Event()
 
     def _log(self, request: Request, error: Exception) -> None:
         """The client was told what it means; what it was belongs in the author's own log."""
