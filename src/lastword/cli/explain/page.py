@@ -63,8 +63,8 @@ def explain(case: Case) -> Explanation:
     now = datetime.now().astimezone()
     error = wording.compose_known(case.verdict, case.facts, redact=redact, now=now)
     proofs = [
-        Proof(_line(redact(proof.where), 100), _line(redact(proof.said), 160), proof.means)
-        for proof in proofs_of(case)
+        Proof(_line(proof.where, 100), _line(proof.said, 160), proof.means)
+        for proof in proofs_of(case, redact)
     ]
     rule = _line(redact(case.verdict.rule), 200)
     return Explanation(error, case.form, rule, proofs, now)

@@ -69,24 +69,44 @@ def basis_of(rule: str) -> str:
     return f"Decided by {RULES.get(kind, 'a rule of its own')}"
 
 
-def proofs_of(case: Case) -> list[Proof]:
-    """Return the fields that decided the type, the wait and the reset. Not yet redacted."""
+def proofs_of(case: Case, redact: Callable[[str], str]) -> list[Proof]:
+    """Return the fields that decided the type, the wait and the reset, redacted."""
     proofs = []
     deciding = _deciding(case)
     if deciding is not None:
-        proofs.append(Proof(*deciding, case.verdict.type.value))
+        where, said, row = deciding
+        # Cut only now: half a secret looks like none.
+        clean = redact(said)
+        proof = Proof(where, _around(clean, row) if row else clean, case.verdict.type.value)
+        proofs.append(proof)
     waits = read_waits(case.evidence)
     if waits.wait_from is not None:
-        proofs.append(
-            Proof(*_carrier(case, waits.wait_from), f"wait {waits.retry_after_seconds} s")
-        )
+        where, said = _carrier(case, waits.wait_from)
+        proofs.append(Proof(where, redact(said), f"wait {waits.retry_after_seconds} s"))
     if waits.reset_from is not None:
-        proofs.append(Proof(*_carrier(case, waits.reset_from), "the reset"))
-    return proofs
+        where, said = _carrier(case, waits.reset_from)
+        proofs.append(Proof(where, redact(said), "the reset"))
+    return [msgspec.structs.replace(proof, where=redact(proof.where)) for proof in proofs]
 
 
-def _deciding(case: Case) -> tuple[str, str] | None:
+def _deciding(case: Case) -> tuple[str, str, str] | None:
+    """Where it stands, what stands there, and what of a longer text is meant."""
     kind, _, row = case.verdict.rule.partition(":")
+    whole = _whole(case, kind, row)
+    if whole is not None:
+        return (*whole, "")
+    if not row or kind in {"process", "rpc"}:
+        return None
+    found = _in_text(case, row)
+    if found is None and kind != "status":
+        # A word or a part of one, in another spelling.
+        row = normalise(row)
+        found = _in_text(case, row, squeeze=True)
+    return (*found, row) if found else None
+
+
+def _whole(case: Case, kind: str, row: str) -> tuple[str, str] | None:
+    """The part of the error that is the row, and no more."""
     if kind == "process":
         return _ending(case.value)
     if kind == "header":
@@ -94,16 +114,10 @@ def _deciding(case: Case) -> tuple[str, str] | None:
         return f"header {name}", case.evidence.headers.get(name, "")
     if not row:
         return None
-    if kind == "status":
-        return _first(case.value, lambda part: as_text(part) == row) or _in_text(case, row)
-    if kind == "rpc":
+    if kind in {"status", "rpc"}:
         return _first(case.value, lambda part: as_text(part) == row)
     bare = normalise(row)
-    return (
-        _first(case.value, lambda part: normalise(as_text(part).rpartition(".")[2]) == bare)
-        or _in_text(case, row)
-        or _in_text(case, bare, squeeze=True)  # a word or a part of one, in another spelling
-    )
+    return _first(case.value, lambda part: normalise(as_text(part).rpartition(".")[2]) == bare)
 
 
 def _ending(value: Any) -> tuple[str, str] | None:
@@ -128,7 +142,7 @@ def _carrier(case: Case, carrier: str) -> tuple[str, str]:
 
 
 def _in_text(case: Case, row: str, *, squeeze: bool = False) -> tuple[str, str] | None:
-    """Return the first text of the error that holds the row, cut to what stands around it."""
+    """Return the first text of the error that holds the row."""
 
     def holds(part: object) -> bool:
         text = as_text(part)
@@ -136,8 +150,7 @@ def _in_text(case: Case, row: str, *, squeeze: bool = False) -> tuple[str, str] 
             return row in normalise_all(text)
         return phrase_in(fold(text), (row,)) is not None
 
-    found = _first(case.value, holds)
-    return (found[0], _around(found[1], row)) if found else None
+    return _first(case.value, holds)
 
 
 def normalise_all(text: str) -> str:

@@ -6,10 +6,8 @@ for its reader.
 
 from __future__ import annotations
 
-import base64
 import re
 from functools import lru_cache
-from urllib.parse import quote, quote_plus
 
 from lastword.core.redact.known_secrets import MIN_SECRET_CHARS
 
@@ -32,6 +30,9 @@ def forms_of(value: str) -> tuple[str, ...]:
     Base64 is given for each of the three places at which a value can begin within a longer text
     that was encoded, without the characters that its neighbours have a share in.
     """
+    import base64  # noqa: PLC0415
+    from urllib.parse import quote, quote_plus  # noqa: PLC0415
+
     data = value.encode(errors="surrogatepass")
     found = {value, quote(data, safe=""), quote(data), quote_plus(data)}
     for before in range(3):

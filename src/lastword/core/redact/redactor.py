@@ -10,6 +10,7 @@ shown at all: that is an allow-list at each door.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -57,14 +58,23 @@ class Shape(msgspec.Struct, frozen=True):
 
     name: str
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    source: str
     replacement: str
+    flags: int
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What it looks like; compiled where it may occur, as few do in one text."""
+        return _compiled(self.source, self.flags)
+
+
+_compiled = cache(re.compile)
 
 
 def _shape(
     name: str, hints: str, pattern: str, replacement: str = REDACTED, *, flags: int = 0
 ) -> Shape:
-    return Shape(name, tuple(hints.split()), re.compile(pattern, flags), replacement)
+    return Shape(name, tuple(hints.split()), pattern, replacement, flags)
 
 
 _QUOTE = r"[\"'\\]{0,4}"
