@@ -131,27 +131,23 @@ class LineReader:
 class FrameWriter:
     """Whole frames out, on a descriptor that does not block."""
 
-    __slots__ = ("_pending", "_pending_bytes", "broken", "closed", "failure", "fd")
+    __slots__ = ("_pending", "broken", "closed", "failure", "fd", "pending_bytes")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.failure: OSError | None = None
         """Why it could not be written to, where that is not that its reader has gone."""
         self._pending: deque[_Piece] = deque()
-        self._pending_bytes = 0
+        self.pending_bytes = 0
+        """How much waits for the reader."""
         self.broken = False
         """The reader is gone; what is written disappears."""
         self.closed = False
 
     @property
-    def pending_bytes(self) -> int:
-        """How much waits for the reader."""
-        return self._pending_bytes
-
-    @property
     def full(self) -> bool:
         """Does so much wait that its source should not be read?"""
-        return self._pending_bytes > HIGH_WATER_BYTES
+        return self.pending_bytes > HIGH_WATER_BYTES
 
     def write(self, data: bytes) -> None:
         """Write what the reader takes now, and keep the rest."""
@@ -163,17 +159,17 @@ class FrameWriter:
             if not rest:
                 return
         _keep(self._pending, rest)
-        self._pending_bytes += len(rest)
+        self.pending_bytes += len(rest)
 
     def flush(self) -> None:
         """Write what waits, as far as the reader takes it."""
         while self._pending and not self.broken:
             data = self._pending.popleft()
-            self._pending_bytes -= len(data)
+            self.pending_bytes -= len(data)
             rest = self._write_now(data)
             if rest:
                 self._pending.appendleft(rest)
-                self._pending_bytes += len(rest)
+                self.pending_bytes += len(rest)
                 return
 
     def close(self) -> None:
@@ -190,7 +186,7 @@ class FrameWriter:
 
     def _drop(self) -> None:
         self._pending.clear()
-        self._pending_bytes = 0
+        self.pending_bytes = 0
 
     def _write_now(self, data: _Piece) -> _Piece:
         """Write, and give back what was not taken."""

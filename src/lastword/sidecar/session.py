@@ -149,8 +149,10 @@ class Sidecar:
             self._loop.wait(self._wake_at(now))
             now = time.monotonic()
             told = self._handle_signals(now, now - before)
-            self._look_at_log(now)
-            self._loop.look_at_clocks(now)
+            due = self._connection.next_timeout()
+            if due is not None and due <= now:
+                self._look_at_log(now)
+                self._loop.look_at_clocks(now)
             self._look_at_client(now)
             # A look costs a system call: where no signal came, the pipes tell that it is due.
             child = self._child
@@ -219,11 +221,9 @@ class Sidecar:
 
     def _look_at_log(self, now: float) -> None:
         """An agent that ended in silence may have told its own log why."""
-        due = self._connection.next_timeout()
-        if due is not None and due <= now:
-            log = self._logs.get((self._connection.agent_name or "").lower())
-            if log is not None:
-                self._connection.receive_log(log.news(), now)
+        log = self._logs.get((self._connection.agent_name or "").lower())
+        if log is not None:
+            self._connection.receive_log(log.news(), now)
 
     def _look_at_client(self, now: float) -> None:
         loop = self._loop

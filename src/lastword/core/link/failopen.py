@@ -129,7 +129,13 @@ class FailOpen:
 
     def next_timeout(self) -> float | None:
         """As `Connection.next_timeout`."""
-        return self._try(self.connection.next_timeout, None)
+        if self.blown:
+            return None
+        try:
+            return self.connection.next_timeout()
+        except Exception as error:  # noqa: BLE001  (as above; written out for its speed)
+            self._blow(error)
+            return None
 
     def handle_timeout(self, now: float) -> list[Effect]:
         """As `Connection.handle_timeout`."""
