@@ -18,11 +18,17 @@ os.environ["LASTWORD_STATE_DIR"] = tempfile.mkdtemp(prefix="lastword-tests-")
 
 # Machines are shared and noisy: how long an example takes says nothing about the code.
 settings.register_profile(
-    "lastword", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "lastword",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+    max_examples=25,  # others in each run; the inner loop is to be short
 )
 settings.load_profile("lastword")
 # What is covered may not depend on what hypothesis happens to draw.
-settings.register_profile("measured", settings.get_profile("lastword"), derandomize=True)
+settings.register_profile(
+    "measured", settings.get_profile("lastword"), derandomize=True, max_examples=200
+)
 WORKERS = 2
 
 

@@ -33,10 +33,10 @@ def test_runs_go_when_they_are_too_old_but_not_the_one_that_writes(tmp_path: Pat
 
 def test_the_oldest_runs_go_when_the_store_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "record.db"
-    for number in range(100):
-        book = a_book(20, began_ms=now_ms() - (100 - number) * 60_000, session=f"s{number}")
+    for number in range(40):
+        book = a_book(20, began_ms=now_ms() - (40 - number) * 60_000, session=f"s{number}")
         write(tmp_path, book, a_run(f"01RUN{number:03}", at_ms=book.began_ms))
-    before, limit = path.stat().st_size, 300 * 1024
+    before, limit = path.stat().st_size, 120 * 1024
     assert before > 2 * limit
     one = Writer(str(path), a_run("01NOW"), Limits(days=0, size_bytes=limit))
     one.write(a_book(1, session="now").rows)
@@ -47,7 +47,7 @@ def test_the_oldest_runs_go_when_the_store_is_too_large(tmp_path: Path) -> None:
         parts, _ = reader.latest_parts(record, 200)
     kept = [part.session_id for part in parts]
     assert kept[0] == "now"
-    assert kept[1:] == [f"s{number}" for number in range(99, 100 - len(kept), -1)]
+    assert kept[1:] == [f"s{number}" for number in range(39, 40 - len(kept), -1)]
 
 
 def test_a_run_that_went_while_it_was_idle_writes_into_no_other_run(tmp_path: Path) -> None:
@@ -72,11 +72,11 @@ def test_a_run_that_went_while_it_was_idle_writes_into_no_other_run(tmp_path: Pa
 
 def test_a_run_that_fills_the_store_by_itself_loses_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "record.db"
-    one = Writer(str(path), a_run("01LONG"), Limits(days=0, size_bytes=2 * 1024 * 1024))
-    for first in range(0, 10_000, 2_000):
+    one = Writer(str(path), a_run("01LONG"), Limits(days=0, size_bytes=800 * 1024))
+    for first in range(0, 4_000, 800):
         book = Book(now_ms() - 1000)
         book.seconds += first * 3
-        for turn in range(first, first + 2_000):
+        for turn in range(first, first + 800):
             book.ok("s", turn)
         one._tidied_at = -writer.TIDY_SECONDS
         one.write(book.rows)
@@ -85,7 +85,7 @@ def test_a_run_that_fills_the_store_by_itself_loses_its_beginning(tmp_path: Path
         ((oldest,),) = record.execute("SELECT min(turn) FROM entries").fetchall()
         ((newest,),) = record.execute("SELECT max(turn) FROM entries").fetchall()
     assert oldest > 0
-    assert newest == 9_999
+    assert newest == 3_999
 
 
 def test_a_turn_without_end_keeps_its_beginning_its_end_and_says_what_it_left_out() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -17,7 +18,7 @@ from lastword.core.timeline.kinds import FACTS, problems_of
 from lastword.inprocess import journal
 from lastword.otel import spans
 from lastword.record.present import words
-from tests.kit.sources import FILES, ROOT, tree_of
+from tests.kit.sources import FILES, ROOT, nodes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,15 +46,15 @@ class Use(NamedTuple):
     name: str | None
 
 
-def sources(*folders: str) -> Iterator[tuple[str, ast.Module]]:
+def sources(*folders: str) -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
     for path in FILES:
         name = path.relative_to(ROOT).as_posix()
         if name.startswith(folders) and not name.startswith(NO_READERS):
-            yield name, tree_of(path)
+            yield name, nodes_of(path)
 
 
-def calls(tree: ast.Module, function: str) -> Iterator[ast.Call]:
-    for node in ast.walk(tree):
+def calls(nodes: tuple[ast.AST, ...], function: str) -> Iterator[ast.Call]:
+    for node in nodes:
         if isinstance(node, ast.Call) and _dotted(node.func) == function:
             yield node
 
@@ -70,18 +71,24 @@ def kind_in(node: ast.expr | None) -> str | None:
     return said.removeprefix("Kind.").lower() if said.startswith("Kind.") else None
 
 
-def written() -> Iterator[Use]:
+@cache
+def written() -> tuple[Use, ...]:
+    """What is written anywhere."""
+    return tuple(_written())
+
+
+def _written() -> Iterator[Use]:
     """The facts of `entries.record(link, Kind.X, …, name=…)` and of `Entry(kind=…, facts={…})`."""
-    for file, tree in sources(""):
+    for file, nodes in sources(""):
         own = ("record",) if file == "core/link/entries.py" else ()
         for name in ("entries.record", *own):
-            for call in calls(tree, name):
+            for call in calls(nodes, name):
                 kind = kind_in(call.args[1])
                 assert kind, f"{file}:{call.lineno} names no kind"
                 yield Use(f"{file}:{call.lineno}", kind, None)
                 for keyword in call.keywords:
                     yield Use(f"{file}:{call.lineno}", kind, keyword.arg)
-        for call in calls(tree, "Entry"):
+        for call in calls(nodes, "Entry"):
             given = {keyword.arg: keyword.value for keyword in call.keywords}
             kind, facts = kind_in(given["kind"]), given.get("facts")
             if kind is not None:
@@ -102,9 +109,9 @@ FACTS_OF_A_TURN = re.compile(r"(\bfacts|\berror|\banswer|\bexited|\bretry)( or \
 
 def read() -> Iterator[Use]:
     """The facts of `….facts.get("name")`, `….facts.pop("name")` and `….facts["name"]`."""
-    for file, tree in sources(*READERS):
+    for file, nodes in sources(*READERS):
         holds = FACTS_OF_A_TURN if file.startswith("core/timeline") else FACTS_OF_AN_ENTRY
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Subscript):
                 holder, key = node.value, node.slice
             elif (
