@@ -10,7 +10,27 @@ import pytest
 from tests.kit.sources import FILES, MODULES, ROOT, imports_of, module_of, tree_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from pathlib import Path
+
+
+def each(files: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
+    """A test that looks at each of these files, and tells of all that are not as they should be."""
+
+    def over_all(test: Callable[[Path], None]) -> Callable[[], None]:
+        def look() -> None:
+            wrong = []
+            for file in files:
+                try:
+                    test(file)
+                except AssertionError as error:
+                    wrong.append(f"{module_of(file)}: {error}")
+            assert not wrong, "\n".join(wrong)
+
+        return look
+
+    return over_all
+
 
 CORE_MAY_IMPORT = {
     *("__future__", "abc", "ast", "binascii", "base64", "bisect", "collections", "datetime"),
@@ -20,7 +40,7 @@ CORE_MAY_IMPORT = {
 """The standard library's parts without I/O, and msgspec."""
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if "core" in f.parts], ids=module_of)
+@each([f for f in FILES if "core" in f.parts])
 def test_the_core_imports_itself_msgspec_and_what_does_no_io(file: Path) -> None:
     for name in imports_of(file):
         top = name.partition(".")[0]
@@ -28,19 +48,19 @@ def test_the_core_imports_itself_msgspec_and_what_does_no_io(file: Path) -> None
         assert top in CORE_MAY_IMPORT or name == "lastword" or ours
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "quirks").rglob("*.py")), ids=module_of)
+@each(sorted((ROOT / "quirks").rglob("*.py")))
 def test_the_quirks_import_nothing_but_each_other(file: Path) -> None:
     for name in imports_of(file):
         assert f"{name}.".startswith(("__future__.", "typing.", "msgspec.", "lastword.quirks."))
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
+@each(FILES)
 def test_nothing_imports_the_command_line_but_itself(file: Path) -> None:
     if "cli" not in file.parts and file.name != "__main__.py":
         assert not any(f"{name}.".startswith("lastword.cli.") for name in imports_of(file))
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "core" / "link").glob("*.py")), ids=module_of)
+@each(sorted((ROOT / "core" / "link").glob("*.py")))
 def test_the_link_knows_one_agent_and_nothing_of_restarts(file: Path) -> None:
     knows = {name for name in imports_of(file) if name.startswith("lastword.core.restart")}
     # What fails open puts the layer there, and knows nothing else of it.
@@ -48,7 +68,7 @@ def test_the_link_knows_one_agent_and_nothing_of_restarts(file: Path) -> None:
     assert knows <= ({layer, f"{layer}.RestartLayer"} if file.stem == "failopen" else set())
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "cli").rglob("*.py")), ids=module_of)
+@each(sorted((ROOT / "cli").rglob("*.py")))
 def test_the_command_line_knows_no_door_within_a_process(file: Path) -> None:
     assert not any(f"{name}.".startswith("lastword.inprocess.") for name in imports_of(file))
 
@@ -65,7 +85,7 @@ ONLY_HOMES = {
 SHELLS = ("lastword.inprocess.sdk", "lastword.inprocess.serve.server", "lastword.sidecar.session")
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
+@each(FILES)
 def test_a_library_for_one_door_is_known_to_that_door_alone(file: Path) -> None:
     for name in imports_of(file):
         homes = ONLY_HOMES.get(name.partition(".")[0])
@@ -74,7 +94,7 @@ def test_a_library_for_one_door_is_known_to_that_door_alone(file: Path) -> None:
         ), name
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
+@each(FILES)
 def test_shells_do_not_know_each_other(file: Path) -> None:
     own = next((shell for shell in SHELLS if module_of(file).startswith(shell)), None)
     inner = module_of(file).startswith(
@@ -85,7 +105,7 @@ def test_shells_do_not_know_each_other(file: Path) -> None:
         assert not any(name.startswith(others) for name in imports_of(file))
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "record").rglob("*.py")), ids=module_of)
+@each(sorted((ROOT / "record").rglob("*.py")))
 def test_the_record_knows_nothing_of_telemetry(file: Path) -> None:
     # Whoever wants some hands a sink in: the command line, the in-process journal.
     telemetry = ("lastword.otel", "opentelemetry")
@@ -98,7 +118,7 @@ CLIENT_MAY_IMPORT = tuple(f"lastword.{part}" for part in ("client", "core", "err
 ON_THE_SDK = {f"lastword.client.acp{part}" for part in ("", "_process", "_transport")}
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if f.parent == ROOT / "client"], ids=module_of)
+@each([f for f in FILES if f.parent == ROOT / "client"])
 def test_the_clients_part_imports_the_errors_and_the_core(file: Path) -> None:
     for name in imports_of(file):
         top = name.partition(".")[0]
@@ -108,12 +128,12 @@ def test_the_clients_part_imports_the_errors_and_the_core(file: Path) -> None:
         assert ours or name == "lastword" or top in CORE_MAY_IMPORT | {"pydantic", "sys"}, name
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
+@each(FILES)
 def test_no_file_is_longer_than_six_hundred_lines(file: Path) -> None:
     assert len(file.read_text().splitlines()) <= 600
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_of)
+@each(FILES)
 def test_every_module_says_what_it_is(file: Path) -> None:
     assert ast.get_docstring(tree_of(file))
 
