@@ -27,7 +27,7 @@ settings.register_profile(
 settings.load_profile("lastword")
 # What is covered may not depend on what hypothesis happens to draw.
 settings.register_profile(
-    "measured", settings.get_profile("lastword"), derandomize=True, max_examples=200
+    "measured", settings.get_profile("lastword"), derandomize=True, max_examples=100
 )
 WORKERS = 2
 

@@ -48,6 +48,7 @@ def test_a_frame_that_the_core_chokes_on_passes_as_it_came(reports: list[Excepti
         (lambda fused: fused.receive_eof(Side.AGENT, None, 0.0), []),
         (lambda fused: fused.client_detached(0.0), []),
         (lambda fused: fused.client_attached(0.0), []),
+        (lambda fused: fused.next_timeout(), None),
         (lambda fused: fused.handle_timeout(0.0), []),
         (lambda fused: fused.stand_still(1.0), None),
         (lambda fused: fused.idle, True),
