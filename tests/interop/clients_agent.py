@@ -43,12 +43,6 @@ def plain_error(kind: str) -> Json:
     return {"code": INTERNAL_ERROR, "message": "Internal error", "data": data}
 
 
-def flood() -> NoReturn:
-    """Write to stderr for ever."""
-    while True:
-        write_all(STDERR, FLOOD)
-
-
 def die_within(line: bytes) -> NoReturn:
     """Be killed in the middle of a line, whose rest a child writes.
 
@@ -121,12 +115,17 @@ class Agent(PlainAgent):
         if kind in {"agent_crash", "crash_after_text"}:
             os.kill(os.getpid(), signal.SIGKILL)
         elif kind == "stderr_overflow":
-            threading.Thread(target=flood, daemon=True).start()
+            threading.Thread(target=self.flood, daemon=True).start()
         elif kind == "protocol_error":
             self.answer(request_id, result=None)
         elif kind != "agent_stalled":
             self.out.last = kind == CRASH_BETWEEN
             self.end_turn(request_id)
+
+    def flood(self) -> None:
+        """Write to stderr until the turn is cancelled."""
+        while self.unanswered:
+            write_all(STDERR, FLOOD)
 
     def update(self, kind: str, /, **members: Any) -> None:
         """Send an update; version 2 numbers its messages."""
