@@ -6,13 +6,16 @@ import functools
 from typing import Any
 
 import anyio
-import jsonrpcserver
 
 import lastword
 from tests.kit.doors.work import OTHERS, Work
 
-authors_error = jsonrpcserver.JsonRpcError
-"""An error with a code of the author's own."""
+
+def authors_error(code: int, message: str, data: Any = None) -> Exception:
+    """An error with a code of the author's own."""
+    import jsonrpcserver  # noqa: PLC0415 - it warns as it is loaded, and warnings may be errors
+
+    return jsonrpcserver.JsonRpcError(code, message, data)
 
 
 class Turn:
