@@ -112,7 +112,8 @@ def test_a_session_that_the_agent_has_forgotten_is_said_to_be_lost_and_a_new_one
     client.open()
     crash(client)
     crash(client, reason="context_lost")
-    assert "result" in client.answer(client.request("session/new", cwd="/", mcpServers=[]))
+    opened = client.answer(client.request("session/new", cwd="/", mcpServers=[]))
+    client.session = opened["result"]["sessionId"]
     remembers(client, 1)
 
 
