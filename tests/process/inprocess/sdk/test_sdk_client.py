@@ -39,8 +39,10 @@ class Client(acp.Client):
 async def session(kind: str = "plain") -> AsyncIterator[tuple[Client, Any]]:
     client = Client()
     # Its stderr to ours: the SDK's client does not read a pipe that it makes for it.
+    # It ends an agent that takes longer to leave, which is for a busy machine to say.
+    transport = {"stderr": None, "shutdown_timeout": FUSE_SECONDS}
     async with acp.spawn_agent_process(
-        client, *AGENTS, kind, cwd=ROOT, transport_kwargs={"stderr": None}
+        client, *AGENTS, kind, cwd=ROOT, transport_kwargs=transport
     ) as (connection, process):
         await connection.initialize(protocol_version=1)
         await connection.new_session(cwd="/s1")
