@@ -71,22 +71,20 @@ def basis_of(rule: str) -> str:
 
 def proofs_of(case: Case, redact: Callable[[str], str]) -> list[Proof]:
     """Return the fields that decided the type, the wait and the reset, redacted."""
-    proofs = []
+    found = []
     deciding = _deciding(case)
     if deciding is not None:
-        where, said, row = deciding
-        # Cut only now: half a secret looks like none.
-        clean = redact(said)
-        proof = Proof(where, _around(clean, row) if row else clean, case.verdict.type.value)
-        proofs.append(proof)
+        found.append((*deciding, case.verdict.type.value))
     waits = read_waits(case.evidence)
     if waits.wait_from is not None:
-        where, said = _carrier(case, waits.wait_from)
-        proofs.append(Proof(where, redact(said), f"wait {waits.retry_after_seconds} s"))
+        wait = f"wait {waits.retry_after_seconds} s"
+        found.append((*_carrier(case, waits.wait_from), "", wait))
     if waits.reset_from is not None:
-        where, said = _carrier(case, waits.reset_from)
-        proofs.append(Proof(where, redact(said), "the reset"))
-    return [msgspec.structs.replace(proof, where=redact(proof.where)) for proof in proofs]
+        found.append((*_carrier(case, waits.reset_from), "", "the reset"))
+    # Cut once it is redacted: half a secret looks like none.
+    return [
+        Proof(redact(where), _around(redact(said), row), means) for where, said, row, means in found
+    ]
 
 
 def _deciding(case: Case) -> tuple[str, str, str] | None:
@@ -159,7 +157,9 @@ def normalise_all(text: str) -> str:
 
 
 def _around(text: str, row: str) -> str:
-    """Return the part of a text that stands around the row."""
+    """Return the part of a text that stands around the row, all of it without one."""
+    if not row:
+        return text
     plain = " ".join(text.split())
     at = plain.lower().find(row.partition(GAP)[0])
     start, end = max(0, at - _AROUND), max(0, at) + len(row) + _AROUND * 2
