@@ -6,7 +6,7 @@ import json
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lastword.core.protocol import deep, jsonrpc
@@ -67,6 +67,7 @@ def test_what_a_deep_line_is_cut_to_goes_no_deeper_than_a_layer(depth: int) -> N
 
 
 @given(st.integers(0, 10_000), st.sampled_from(list('[]{}",:x1 \\')), st.booleans())
+@settings(max_examples=150, deadline=None)
 def test_a_deep_line_with_one_byte_amiss_stays_back_exactly_where_it_is_no_json(
     place: int, byte: str, instead: bool
 ) -> None:
