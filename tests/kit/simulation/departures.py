@@ -154,8 +154,6 @@ class Departures(SessionRules):
         """Nothing of a turn that we ended reaches the client."""
         asks = frame.id is not None
         content = frame.method == "session/update" and frame.kind not in STATE_KINDS
-        if self.v2 and frame.state == "running" and frame.session in self.refused:
-            return  # with a prompt that it refused, other work of its own had its end
         if (asks or content) and self.unresolved.get(frame.session or ""):
             raise BrokenPromiseError("late", f"after the turn was ended: {sent[:200]!r}")
 

@@ -100,8 +100,6 @@ class Ledger:
         """Version 2: sessions with foreground work that the client knows of."""
         self.agents_work: dict[str, bool] = {}
         """Version 2: the same as the agent has it."""
-        self.refused: set[str | None] = set()
-        """Sessions of which a request was refused; in version 2 since the agent was last idle."""
         self.unnamed: bytes | None = None
         """The one open request, where the agent has just sent an error without an id."""
         self.ends_itself: str | None = None
@@ -145,7 +143,6 @@ class Ledger:
         self.fresh.clear()
         self.unresolved.clear()
         self.agents_work.clear()
-        self.refused.clear()
         self.kept = self.kept[-1:]  # an error without an id may yet be told
 
     def forget_agent(self) -> None:

@@ -252,20 +252,13 @@ class Referee(Departures):
         asked = self.asked.get(meant)
         if asked is None or asked.delivered != self.generation:
             return
-        if frame.error is not None:
-            self.refused.add(asked.session)
-        elif self.v2:
+        if self.v2 and frame.error is None:
             for session, waiting in self.unresolved.items():
                 if meant in waiting:
                     waiting.add(WORK)  # only now it begins
                     self.agents_work[session] = True
         accepted = asked.open and self.v2 and asked.method == PROMPT and frame.error is None
         self.agent_answered(meant)
-        self._is_answered(asked, meant, frame)
-        if accepted:
-            self.agents_work[asked.session or ""] = True
-
-    def _is_answered(self, asked: Asked, request_id: bytes, frame: Read) -> None:
         if asked.method == "initialize" and frame.result is not None:
             self.speaks = b'"agent_error"' in frame.result
         elif asked.method in ENDS_SESSION:
@@ -274,7 +267,9 @@ class Referee(Departures):
         elif asked.method.startswith("session/") and frame.error is None and asked.open:
             # The client has this answer: none was given in its place before.
             self.fresh.add(asked.session)
-            self._its_own_succeeds(asked, request_id, frame)
+            self._its_own_succeeds(asked, meant, frame)
+        if accepted:
+            self.agents_work[asked.session or ""] = True
 
     def _own_succeeds(self, frame: Read, method: str, session: str | None) -> None:
         """The agent did what lastword asked of it for a session that comes back."""
@@ -370,7 +365,6 @@ class Referee(Departures):
         if self.v2 and frame.kind == "state_update" and frame.session is not None:
             self.agents_work[frame.session] = frame.state != "idle"
             if frame.state == "idle":
-                self.refused.discard(frame.session)
                 self.unresolved.get(frame.session, set()).discard(WORK)
 
     def clock(self, now: float) -> None:
