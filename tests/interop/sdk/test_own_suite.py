@@ -43,6 +43,9 @@ def official() -> Official:
     return require_official()
 
 
+FAILED = {"failure", "error"}
+
+
 def verdicts(official: Official, report: Path, **settings: str) -> dict[str, str]:
     """The verdict of each of its tests; `settings` are variables of a guarded run's environment."""
     guarded = bool(settings)
@@ -55,7 +58,7 @@ def verdicts(official: Official, report: Path, **settings: str) -> dict[str, str
     assert done.returncode in {0, 1}, done.stdout[-3000:] + done.stderr[-3000:]
     found = {}
     for case in ET.parse(report).iter("testcase"):
-        outcomes = {child.tag for child in case} & {"failure", "error", "skipped"}
+        outcomes = {child.tag for child in case} & {*FAILED, "skipped"}
         name = f"{case.get('classname')}::{case.get('name')}"
         found[name] = outcomes.pop() if outcomes else "passed"
     return found
@@ -63,7 +66,13 @@ def verdicts(official: Official, report: Path, **settings: str) -> dict[str, str
 
 @pytest.fixture(scope="module")
 def bare(official: Official, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return verdicts(official, tmp_path_factory.mktemp("bare") / "report.xml")
+    report = tmp_path_factory.mktemp("bare") / "report.xml"
+    found = verdicts(official, report)
+    if FAILED & set(found.values()):
+        # Some of its tests wait for so long and no longer: on a busy machine they are played again.
+        again = verdicts(official, report)
+        found |= {name: again[name] for name, verdict in found.items() if verdict in FAILED}
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +89,7 @@ def guarded(
 
 
 def test_the_suite_passes_bare(bare: dict[str, str]) -> None:
-    # On a busy machine a few of its tests fail of their own waits; those say nothing of us.
+    assert not {name for name, verdict in bare.items() if verdict in FAILED}
     assert list(bare.values()).count("passed") >= AT_LEAST
 
 
