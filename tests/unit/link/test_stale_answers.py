@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from lastword.core.link.state import MAX_ANSWERED
 from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, cancel, chunk, prompt
 
 PERMISSION: dict[str, Any] = {
@@ -54,3 +55,25 @@ def test_a_message_without_an_id_is_not_answered_under_one_deeper_down() -> None
     wire.client(b'{"jsonrpc":"2.0","params":{"id":1}}')
     assert wire.answers(1) == []
     assert len(wire.answers(None)) == 1
+
+
+def test_an_answer_that_comes_again_is_no_answer_to_the_text_of_its_number() -> None:
+    wire = _asked()
+    wire.agent({**PERMISSION, "id": "5"})
+    wire.client({"jsonrpc": "2.0", "id": 5, "result": ALLOWED})
+    sent = len(wire.to_agent)
+    wire.client({"jsonrpc": "2.0", "id": 5, "result": ALLOWED})
+    assert len(wire.to_agent) == sent
+    wire.client({"jsonrpc": "2.0", "id": "5", "result": ALLOWED})
+    assert json.loads(wire.to_agent[-1])["id"] == "5"
+
+
+def test_only_so_many_answered_requests_are_remembered() -> None:
+    wire = _asked()
+    link = wire.core.connection.link
+    for number in range(2 * MAX_ANSWERED):
+        request_id = 100 + number
+        wire.client({"jsonrpc": "2.0", "id": request_id, "method": "session/list", "params": {}})
+        wire.agent({"jsonrpc": "2.0", "id": request_id, "result": {}})
+    assert len(link.answered_by_agent) == MAX_ANSWERED
+    assert str(99 + 2 * MAX_ANSWERED).encode() in link.answered_by_agent

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from lastword.core.link.choices import Choices
+from lastword.core.restart.sessions import SETTING_LIMIT_SECONDS
+from lastword.core.restart.state import MAX_GIVEN_UP, Purpose, RestartState, ReturningSession
 from tests.kit.wire import prompt, update
 from tests.unit.restart.crashing import Link, request
 
@@ -188,3 +190,83 @@ def test_what_is_no_mode_and_no_option_is_nothing() -> None:
     assert (choices.mode, choices.options) == (None, {})
     assert choices.mode_set_by((MODE, {"modeId": 7})) is None
     assert choices.mode_set_by(("session/set_model", {"modelId": "m"})) is None
+
+
+def comes_back_without(link: Link, **told: Any) -> Any:
+    """The session comes back, and its one setting is not confirmed in time: gives its id."""
+    link.asked()
+    link.die_and_be_greeted()
+    (load,) = link.asked()
+    link.to_client.clear()
+    link.answer(load["id"], **told)
+    (setting,) = link.asked()
+    link.time(link.now + SETTING_LIMIT_SECONDS)
+    assert [frame["method"] for frame in link.asked()] == ["session/prompt"]
+    return setting["id"]
+
+
+def test_a_mode_that_is_confirmed_late_is_told_to_the_client() -> None:
+    link = opened(**modes("ask"))
+    choose(link, MODE, modeId="plan")
+    setting = comes_back_without(link, **modes("ask"))
+    link.answer(setting)
+    assert told_modes(link) == ["ask", "plan"]
+    link.answer(setting)
+    assert told_modes(link) == ["ask", "plan"]
+    assert bring_back(link) == [("set_mode", "plan")]
+
+
+def test_an_option_that_is_confirmed_late_is_told_to_the_client() -> None:
+    link = opened(configOptions=listed(model="small"))
+    choose(link, OPTION, configId="model", value="large")
+    setting = comes_back_without(link, configOptions=listed(model="small"))
+    link.answer(setting, configOptions=listed(model="large"))
+    told = [update["configOptions"][0]["currentValue"] for update in link.updates()]
+    assert told == ["small", "large"]
+
+
+def test_a_mode_that_is_confirmed_while_an_option_is_not_yet_is_told_with_it() -> None:
+    link = opened(**modes("ask"))
+    choose(link, MODE, modeId="plan")
+    choose(link, OPTION, configId="model", value="large")
+    link.asked()
+    link.die_and_be_greeted()
+    (load,) = link.asked()
+    link.to_client.clear()
+    link.answer(load["id"], **modes("ask"))
+    (mode,) = link.asked()
+    link.time(link.now + SETTING_LIMIT_SECONDS)
+    (option,) = link.asked()
+    link.answer(mode["id"])
+    link.answer(option["id"])
+    assert [frame["method"] for frame in link.asked()] == ["session/prompt"]
+    assert link.updates() == []
+
+
+def test_a_setting_that_is_refused_late_changes_nothing() -> None:
+    link = opened(**modes("ask"))
+    choose(link, MODE, modeId="plan")
+    setting = comes_back_without(link, **modes("ask"))
+    link.agent({"jsonrpc": "2.0", "id": setting, "error": {"code": -32602, "message": "No."}})
+    assert told_modes(link) == ["ask"]
+
+
+def test_a_mode_that_the_client_shows_again_is_not_told_twice() -> None:
+    link = opened(**modes("ask"))
+    choose(link, MODE, modeId="plan")
+    setting = comes_back_without(link, **modes("ask"))
+    choose(link, MODE, modeId="plan")
+    link.answer(setting)
+    assert told_modes(link) == ["ask"]
+
+
+def test_only_so_many_settings_without_an_answer_are_remembered() -> None:
+    state = RestartState(0.0)
+    state.brings_back("s", ReturningSession([], []))
+    for number in range(2 * MAX_GIVEN_UP):
+        returning = state.returning["s"]
+        returning.settings.append((MODE, {"modeId": str(number)}))
+        returning.next_setting()
+        state.ask(Purpose.SET_AGAIN, 0.0, "s")
+        state.take_due(1.0)
+    assert len(state.given_up) == MAX_GIVEN_UP

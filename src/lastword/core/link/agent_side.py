@@ -92,7 +92,7 @@ def lost_answer(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect] | N
         return None
     request_id = shown.answered
     if request_id not in link.from_client:
-        request_id = jsonrpc.only_same(request_id, link.from_client) or request_id
+        request_id = link.asked_by_client(request_id) or request_id
     request = link.from_client.get(request_id)
     if request is not None:
         return fail_open_request(link, request_id, request, verdict)
@@ -190,7 +190,7 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
         return resolved
     if request_id == jsonrpc.NULL_ID:
         return _hold_error(link, frame)
-    repaired = jsonrpc.only_same(request_id, link.from_client)
+    repaired = link.asked_by_client(request_id)
     if repaired is None:
         return answer_to_nobody(link, request_id)
     return with_request_id(link, frame, repaired)

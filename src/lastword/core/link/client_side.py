@@ -86,7 +86,7 @@ def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]
     It cannot be given again: for the client, the question has been answered.
     """
     if request_id not in link.from_agent:
-        request_id = jsonrpc.only_same(request_id, link.from_agent) or request_id
+        request_id = link.asked_by_agent(request_id) or request_id
     if link.agent_has_answer(request_id) is None:
         return []
     for session in link.sessions.values():
@@ -261,7 +261,7 @@ def _answer(link: Link, frame: Frame) -> list[Effect]:
             if terminal_id is not None:
                 link.terminal_created(terminal_id, request.session_id)
         return [FORWARD]
-    meant = jsonrpc.only_same(request_id, link.from_agent)
+    meant = link.asked_by_agent(request_id)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, meant)) if meant is not None else None
     if isinstance(renamed, jsonrpc.Frame):
         entry = entries.record(link, Kind.FRAME_REPAIRED, reason="id")

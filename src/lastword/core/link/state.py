@@ -15,6 +15,7 @@ import msgspec
 from lastword.core.link.handshake import AgentProfile, ClientProfile
 from lastword.core.link.session import Session
 from lastword.core.link.stderr import StderrRecord
+from lastword.core.protocol import jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 MAX_WITHDRAWN = 1000
 """Requests of dead agents that are remembered: a late answer to one is told from any other."""
+
+MAX_ANSWERED = 256
+"""Ids of answered requests that are remembered: an answer that comes again is told from one whose
+id has the wrong type."""
 
 
 class OpenRequest(msgspec.Struct):
@@ -76,6 +81,8 @@ class Link:
     __slots__ = (
         "agent",
         "agent_gone",
+        "answered_by_agent",
+        "answered_by_client",
         "client",
         "from_agent",
         "from_client",
@@ -111,6 +118,10 @@ class Link:
         """The client's open requests to the agent, by the JSON text of their id."""
         self.from_agent: dict[bytes, OpenRequest] = {}
         """The agent's open requests to the client."""
+        self.answered_by_agent: dict[bytes, None] = {}
+        """The ids of the client's requests that were answered last, the latest last."""
+        self.answered_by_client: dict[bytes, None] = {}
+        """The same of the agent's."""
         self.withdrawn: dict[bytes, OpenRequest] = {}
         """Requests of a dead agent's that the client may still answer."""
         self.terminals: dict[str, str | None] = {}
@@ -210,11 +221,25 @@ class Link:
 
     def client_has_answer(self, request_id: bytes) -> None:
         """A request of the client's waits no more."""
-        self.from_client.pop(request_id, None)
+        if self.from_client.pop(request_id, None) is not None:
+            _remember(self.answered_by_agent, request_id)
 
     def client_has_all_answers(self) -> None:
         """No request of the client's waits any more."""
-        self.from_client.clear()
+        for request_id in list(self.from_client):
+            self.client_has_answer(request_id)
+
+    def asked_by_client(self, request_id: bytes) -> bytes | None:
+        """The client's open request that an answer with this id, which none has, must mean."""
+        if request_id in self.answered_by_agent:
+            return None
+        return jsonrpc.only_same(request_id, self.from_client)
+
+    def asked_by_agent(self, request_id: bytes) -> bytes | None:
+        """The agent's open request that an answer with this id, which none has, must mean."""
+        if request_id in self.answered_by_client:
+            return None
+        return jsonrpc.only_same(request_id, self.from_agent)
 
     def agent_asks(self, request_id: bytes, request: OpenRequest) -> None:
         """A request of the agent's waits for its answer."""
@@ -222,7 +247,10 @@ class Link:
 
     def agent_has_answer(self, request_id: bytes) -> OpenRequest | None:
         """The request of the agent's that is answered now, if it waited."""
-        return self.from_agent.pop(request_id, None)
+        request = self.from_agent.pop(request_id, None)
+        if request is not None:
+            _remember(self.answered_by_client, request_id)
+        return request
 
     def withdraw(self, request_id: bytes) -> None:
         """A request of the agent's is taken back, though the client may still answer it.
@@ -290,3 +318,11 @@ class Link:
         """An id for a request of our own to the client, as JSON text."""
         self.own_requests += 1
         return f'"lastword:0:{self.own_requests}"'.encode()
+
+
+def _remember(answered: dict[bytes, None], request_id: bytes) -> None:
+    """Note the id of a request that was answered, as the latest; the oldest goes for it."""
+    answered.pop(request_id, None)
+    answered[request_id] = None
+    if len(answered) > MAX_ANSWERED:
+        del answered[next(iter(answered))]

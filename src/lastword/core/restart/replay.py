@@ -228,7 +228,10 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
     if message.method is None:
         own = state.answered(message.request_id or jsonrpc.NULL_ID)
         if own is None:
+            late = state.confirmed_late(message.request_id or jsonrpc.NULL_ID)
             effects = connection.receive(Side.AGENT, frame, now)
+            if late is not None:
+                return effects + sessions.confirmed_late(connection.link, state, late, frame)
             return effects + sessions.note_opened(connection, state, effects)
         if own.purpose is Purpose.GREET:
             return _greeted(connection, state, frame)

@@ -19,7 +19,13 @@ from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.restart import names
-from lastword.core.restart.state import OwnRequest, Purpose, RestartState, ReturningSession
+from lastword.core.restart.state import (
+    GivenUp,
+    OwnRequest,
+    Purpose,
+    RestartState,
+    ReturningSession,
+)
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
@@ -99,6 +105,37 @@ def given_up(connection: Connection, state: RestartState, own: OwnRequest) -> li
     return _lose(connection.link, state, own.session_id, returning.waiting, why="timeout")
 
 
+def confirmed_late(link: Link, state: RestartState, late: GivenUp, frame: Frame) -> list[Effect]:
+    """The agent answers a setting that its session came back without: is it in force after all?
+
+    Its last word is what holds, whatever was chosen meanwhile; the client is to show no less.
+    """
+    if frame.message.error is not UNSET:
+        return []
+    session_id, (method, params) = late.session_id, late.setting
+    result = jsonrpc.loads(frame.message.result)
+    returning = state.returning.get(session_id)
+    if returning is not None and returning.silent:
+        # Other settings are still to be confirmed: what it works with is told at the end.
+        returning.in_force.chose(method, params, result)
+        return []
+    shown = link.session(session_id).choices
+    before, options = shown.mode, dict(shown.options)
+    shown.chose(method, params, result)
+    updates: list[dict[str, Any]] = []
+    if shown.mode not in {None, before}:
+        updates.append({"sessionUpdate": acp.MODE_UPDATE, "currentModeId": shown.mode})
+    listed = object_of(result).get("configOptions")
+    if isinstance(listed, list) and shown.options != options:
+        updates.append({"sessionUpdate": acp.OPTION_UPDATE, "configOptions": listed})
+    return [_update(session_id, update) for update in updates]
+
+
+def _update(session_id: str, update: dict[str, Any]) -> Effect:
+    params = {"sessionId": session_id, "update": update}
+    return Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params))
+
+
 def _go_on(
     connection: Connection, state: RestartState, session_id: str, returning: ReturningSession
 ) -> list[Effect]:
@@ -142,12 +179,9 @@ def _tell_choices(session_id: str, returning: ReturningSession, shown: Choices) 
     if returning.listed is not None and differ:
         listed = [_with_value(option, in_force.options) for option in returning.listed]
         updates.append({"sessionUpdate": acp.OPTION_UPDATE, "configOptions": listed})
-    frames = []
     for update in updates:
         shown.changed(session_id, update)
-        params = {"sessionId": session_id, "update": update}
-        frames.append(Send(Side.CLIENT, jsonrpc.notification(acp.UPDATE, params)))
-    return [*frames]
+    return [_update(session_id, update) for update in updates]
 
 
 def _with_value(option: object, values: dict[str, Any]) -> object:

@@ -39,6 +39,9 @@ LOOP_WINDOW_SECONDS = 180.0
 LOOP_CRASHES = 5
 SHORT_LIFE_SECONDS = 5.0
 LOOP_SHORT_LIVES = 3
+MAX_GIVEN_UP = 64
+"""Settings without an answer that are remembered: a session has a few."""
+
 HALF_OPEN_SECONDS = 30.0
 """In a crash loop one new attempt is made at most so often, when a request asks for it."""
 
@@ -76,6 +79,18 @@ class OwnRequest(msgspec.Struct, frozen=True):
     purpose: Purpose
     due: float
     session_id: str = ""
+
+
+class GivenUp(msgspec.Struct, frozen=True):
+    """A setting that the agent did not confirm in time, and may confirm later.
+
+    Attributes:
+        session_id: the session that it is about.
+        setting: the request.
+    """
+
+    session_id: str
+    setting: Setting
 
 
 class ReturningSession(msgspec.Struct):
@@ -165,6 +180,7 @@ class RestartState:
         "_crashes",
         "_short_lives",
         "generation",
+        "given_up",
         "killed_by_us",
         "looping",
         "lost",
@@ -194,6 +210,8 @@ class RestartState:
         self.killed_by_us = False
         """The agent that ends next was told to, and has not crashed."""
         self.own: dict[bytes, OwnRequest] = {}
+        self.given_up: dict[bytes, GivenUp] = {}
+        """Settings that sessions came back without, by the ids of their requests."""
         self.requests = 0
         self.origin_of: dict[bytes, bytes] = {}
         """The agent's own id of each of its requests that the client knows by another."""
@@ -257,6 +275,7 @@ class RestartState:
     def _down(self) -> None:
         self.stage = Stage.DOWN
         self.own.clear()
+        self.given_up.clear()
         self.origin_of.clear()
         self.renamed.clear()
 
@@ -362,9 +381,23 @@ class RestartState:
     def take_due(self, now: float) -> list[OwnRequest]:
         """The requests of ours that were not answered in time."""
         due = {request_id: own for request_id, own in self.own.items() if own.due <= now}
-        for request_id in due:
+        for request_id, own in due.items():
             del self.own[request_id]
+            self._gives_up(request_id, own)
         return list(due.values())
+
+    def _gives_up(self, request_id: bytes, own: OwnRequest) -> None:
+        """A session does not wait for this request any more."""
+        returning = self.returning.get(own.session_id)
+        if own.purpose is not Purpose.SET_AGAIN or returning is None or returning.setting is None:
+            return
+        if len(self.given_up) >= MAX_GIVEN_UP:
+            del self.given_up[next(iter(self.given_up))]
+        self.given_up[request_id] = GivenUp(own.session_id, returning.setting)
+
+    def confirmed_late(self, request_id: bytes) -> GivenUp | None:
+        """The setting that the agent answers now, after it was given up."""
+        return self.given_up.pop(request_id, None)
 
     def next_own_id(self) -> bytes:
         """An id for a request of ours to the agent, as JSON text."""
