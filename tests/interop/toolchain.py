@@ -1,7 +1,8 @@
 """The real agents, as registries have them.
 
-Owns: `node_modules` (from the lock file, by npm) and `.kimi` (a virtual environment from hashed
-requirements). Does not own: how the agents are configured (`agents`).
+Owns: `node_modules` (from the lock file, by npm), `.kimi` and `.vibe` (virtual environments from
+hashed requirements), and the second `node_modules`, in `agents`, which only the agents' table
+needs. Does not own: how the agents are configured (`real_agents`).
 """
 
 from __future__ import annotations
@@ -13,17 +14,27 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.kit.installs import MissingError, fingerprint_of, give_up, installed, or_skip, run
+from tests.kit.installs import (
+    MissingError,
+    fingerprint_of,
+    give_up,
+    installed,
+    or_skip,
+    require_node_packages,
+    run,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Path(__file__).resolve().parent
 NODE_MODULES = HERE / "node_modules"
+MORE_AGENTS = HERE / "agents"
 KIMI = HERE / ".kimi"
+VIBE = HERE / ".vibe"
 OPENCODE = "opencode-linux-x64-baseline"
 NODE_MINIMUM = 20
-KIMI_PYTHON_MINIMUM = (3, 12)
+AGENTS_PYTHON_MINIMUM = (3, 12)
 PYTHON_NAMES = ("python3.13", "python3.12", "python3.14", "python3", "python")
 
 
@@ -44,9 +55,19 @@ def require_opencode() -> Path:
     return binary
 
 
+def require_more_agents() -> Path:
+    """Return the `node_modules` of the table's further agents, or skip (fail in CI)."""
+    return require_node_packages(MORE_AGENTS)
+
+
 def require_kimi() -> Path:
     """Return kimi's virtual environment, made first where needed, or skip (fail in CI)."""
-    return or_skip(lambda: installed(KIMI, _kimi_fingerprint, _install_kimi))
+    return _require_venv(KIMI)
+
+
+def require_vibe() -> Path:
+    """Return vibe's virtual environment, made first where needed, or skip (fail in CI)."""
+    return _require_venv(VIBE)
 
 
 # --- node ----------------------------------------------------------------------------------------
@@ -79,29 +100,32 @@ def _node_major() -> int:
     return int(major) if major.isdigit() else 0
 
 
-# --- kimi ----------------------------------------------------------------------------------------
+# --- python --------------------------------------------------------------------------------------
 
 
-def _kimi_fingerprint() -> str:
-    return fingerprint_of((HERE / "kimi-requirements.txt").read_bytes())
+def _require_venv(venv: Path) -> Path:
+    name = venv.name.removeprefix(".")
+    requirements = HERE / f"{name}-requirements.txt"
+
+    def install() -> None:
+        shutil.rmtree(venv, ignore_errors=True)
+        run([_newer_python(), "-m", "venv", str(venv)], f"Making {name}'s virtual environment")
+        pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        pip += ["--disable-pip-version-check", "--require-hashes"]
+        run([*pip, "-r", str(requirements)], f"Installing {name}")
+
+    return or_skip(
+        lambda: installed(venv, lambda: fingerprint_of(requirements.read_bytes()), install)
+    )
 
 
-def _install_kimi() -> None:
-    python = _kimi_python()
-    shutil.rmtree(KIMI, ignore_errors=True)
-    run([python, "-m", "venv", str(KIMI)], "Making kimi's virtual environment")
-    pip = [str(KIMI / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-    pip += ["--disable-pip-version-check", "--require-hashes"]
-    run([*pip, "-r", str(HERE / "kimi-requirements.txt")], "Installing kimi-cli")
-
-
-def _kimi_python() -> str:
-    """The first interpreter new enough for kimi-cli; the one that runs us where it is."""
+def _newer_python() -> str:
+    """The first interpreter new enough for these agents; the one that runs us where it is."""
     for candidate in _python_candidates():
-        if _python_version(candidate) >= KIMI_PYTHON_MINIMUM:
+        if _python_version(candidate) >= AGENTS_PYTHON_MINIMUM:
             return candidate
-    wanted = ".".join(map(str, KIMI_PYTHON_MINIMUM))
-    msg = f"kimi-cli needs Python {wanted} or newer, and none was found beside this one."
+    wanted = ".".join(map(str, AGENTS_PYTHON_MINIMUM))
+    msg = f"The agent needs Python {wanted} or newer, and none was found beside this one."
     raise MissingError(msg)
 
 

@@ -1,8 +1,8 @@
-"""A healthy model provider's words, in three dialects.
+"""A healthy model provider's words, in four dialects.
 
-Owns: streams and whole answers of OpenAI's chat completions and responses and of Anthropic's
-messages, and the few questions about a request that decide which one it gets. Does not own: HTTP,
-or failing.
+Owns: streams and whole answers of OpenAI's chat completions and responses, of Anthropic's messages
+and of Gemini's contents, and the few questions about a request that decide which one it gets. Does
+not own: HTTP, or failing.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class ProviderDialect(StrEnum):
     OPENAI = "openai"
     RESPONSES = "responses"
     ANTHROPIC = "anthropic"
+    GEMINI = "gemini"
 
 
 class _OpenAI:
@@ -45,14 +46,14 @@ class _OpenAI:
 
     def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
         """Yield a whole answer that asks for one shell command."""
-        function = {"name": tool, "arguments": json.dumps(_tool_input())}
+        function = {"name": tool, "arguments": json.dumps(_tool_input(tool))}
         call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
         yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
         yield from self.end(model, "tool_calls")
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
         """Yield the beginning of such an answer: the command is not whole."""
-        function = {"name": tool, "arguments": json.dumps(_tool_input())[:8]}
+        function = {"name": tool, "arguments": json.dumps(_tool_input(tool))[:8]}
         call = {"index": 0, "id": "call_fake_1", "type": "function", "function": function}
         yield self._chunk(model, {"role": "assistant", "content": None, "tool_calls": [call]})
 
@@ -102,14 +103,16 @@ class _Anthropic:
         """Yield a whole answer that asks for one shell command."""
         yield self._start(model)
         yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
-        yield self._delta({"type": "input_json_delta", "partial_json": json.dumps(_tool_input())})
+        yield self._delta(
+            {"type": "input_json_delta", "partial_json": json.dumps(_tool_input(tool))}
+        )
         yield from self.end(model, "tool_use")
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
         """Yield the beginning of such an answer: the command is not whole."""
         yield self._start(model)
         yield self._block({"type": "tool_use", "id": "toolu_fake_1", "name": tool, "input": {}})
-        begun = json.dumps(_tool_input())[:8]
+        begun = json.dumps(_tool_input(tool))[:8]
         yield self._delta({"type": "input_json_delta", "partial_json": begun})
 
     def whole(self, model: str) -> Json:
@@ -164,8 +167,8 @@ class _Responses:
     def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
         """Yield a whole answer that asks for one shell command."""
         yield from self.half_tool_call(model, tool)
-        command = {"cmd": TOOL_COMMAND, "command": ["bash", "-lc", TOOL_COMMAND]}
-        yield from self._done(model, self._call(tool, json.dumps(command)))
+        given = _AS_A_LIST if tool == "shell" else _tool_input(tool)
+        yield from self._done(model, self._call(tool, json.dumps(given)))
 
     def half_tool_call(self, model: str, tool: str) -> Iterator[bytes]:
         """Yield the beginning of such an answer: the command is not whole."""
@@ -203,28 +206,82 @@ class _Responses:
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **value})}\n\n".encode()
 
 
+class _Gemini:
+    """Pieces of generated content. The last of them is no other event: it has a finish reason."""
+
+    def text(self, model: str) -> Iterator[bytes]:
+        """Yield the text, in pieces, without an end."""
+        for piece in TEXT:
+            yield self._event(self._response(model, [{"text": piece}]))
+
+    def end(self, model: str, reason: str = "STOP") -> Iterator[bytes]:
+        """Yield what closes a stream."""
+        yield self._event(self._response(model, [{"text": ""}], reason))
+
+    def tool_call(self, model: str, tool: str) -> Iterator[bytes]:
+        """Yield a whole answer that asks for one shell command."""
+        call = {"functionCall": {"name": tool, "args": _tool_input(tool)}}
+        yield self._event(self._response(model, [call], "STOP"))
+
+    def half_tool_call(self, model: str, _tool: str) -> Iterator[bytes]:
+        """Yield what comes before such an answer: a call is one event, never half of one."""
+        yield self._event(self._response(model, [{"text": ""}]))
+
+    def whole(self, model: str) -> Json:
+        """Return the text as one answer without a stream."""
+        return self._response(model, [{"text": "".join(TEXT)}], "STOP")
+
+    def _response(self, model: str, parts: list[Json], reason: str | None = None) -> Json:
+        candidate: Json = {"content": {"role": "model", "parts": parts}, "index": 0}
+        if reason is not None:
+            candidate["finishReason"] = reason
+        return {"candidates": [candidate], "usageMetadata": _GEMINI_USAGE, "modelVersion": model}
+
+    def _event(self, value: Json) -> bytes:
+        return f"data: {json.dumps(value)}\r\n\r\n".encode()
+
+
 _OPENAI_USAGE = {"prompt_tokens": 42, "completion_tokens": 9, "total_tokens": 51}
-ENCODERS: dict[ProviderDialect, _OpenAI | _Responses | _Anthropic] = {
+_GEMINI_USAGE = {"promptTokenCount": 42, "candidatesTokenCount": 9, "totalTokenCount": 51}
+ENCODERS: dict[ProviderDialect, _OpenAI | _Responses | _Anthropic | _Gemini] = {
     ProviderDialect.OPENAI: _OpenAI(),
     ProviderDialect.RESPONSES: _Responses(),
     ProviderDialect.ANTHROPIC: _Anthropic(),
+    ProviderDialect.GEMINI: _Gemini(),
 }
 
 
-def _tool_input() -> Json:
-    return {"command": TOOL_COMMAND, "description": "Print a line"}
+_DESCRIBED: Json = {"command": TOOL_COMMAND, "description": "Print a line"}
+_SHELLS: dict[str, Json] = {
+    "bash": _DESCRIBED,
+    "shell": _DESCRIBED,
+    "exec_command": {"cmd": TOOL_COMMAND},
+    "shell_command": {"command": TOOL_COMMAND},
+    "run_shell_command": {**_DESCRIBED, "is_background": False},
+    "run_commands": {"commands": [TOOL_COMMAND]},
+}
+"""What agents call their shells, in lower case, and what each of them wants to be told."""
+
+_AS_A_LIST: Json = {"command": ["bash", "-lc", TOOL_COMMAND]}
+"""What the `shell` wants of those who speak in responses."""
 
 
-_SHELLS = ("bash", "shell", "exec_command", "shell_command")
+def _tool_input(tool: str) -> Json:
+    return _SHELLS[tool.lower()]
+
+
+def offered_tools(body: Json) -> list[str]:
+    """Return the names of the tools that the caller offers."""
+    tools = [tool for tool in body.get("tools") or [] if isinstance(tool, dict)]
+    declared = [each for tool in tools for each in tool.get("functionDeclarations") or ()]
+    return [
+        str(tool.get("name") or tool.get("function", {}).get("name")) for tool in declared or tools
+    ]
 
 
 def shell_tool(body: Json) -> str | None:
     """Return the caller's own name for its shell, or None when it offers no shell."""
-    for tool in body.get("tools") or []:
-        name = str(tool.get("name") or tool.get("function", {}).get("name"))
-        if name.lower() in _SHELLS:
-            return name
-    return None
+    return next((name for name in offered_tools(body) if name.lower() in _SHELLS), None)
 
 
 def has_tool_result(body: Json) -> bool:
@@ -233,6 +290,8 @@ def has_tool_result(body: Json) -> bool:
         isinstance(item, dict) and item.get("type") == "function_call_output"
         for item in body.get("input") or []
     ):
+        return True
+    if '"functionResponse"' in json.dumps(body.get("contents") or []):
         return True
     for message in body.get("messages") or []:
         if message.get("role") == "tool":

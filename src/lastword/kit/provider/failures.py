@@ -1,13 +1,13 @@
-"""The refusals of the two providers.
+"""The refusals of the providers.
 
-Owns: whole HTTP error responses in the shapes that OpenAI and Anthropic (and a gateway in front of
-either) themselves send. Does not own: failing below HTTP (`provider`).
+Owns: whole HTTP error responses in the shapes that OpenAI, Anthropic and Gemini (and a gateway in
+front of any of them) themselves send. Does not own: failing below HTTP (`provider`).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lastword.kit.provider.dialects import MODEL, ProviderDialect
@@ -47,11 +47,14 @@ def _unauthorized(dialect: ProviderDialect, case: Circumstances) -> ProviderFail
     if dialect is ProviderDialect.ANTHROPIC:
         text = f"invalid x-api-key: {shown}" if case.echo_key else None
         return _anthropic_error(401, "authentication_error", text or "invalid x-api-key")
+    if dialect is ProviderDialect.GEMINI:
+        text = "API key not valid. Please pass a valid API key."
+        return _gemini_error(401, "UNAUTHENTICATED", text)
     text = (
         f"Incorrect API key provided: {shown}. You can find your API key in your account settings."
     )
     error = {"message": text, "type": "invalid_request_error", "code": "invalid_api_key"}
-    return _openai_error(401, error, {})
+    return _openai_error(401, error)
 
 
 def _rate_limited(dialect: ProviderDialect, case: Circumstances) -> ProviderFailure:
@@ -64,6 +67,13 @@ def _rate_limited(dialect: ProviderDialect, case: Circumstances) -> ProviderFail
         )
         headers["anthropic-ratelimit-requests-remaining"] = "0"
         return _anthropic_error(429, "rate_limit_error", text, headers)
+    if dialect is ProviderDialect.GEMINI:
+        retry: dict[str, object] = {
+            "@type": "type.googleapis.com/google.rpc.RetryInfo",
+            "retryDelay": f"{seconds}s",
+        }
+        text = "Resource has been exhausted (e.g. check quota)."
+        return _gemini_error(429, "RESOURCE_EXHAUSTED", text, [retry], headers)
     text = (
         f"Rate limit reached for {MODEL} in organization org-fake on requests per min (RPM): "
         f"Limit 3, Used 3, Requested 1. Please try again in {seconds}s."
@@ -75,6 +85,45 @@ def _rate_limited(dialect: ProviderDialect, case: Circumstances) -> ProviderFail
     }
     error = {"message": text, "type": "requests", "code": "rate_limit_exceeded"}
     return _openai_error(429, error, headers)
+
+
+def _rate_limited_untimed(dialect: ProviderDialect, case: Circumstances) -> ProviderFailure:
+    if dialect is ProviderDialect.GEMINI:
+        text = "Resource has been exhausted (e.g. check quota)."
+        return _gemini_error(429, "RESOURCE_EXHAUSTED", text)
+    if dialect is ProviderDialect.ANTHROPIC:
+        timed = _rate_limited(dialect, case)
+        headers = {name: text for name, text in timed.headers.items() if name != "Retry-After"}
+        return replace(timed, headers=headers)
+    text = f"Rate limit reached for {MODEL} in organization org-fake on requests per min (RPM)."
+    return _openai_error(429, {"message": text, "type": "requests", "code": "rate_limit_exceeded"})
+
+
+def _quota(dialect: ProviderDialect, _case: Circumstances) -> ProviderFailure:
+    if dialect is ProviderDialect.ANTHROPIC:
+        text = (
+            "Your credit balance is too low to access the Anthropic API. Please go to Plans & "
+            "Billing to upgrade or purchase credits."
+        )
+        return _anthropic_error(429, "rate_limit_error", text)
+    text = "You exceeded your current quota, please check your plan and billing details."
+    if dialect is ProviderDialect.GEMINI:
+        violation = {"quotaId": "GenerateRequestsPerDayPerProjectPerModel", "quotaValue": "250"}
+        kind = "type.googleapis.com/google.rpc.QuotaFailure"
+        details: list[dict[str, object]] = [{"@type": kind, "violations": [violation]}]
+        return _gemini_error(429, "RESOURCE_EXHAUSTED", text, details)
+    error = {"message": text, "type": "insufficient_quota", "code": "insufficient_quota"}
+    return _openai_error(429, error)
+
+
+def _overloaded(dialect: ProviderDialect, _case: Circumstances) -> ProviderFailure:
+    if dialect is ProviderDialect.ANTHROPIC:
+        return _anthropic_error(529, "overloaded_error", "Overloaded")
+    if dialect is ProviderDialect.GEMINI:
+        text = "The model is overloaded. Please try again later."
+        return _gemini_error(503, "UNAVAILABLE", text)
+    text = "The server is currently overloaded with other requests. Sorry about that!"
+    return _openai_error(503, {"message": text, "type": "server_error"})
 
 
 def _bad_gateway(_dialect: ProviderDialect, case: Circumstances) -> ProviderFailure:
@@ -91,25 +140,36 @@ def _context_overflow(dialect: ProviderDialect, _case: Circumstances) -> Provide
     if dialect is ProviderDialect.ANTHROPIC:
         text = "prompt is too long: 208310 tokens > 200000 maximum"
         return _anthropic_error(400, "invalid_request_error", text)
+    if dialect is ProviderDialect.GEMINI:
+        text = (
+            "The input token count (1130145) exceeds the maximum number of tokens allowed "
+            "(1048576)."
+        )
+        return _gemini_error(400, "INVALID_ARGUMENT", text)
     text = (
         "This model's maximum context length is 128000 tokens. However, your messages resulted in "
         "130145 tokens. Please reduce the length of the messages."
     )
     error = {"type": "invalid_request_error", "code": "context_length_exceeded"}
-    return _openai_error(400, {**error, "message": text, "param": "messages"}, {})
+    return _openai_error(400, {**error, "message": text, "param": "messages"})
 
 
 FAILURES: dict[str, Callable[[ProviderDialect, Circumstances], ProviderFailure]] = {
     "unauthorized": _unauthorized,
     "rate_limited": _rate_limited,
+    "rate_limited_untimed": _rate_limited_untimed,
+    "quota": _quota,
+    "overloaded": _overloaded,
     "bad_gateway": _bad_gateway,
     "context_overflow": _context_overflow,
 }
 
 
-def _openai_error(status: int, error: dict[str, str], headers: dict[str, str]) -> ProviderFailure:
+def _openai_error(
+    status: int, error: dict[str, str], headers: dict[str, str] | None = None
+) -> ProviderFailure:
     whole = {"message": "", "type": "", "param": None, "code": None, **error}
-    head = {"x-request-id": "req_fake_1", **headers}
+    head = {"x-request-id": "req_fake_1", **(headers or {})}
     return ProviderFailure(status, json.dumps({"error": whole}).encode(), headers=head)
 
 
@@ -123,6 +183,17 @@ def _anthropic_error(
     }
     head = {"request-id": "req_fake_1", **(headers or {})}
     return ProviderFailure(status, json.dumps(body).encode(), headers=head)
+
+
+def _gemini_error(
+    status: int,
+    name: str,
+    message: str,
+    details: list[dict[str, object]] | None = None,
+    headers: dict[str, str] | None = None,
+) -> ProviderFailure:
+    error = {"code": status, "message": message, "status": name, "details": details or []}
+    return ProviderFailure(status, json.dumps({"error": error}).encode(), headers=headers or {})
 
 
 _MASKED_CHARACTERS = 16

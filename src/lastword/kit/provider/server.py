@@ -1,7 +1,8 @@
 """A model provider on loopback that fails on purpose.
 
-Owns: one HTTP server that speaks OpenAI's chat completions and responses and Anthropic's messages
-well enough for unmodified agents, and a closed list of ways in which it can fail. Does not own:
+Owns: one HTTP server that speaks OpenAI's chat completions and responses, Anthropic's messages and
+Gemini's contents well enough for unmodified agents, a closed list of ways in which it can fail, and
+the moments at which it did. Does not own:
 what is said in each dialect (`dialects`, `failures`), or anything about agents and ACP.
 
 Run as a program it serves until its stdin closes, and takes a new scenario name a line there.
@@ -14,6 +15,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +28,7 @@ from lastword.kit.provider.dialects import (
     has_tool_result,
     model_card,
     model_list,
+    offered_tools,
     shell_tool,
 )
 from lastword.kit.provider.failures import FAILURES, Circumstances, ProviderFailure
@@ -44,10 +47,17 @@ class ProviderScenario(StrEnum):
     """Asks for one shell command first, and answers with text once it has the tool's result."""
     UNAUTHORIZED = "unauthorized"
     RATE_LIMITED = "rate_limited"
+    RATE_LIMITED_UNTIMED = "rate_limited_untimed"
+    """As above, without a word on when to try again."""
+    QUOTA = "quota"
+    """What is paid for is used up, under the status of a rate limit."""
+    OVERLOADED = "overloaded"
     BAD_GATEWAY = "bad_gateway"
     CONTEXT_OVERFLOW = "context_overflow"
     CUT = "cut"
     """Some text (or half a whole answer), then the TCP connection is reset."""
+    CUT_BEFORE_TEXT = "cut_before_text"
+    """A stream is promised and reset before its first event; a whole answer, in its middle."""
     CUT_IN_TOOL = "cut_in_tool"
     """As above, in the middle of a shell command; in a text where the caller offers no shell."""
     EMPTY = "empty"
@@ -55,9 +65,17 @@ class ProviderScenario(StrEnum):
     HANG = "hang"
     """The request is read, and nothing ever comes back."""
     HANG_AFTER_TEXT = "hang_after_text"
+    FAILS_AFTER_TOOL = "fails_after_tool"
+    """Asks for one shell command, and is rate-limited from the tool's result on."""
+    RECOVERS = "recovers"
+    """Rate-limited for the first two of the calls that offer tools, and healthy then."""
 
 
-_CUT = frozenset({ProviderScenario.CUT, ProviderScenario.CUT_IN_TOOL})
+_CUT = frozenset(
+    {ProviderScenario.CUT, ProviderScenario.CUT_BEFORE_TEXT, ProviderScenario.CUT_IN_TOOL}
+)
+_ASKS_FOR_A_TOOL = frozenset({ProviderScenario.HEALTHY_TOOL, ProviderScenario.FAILS_AFTER_TOOL})
+RECOVERS_AFTER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +89,8 @@ class Call:
     has_tool_result: bool
     messages: int
     """How long a conversation came along: a call without history has fewer."""
+    offers_tools: bool
+    """A call for a title or a summary does not."""
     scenario: ProviderScenario
 
 
@@ -98,6 +118,7 @@ class Provider:
         self.echo_key = echo_key
         self.closing = threading.Event()
         self._calls: list[Call] = []
+        self._failures: list[tuple[float, Call]] = []
         self._asked = threading.Condition()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.provider = self
@@ -120,6 +141,26 @@ class Provider:
         """A copy of every model call so far."""
         with self._asked:
             return list(self._calls)
+
+    @property
+    def failed_at(self) -> float | None:
+        """When a turn's call failed first, by `time.monotonic`; else when any call did.
+
+        A hang fails when it is asked, all else when the agent is told.
+        """
+        with self._asked:
+            of_turns = [at for at, call in self._failures if call.offers_tools]
+            return min(of_turns or [at for at, _call in self._failures], default=None)
+
+    def note_failure(self, call: Call) -> None:
+        """Keep the moment at which a call fails."""
+        with self._asked:
+            self._failures.append((time.monotonic(), call))
+
+    def has_recovered(self, call: Call) -> bool:
+        """Return whether as many calls like this one have failed as are to fail."""
+        with self._asked:
+            return not call.offers_tools or len(self._failures) >= RECOVERS_AFTER
 
     def record(self, call: Call) -> None:
         """Count one model call."""
@@ -194,52 +235,69 @@ class _Handler(BaseHTTPRequestHandler):
             self._model_call(ProviderDialect.RESPONSES, path, body)
         elif path.endswith("/messages"):
             self._model_call(ProviderDialect.ANTHROPIC, path, body)
+        elif path.endswith(":countTokens"):
+            self._send_json(200, {"totalTokens": 42})
+        elif path.endswith((":generateContent", ":streamGenerateContent")):
+            self._model_call(ProviderDialect.GEMINI, path, body)
         else:
             self._send_json(404, {"error": {"message": "not found", "type": "not_found_error"}})
 
     def _model_call(self, dialect: ProviderDialect, path: str, body: Json) -> None:
         provider = self._provider
-        scenario = provider.scenario
         call = Call(
             dialect=dialect,
             path=path,
             model=str(body.get("model")),
-            stream=bool(body.get("stream")),
+            stream=bool(body.get("stream")) or path.endswith(":streamGenerateContent"),
             has_tool_result=has_tool_result(body),
-            messages=_length(body.get("messages") or body.get("input")),
-            scenario=scenario,
+            messages=_length(body.get("messages") or body.get("input") or body.get("contents")),
+            offers_tools=bool(offered_tools(body)),
+            scenario=provider.scenario,
         )
         provider.record(call)
-        if provider.failure is not None:
-            self._fail(provider.failure)
-        elif scenario is ProviderScenario.HANG:
-            self._hang()
-        elif scenario is ProviderScenario.EMPTY:
-            self._answer_nothing(stream=call.stream)
-        elif scenario in FAILURES:
-            self._fail(FAILURES[scenario](dialect, self._circumstances()))
+        refusal = self._refusal(call)
+        if refusal is not None:
+            self._fail(call, refusal)
+        elif call.scenario is ProviderScenario.HANG:
+            self._hang(call)
+        elif call.scenario is ProviderScenario.EMPTY:
+            self._answer_nothing(call)
         elif not call.stream:
             self._answer_whole(call)
         else:
             self._stream(call, body)
 
+    def _refusal(self, call: Call) -> ProviderFailure | None:
+        """Return the error response that a call gets, if it is to get one."""
+        if self._provider.failure is not None:
+            return self._provider.failure
+        name: str = call.scenario
+        if call.scenario is ProviderScenario.FAILS_AFTER_TOOL and call.has_tool_result:
+            name = ProviderScenario.RATE_LIMITED_UNTIMED
+        if call.scenario is ProviderScenario.RECOVERS and not self._provider.has_recovered(call):
+            name = ProviderScenario.RATE_LIMITED
+        return FAILURES[name](call.dialect, self._circumstances()) if name in FAILURES else None
+
     def _stream(self, call: Call, body: Json) -> None:
         encoder = ENCODERS[call.dialect]
         self._start_stream()
         tool = shell_tool(body)
-        if tool and call.scenario is ProviderScenario.HEALTHY_TOOL and not call.has_tool_result:
+        if tool and call.scenario in _ASKS_FOR_A_TOOL and not call.has_tool_result:
             self._write_events(encoder.tool_call(call.model, tool))
             self._end_stream()
             return
         if tool and call.scenario is ProviderScenario.CUT_IN_TOOL:
             self._write_events(encoder.half_tool_call(call.model, tool))
-            self._reset()
+            self._reset(call)
+            return
+        if call.scenario is ProviderScenario.CUT_BEFORE_TEXT:
+            self._reset(call)
             return
         self._write_events(encoder.text(call.model))
         if call.scenario in _CUT:
-            self._reset()
+            self._reset(call)
         elif call.scenario is ProviderScenario.HANG_AFTER_TEXT:
-            self._hang()
+            self._hang(call)
         else:
             self._write_events(encoder.end(call.model))
             self._end_stream()
@@ -247,7 +305,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer_whole(self, call: Call) -> None:
         """Answer without a stream; some agents fall back to this when a stream was cut."""
         if call.scenario is ProviderScenario.HANG_AFTER_TEXT:
-            self._hang()
+            self._hang(call)
             return
         body = json.dumps(ENCODERS[call.dialect].whole(call.model)).encode()
         if call.scenario not in _CUT:
@@ -258,27 +316,31 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body[: len(body) // 2])
-        self._reset()
+        self._reset(call)
 
-    def _answer_nothing(self, *, stream: bool) -> None:
-        if stream:
+    def _answer_nothing(self, call: Call) -> None:
+        self._provider.note_failure(call)
+        if call.stream:
             self._start_stream()
             self._end_stream()
         else:
             self._send(200, b"")
 
-    def _fail(self, failure: ProviderFailure) -> None:
+    def _fail(self, call: Call, failure: ProviderFailure) -> None:
+        self._provider.note_failure(call)
         self._send(failure.status, failure.body, failure.content_type, failure.headers)
 
-    def _hang(self) -> None:
+    def _hang(self, call: Call) -> None:
+        self._provider.note_failure(call)
         self._provider.closing.wait(HANG_FUSE_SECONDS)
         self.close_connection = True
 
-    def _reset(self) -> None:
+    def _reset(self, call: Call) -> None:
         """End with RST instead of FIN, as a dying load balancer does."""
         self.wfile.flush()
         # Let the bytes leave first: a reset discards what the peer has not read yet.
         self._provider.closing.wait(0.3)
+        self._provider.note_failure(call)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
@@ -339,7 +401,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _circumstances(self) -> Circumstances:
         bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        key = self.headers.get("x-api-key") or bearer
+        key = self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or bearer
         provider = self._provider
         return Circumstances(key, provider.echo_key, provider.retry_after_seconds)
 

@@ -1,0 +1,433 @@
+"""One cell of the agents' table: an agent, a failure of its provider, with lastword or without.
+
+Owns the failures and what each must be called, playing a cell, and what its client was told when.
+A moment is counted from the provider's first failure. Does not own: the agents
+(`agents_registry`), or what is made of the cells (`agents_table`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import sqlite3
+import sys
+import time
+import uuid
+from contextlib import ExitStack, closing
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.kit.peer import MARK, PeerEvent, StrictClient
+from lastword.kit.provider.dialects import TEXT
+from lastword.kit.provider.server import Provider, ProviderScenario
+from lastword.kit.provider.target import API_KEY, Target
+from tests.interop.agents_registry import AGENTS
+from tests.kit.places import ROOT, SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_S = ProviderScenario
+GIVES_UP_SECONDS = 90.0
+OPENS_SECONDS = 90.0
+LATE_SECONDS = 0.3
+CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+PROMPT = "What is the answer?"
+KEPT_BYTES = 4 * 1024 * 1024
+_OWN_RETRY = re.compile(
+    rb'"willRetry": ?true|_session/retrying|Retrying \(attempt|"opencode/retry"|api_retry'
+)
+_NO_ERROR = re.compile(
+    r"(?:Warning: )?Model metadata for `[^`]*` not found[^.]*\.|Retrying \(attempt[^)]*\)\.*"
+    r"|Retry finished, resuming\."
+)
+"""What some agents say in a turn that tells nothing of how it failed."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """One way in which the provider fails.
+
+    Attributes:
+        key: its short name.
+        words: what the table calls it.
+        scenario: what the provider does; `None` where there is none to be reached.
+        types: what it may rightly be called.
+        retry_after_seconds: what the provider asks for, where it does.
+        recovers: the turn goes well in the end.
+    """
+
+    key: str
+    words: str
+    scenario: ProviderScenario | None
+    types: tuple[str, ...]
+    retry_after_seconds: int = 1
+    recovers: bool = False
+
+
+_LOST = ("network", "provider_unavailable")
+FAILURES = {
+    failure.key: failure
+    for failure in (
+        Failure("unauthorized", "401", _S.UNAUTHORIZED, ("auth",)),
+        Failure("quota", "429, the quota is used up", _S.QUOTA, ("budget",)),
+        Failure("rate_limited", "429, `Retry-After: 20`", _S.RATE_LIMITED, ("rate_limit",), 20),
+        Failure("rate_limited_untimed", "429", _S.RATE_LIMITED_UNTIMED, ("rate_limit",)),
+        Failure("bad_gateway", "502", _S.BAD_GATEWAY, ("provider_unavailable",)),
+        Failure("overloaded", "529 or 503, overloaded", _S.OVERLOADED, ("provider_unavailable",)),
+        Failure("context_overflow", "context overflow", _S.CONTEXT_OVERFLOW, ("context_overflow",)),
+        Failure("refused", "connection refused", None, ("network",)),
+        Failure("cut_before_text", "cut before any output", _S.CUT_BEFORE_TEXT, _LOST),
+        Failure("cut", "cut after some text", _S.CUT, _LOST),
+        Failure("hang", "hang", _S.HANG, ("timeout", "agent_stalled", "network")),
+        Failure("fails_after_tool", "429 after a tool call", _S.FAILS_AFTER_TOOL, ("rate_limit",)),
+        Failure(
+            "recovers", "two 429s, then all is well", _S.RECOVERS, ("rate_limit",), 2, recovers=True
+        ),
+    )
+}
+"""By their short names."""
+
+
+class Mode(StrEnum):
+    """What is between the agent and its client."""
+
+    BARE = "bare"
+    BEHIND = "behind"
+    UNKNOWN = "unknown"
+    """lastword, which knows nothing of this agent."""
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """An agent, a failure, and what is between the agent and its client."""
+
+    agent: str
+    failure: str
+    mode: Mode
+
+    def __str__(self) -> str:
+        return f"{self.agent}-{self.failure}-{self.mode}"
+
+
+class Told(msgspec.Struct, frozen=True):
+    """One retry that the client was told of."""
+
+    seconds: float
+    type: str | None
+    attempt: float | None = None
+    wait_seconds: float | None = None
+
+
+class End(StrEnum):
+    """How a turn ended, as far as its client waited."""
+
+    ERROR = "error"
+    ANSWER = "answer"
+    NONE = "none"
+    GONE = "gone"
+    """The agent's output ended without an answer."""
+    UNREADY = "unready"
+    """There was no session to begin with."""
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a cell.
+
+    Attributes:
+        agent, failure, mode: the cell.
+        version: the agent's.
+        waited_seconds: how long the client waited at most.
+        end: how the turn ended.
+        seconds: when, since the provider's first failure.
+        code, message: the error's.
+        stop_reason: the answer's.
+        type, reason: the typed error's.
+        retries: the retries that the client was told of.
+        own_retry_seconds: when the agent itself told of one, in whatever way of its own.
+        prose: the agent's text beside what the provider gave it, cut.
+        has_text: did the provider's own text, or a part of it, come through?
+        tools: how many tool calls were shown.
+        calls: how often the provider was asked.
+        sources: whence lastword knew, as its record has it.
+        stderr_bytes: how much the agent wrote there.
+    """
+
+    agent: str
+    failure: str
+    mode: Mode
+    version: str
+    waited_seconds: float
+    end: End
+    seconds: float | None = None
+    code: int | None = None
+    message: str = ""
+    stop_reason: str = ""
+    type: str | None = None
+    reason: str | None = None
+    retries: tuple[Told, ...] = ()
+    own_retry_seconds: float | None = None
+    prose: str = ""
+    has_text: bool = False
+    tools: int = 0
+    calls: int = 0
+    sources: tuple[str, ...] = ()
+    stderr_bytes: int = 0
+
+    @property
+    def cell(self) -> Cell:
+        """Which one it was."""
+        return Cell(self.agent, self.failure, self.mode)
+
+    @property
+    def ended_right(self) -> bool:
+        """Did the turn end as it had to: with the right type, or well where all was well?"""
+        failure = FAILURES[self.failure]
+        if failure.recovers:
+            return self.end is End.ANSWER and self.has_text
+        return self.end is End.ERROR and self.type in failure.types
+
+    @property
+    def right_seconds(self) -> float | None:
+        """When the client was first told the right type, as a retry's or as the end's."""
+        types = FAILURES[self.failure].types
+        moments = [told.seconds for told in self.retries if told.type in types]
+        if self.end is End.ERROR and self.type in types and self.seconds is not None:
+            moments.append(self.seconds)
+        return min(moments, default=None)
+
+    @property
+    def is_prose(self) -> bool:
+        """Is it a success whose text is an error's?"""
+        return self._failed_well and bool(self.prose)
+
+    @property
+    def is_silent(self) -> bool:
+        """Is it a success in which nothing tells that something failed?"""
+        return self._failed_well and not self.prose
+
+    @property
+    def _failed_well(self) -> bool:
+        return self.end is End.ANSWER and not FAILURES[self.failure].recovers
+
+
+def play(
+    cell: Cell, folder: Path, *, waits: float = GIVES_UP_SECONDS, keep: Path | None = None
+) -> Seen:
+    """Run one turn and return what its client was told.
+
+    Args:
+        cell: What to play.
+        folder: Where the agent's home is made.
+        waits: How long the client waits for an answer, in seconds.
+        keep: Where the frames, stderr and the files of the agent's home are left.
+    """
+    failure, program = FAILURES[cell.failure], AGENTS[cell.agent]
+    place = folder / str(cell)
+    home, cwd, state = place / "home", place / "work", place / "state"
+    for each in (home, cwd, state):
+        each.mkdir(parents=True)
+    with ExitStack() as stack:
+        provider = stack.enter_context(
+            Provider(
+                failure.scenario or _S.HEALTHY, retry_after_seconds=failure.retry_after_seconds
+            )
+        )
+        root = provider.url if failure.scenario else f"http://127.0.0.1:{_deaf_port(stack)}"
+        command = program.command(cwd)
+        environment = program.environment(Target(root, f"{root}/v1"), home)
+        environment |= {MARK: uuid.uuid4().hex}
+        if cell.mode is not Mode.BARE:
+            command = [*_lastword(cell), "run", "--record", str(state), "--", *command]
+            environment |= {"LASTWORD_STATE_DIR": str(state), "PYTHONPATH": _python_path()}
+        talk = Talk(command, environment)
+        stack.callback(talk.close)
+        talk.play(str(cwd), waits)
+        failed_at = provider.failed_at
+        zero = talk.prompted_at if failed_at is None else failed_at - talk.started_at
+        seen = _seen(cell, talk, zero, waits, provider)
+    # The record is whole once the process has ended.
+    seen = msgspec.structs.replace(seen, version=program.version(), sources=tuple(_sources(state)))
+    if keep is not None:
+        _keep(keep / str(cell), talk, zero, home, seen)
+    return seen
+
+
+class Talk(StrictClient):
+    """A client that prompts once.
+
+    Attributes:
+        prompted_at: when it did.
+        first: the event from which on all is the turn's.
+        answer: the prompt's.
+        ready: was there a session?
+    """
+
+    stderr_kept = KEPT_BYTES
+    prompted_at = 0.0
+    first = 0
+    answer: PeerEvent | None = None
+    ready = False
+
+    def play(self, cwd: str, waits: float) -> None:
+        """Open a session and prompt in it."""
+        greeted = self.answer_to(self.initialize(CAPABILITIES, info=_INFO), OPENS_SECONDS)
+        opened = greeted and self.answer_to(self.new_session(cwd), OPENS_SECONDS)
+        result = (opened.frame or {}).get("result") if opened else None
+        if not isinstance(result, dict):
+            self.answer = opened or greeted
+            return
+        self.ready = True
+        self.first, self.prompted_at = len(self.events), self.now
+        self.answer = self.answer_to(self.prompt(result["sessionId"], PROMPT), waits)
+        self.listen(LATE_SECONDS)
+
+    @property
+    def turn(self) -> list[PeerEvent]:
+        """What the agent sent from the prompt on."""
+        return [event for event in self.events[self.first :] if not event.sent]
+
+
+_INFO = {"name": "lastword-table", "version": "1"}
+
+
+def _lastword(cell: Cell) -> list[str]:
+    if cell.mode is Mode.BEHIND:
+        return [sys.executable, "-m", "lastword"]
+    words = ",".join(AGENTS[cell.agent].words)
+    return [sys.executable, "-m", "tests.interop.agents_unknown", words]
+
+
+def _python_path() -> str:
+    return os.pathsep.join((str(ROOT), str(SOURCE)))
+
+
+def _deaf_port(stack: ExitStack) -> int:
+    """A port that is taken and refuses whoever calls."""
+    taken = stack.enter_context(socket.socket())
+    taken.bind(("127.0.0.1", 0))
+    port: int = taken.getsockname()[1]
+    return port
+
+
+def _seen(cell: Cell, talk: Talk, zero: float, waits: float, provider: Provider) -> Seen:
+    frame = (talk.answer.frame or {}) if talk.answer else {}
+    error, result = frame.get("error"), frame.get("result")
+    payload = _payload(error)
+    text = "".join(_texts(talk.turn))
+    return Seen(
+        agent=cell.agent,
+        failure=cell.failure,
+        mode=cell.mode,
+        version="",
+        waited_seconds=waits,
+        end=_end(talk),
+        seconds=round(talk.answer.at - zero, 2) if talk.answer and talk.ready else None,
+        code=error.get("code") if isinstance(error, dict) else None,
+        message=str(error.get("message"))[:200] if isinstance(error, dict) else "",
+        stop_reason=str(result.get("stopReason")) if isinstance(result, dict) else "",
+        type=payload.get("type"),
+        reason=payload.get("reason"),
+        retries=tuple(_retries(talk.turn, zero)),
+        own_retry_seconds=_own_retry(talk.turn, zero),
+        prose=_prose(text)[:300],
+        has_text=TEXT[-1].strip() in text or text.startswith(TEXT[0]),
+        tools=sum(event.kind == "tool_call" for event in talk.turn),
+        calls=len(provider.calls),
+        stderr_bytes=talk.stderr.count,
+    )
+
+
+def _end(talk: Talk) -> End:
+    if not talk.ready:
+        return End.UNREADY
+    if talk.answer is None:
+        return End.NONE if talk.stdout.open else End.GONE
+    return End.ERROR if "error" in (talk.answer.frame or {}) else End.ANSWER
+
+
+def _payload(error: object) -> dict[str, Any]:
+    data = error.get("data") if isinstance(error, dict) else None
+    payload = data.get("agent_error") if isinstance(data, dict) else None
+    return payload if isinstance(payload, dict) else {}
+
+
+def _texts(turn: list[PeerEvent]) -> Iterator[str]:
+    for event in turn:
+        content = event.update.get("content")
+        if event.kind == "agent_message_chunk" and isinstance(content, dict):
+            yield str(content.get("text") or "")
+
+
+def _prose(text: str) -> str:
+    for known in TEXT:
+        text = text.replace(known, "").replace(known.strip(), "")
+    return " ".join(_NO_ERROR.sub("", text).replace(API_KEY, "…").split())
+
+
+def _retries(turn: list[PeerEvent], zero: float) -> Iterator[Told]:
+    for event in turn:
+        if event.kind == "agent_retry":
+            told = event.update
+            error = told.get("error")
+            yield Told(
+                round(event.at - zero, 2),
+                error.get("type") if isinstance(error, dict) else None,
+                told.get("attempt"),
+                told.get("wait_seconds"),
+            )
+
+
+def _own_retry(turn: list[PeerEvent], zero: float) -> float | None:
+    moments = (event.at for event in turn if _OWN_RETRY.search(event.raw))
+    first = next(moments, None)
+    return None if first is None else round(first - zero, 2)
+
+
+def _sources(state: Path) -> Iterator[str]:
+    """Whence the retries and the error were known, in the record's words, each once."""
+    store = state / "record.db"
+    if not store.exists():
+        return
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
+        asked = "SELECT kind, facts FROM entries WHERE kind IN ('retry', 'error') ORDER BY rowid"
+        rows = connection.execute(asked).fetchall()
+    known: dict[str, None] = {}
+    for kind, text in rows:
+        facts = json.loads(text)
+        where = facts.get("rule") if kind == "error" else facts.get("known_by")
+        known[f"{kind} {where or '-'}"] = None
+    yield from known
+
+
+def _keep(folder: Path, talk: Talk, zero: float, home: Path, seen: Seen) -> None:
+    """Leave what passed where somebody can look at it, without the key."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    key = API_KEY.encode()
+    # The time of day at the first failure: a journal's own times can be held against it.
+    at = time.time() - (time.monotonic() - talk.started_at - zero)
+    lines = [f"first failure at {at:.3f} (epoch), {time.strftime('%FT%TZ', time.gmtime(at))}\n"]
+    lines += [
+        f"{event.at - zero:8.2f} {'>' if event.sent else '<'} {event.raw.decode('utf-8', 'replace')}\n"
+        for event in talk.events[talk.first :]
+    ]
+    _write(folder / "frames", "".join(lines).encode(), key)
+    arrivals = [f"{moment - zero:8.2f} {count}\n" for moment, count in talk.stderr_times]
+    _write(folder / "stderr", bytes(talk.stderr.data), key)
+    _write(folder / "stderr-times", "".join(arrivals).encode(), key)
+    _write(folder / "seen.json", msgspec.json.format(msgspec.json.encode(seen)), key)
+    for path in home.rglob("*"):
+        if path.is_file() and not path.is_symlink() and path.stat().st_size < KEPT_BYTES:
+            data = path.read_bytes()
+            if path.suffix in {".log", ".jsonl", ".txt"}:
+                _write(folder / "home" / path.relative_to(home), data, key)
+
+
+def _write(path: Path, data: bytes, key: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data.replace(key, b"[KEY]"))

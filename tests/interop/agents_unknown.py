@@ -1,0 +1,95 @@
+"""`lastword`, as it is to an agent that it has never seen.
+
+    python -m tests.interop.agents_unknown WORD[,WORD…] run -- AGENT…
+
+Owns a way of loading the tables of `lastword.quirks` without the rows about one agent: those whose
+name, agent, part or version has one of the words in it. What is computed from a table is computed
+without them; a convention that several agents share is a value of its own there, and stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import re
+import runpy
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType
+
+TABLES = "lastword.quirks."
+TELLING = frozenset({"name", "agent", "part", "package", "version"})
+
+
+class WithoutRows(ast.NodeTransformer):
+    """Takes an agent's rows out of the tuples of a table's module."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = set(words)
+        self.taken = 0
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.Tuple:
+        """Leave the rows that are about others."""
+        kept = [each for each in node.elts if not self._is_about_it(each)]
+        self.taken += len(node.elts) - len(kept)
+        node.elts = kept
+        return node
+
+    def _is_about_it(self, row: ast.expr) -> bool:
+        said = row.keywords if isinstance(row, ast.Call) else []
+        texts = [
+            word.value.value
+            for word in said
+            if word.arg in TELLING
+            and isinstance(word.value, ast.Constant)
+            and isinstance(word.value.value, str)
+        ]
+        return any(self._has_word(text.lower()) for text in texts)
+
+    def _has_word(self, text: str) -> bool:
+        parts = set(re.split(r"[^a-z]+", text))
+        return any(word in parts or ("-" in word and word in text) for word in self._words)
+
+
+class Loader(importlib.machinery.SourceFileLoader):
+    """Loads a table without some rows, and leaves no compiled file of it behind."""
+
+    words: Sequence[str] = ()
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return what the module runs."""
+        path = self.get_filename(fullname)
+        tree = WithoutRows(self.words).visit(ast.parse(Path(path).read_bytes(), path))
+        return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+
+
+class Finder(importlib.machinery.PathFinder):
+    """Finds the tables, for the loader above."""
+
+    @classmethod
+    def find_spec(  # type: ignore[override]
+        cls, fullname: str, path: Sequence[str] | None = None, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return where a table is; `None` for every other module."""
+        del target
+        if not fullname.startswith(TABLES):
+            return None
+        spec = super().find_spec(fullname, path)
+        if spec is not None and spec.origin is not None:
+            spec.loader = Loader(fullname, spec.origin)
+        return spec
+
+
+def main() -> None:
+    """Run lastword without the rows of the agent that the first argument tells."""
+    Loader.words = sys.argv.pop(1).split(",")
+    sys.meta_path.insert(0, Finder)
+    runpy.run_module("lastword", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
