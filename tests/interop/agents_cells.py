@@ -399,7 +399,7 @@ def _sources(state: Path) -> Iterator[str]:
     known: dict[str, None] = {}
     for kind, text in rows:
         facts = json.loads(text)
-        where = facts.get("rule") if kind == "error" else facts.get("known_by")
+        where = facts.get("rule") if kind == "error" else facts.get("source")
         known[f"{kind} {where or '-'}"] = None
     yield from known
 
@@ -412,10 +412,9 @@ def _keep(folder: Path, talk: Talk, zero: float, home: Path, seen: Seen) -> None
     # The time of day at the first failure: a journal's own times can be held against it.
     at = time.time() - (time.monotonic() - talk.started_at - zero)
     lines = [f"first failure at {at:.3f} (epoch), {time.strftime('%FT%TZ', time.gmtime(at))}\n"]
-    lines += [
-        f"{event.at - zero:8.2f} {'>' if event.sent else '<'} {event.raw.decode('utf-8', 'replace')}\n"
-        for event in talk.events[talk.first :]
-    ]
+    for event in talk.events[talk.first :]:
+        said = event.raw.decode("utf-8", "replace")
+        lines.append(f"{event.at - zero:8.2f} {'>' if event.sent else '<'} {said}\n")
     _write(folder / "frames", "".join(lines).encode(), key)
     arrivals = [f"{moment - zero:8.2f} {count}\n" for moment, count in talk.stderr_times]
     _write(folder / "stderr", bytes(talk.stderr.data), key)

@@ -237,6 +237,7 @@ _NODE, _MORE = toolchain.require_node, toolchain.require_more_agents
 _CLAUDE, _CODEX = "@agentclientprotocol/claude-agent-acp", "@agentclientprotocol/codex-acp"
 _ZED, _QWEN = "@zed-industries/codex-acp", "@qwen-code/qwen-code"
 _GEMINI_CLI, _KIMI_CODE_CLI = "@google/gemini-cli", "@moonshot-ai/kimi-code"
+_CLINE_CLI = "@cline/cli-linux-x64"
 
 AGENTS = {
     agent.key: agent
@@ -318,8 +319,8 @@ AGENTS = {
             "cline",
             ("cline",),
             _CLINE,
-            _more(".bin/cline", "--acp"),
-            _npm(_MORE, "cline"),
+            _more(f"{_CLINE_CLI}/bin/cline", "--acp"),
+            _npm(_MORE, _CLINE_CLI),
         ),
         AgentProgram(
             "pi",

@@ -326,6 +326,9 @@ def _measure(cells: Sequence[Cell], arguments: argparse.Namespace) -> Iterable[S
             for cell in cells
         ]
         for number, job in enumerate(as_completed(jobs), 1):
+            if job.exception() is not None:
+                sys.stderr.write(f"{number}/{len(cells)} was not played: {job.exception()!r}\n")
+                continue
             one = job.result()
             told = "-" if one.right_seconds is None else f"{one.right_seconds:.1f} s"
             sys.stderr.write(

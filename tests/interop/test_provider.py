@@ -20,13 +20,29 @@ PATHS = {
     ProviderDialect.OPENAI: "/v1/chat/completions",
     ProviderDialect.RESPONSES: "/v1/responses",
     ProviderDialect.ANTHROPIC: "/v1/messages?beta=true",
+    ProviderDialect.GEMINI: "/v1beta/models/m:streamGenerateContent?alt=sse",
 }
 SHELL = {
     ProviderDialect.OPENAI: {"type": "function", "function": {"name": "bash"}},
     ProviderDialect.RESPONSES: {"type": "function", "name": "shell"},
     ProviderDialect.ANTHROPIC: {"name": "Bash"},
+    ProviderDialect.GEMINI: {"functionDeclarations": [{"name": "run_shell_command"}]},
 }
-STATUS = {"unauthorized": 401, "rate_limited": 429, "bad_gateway": 502, "context_overflow": 400}
+RESULT: dict[ProviderDialect, dict[str, object]] = {
+    ProviderDialect.OPENAI: {"messages": [{"role": "tool", "content": "done"}]},
+    ProviderDialect.RESPONSES: {"input": [{"type": "function_call_output", "output": "done"}]},
+    ProviderDialect.ANTHROPIC: {"messages": [{"content": [{"type": "tool_result"}]}]},
+    ProviderDialect.GEMINI: {"contents": [{"parts": [{"functionResponse": {}}]}]},
+}
+STATUS = {
+    "unauthorized": 401,
+    "rate_limited": 429,
+    "rate_limited_untimed": 429,
+    "quota": 429,
+    "bad_gateway": 502,
+    "context_overflow": 400,
+}
+TIMED = {"rate_limited", "bad_gateway"}
 KEY = "sk-provider-test-0123456789"
 
 
@@ -38,7 +54,10 @@ def call(
     )
     try:
         body = json.dumps({"model": "m", "stream": stream, "messages": [], **more})
-        connection.request("POST", PATHS[dialect], body, {"x-api-key": KEY})
+        path = PATHS[dialect]
+        if not stream:
+            path = path.replace("streamGenerateContent?alt=sse", "generateContent")
+        connection.request("POST", path, body, {"x-api-key": KEY})
         response = connection.getresponse()
         return response.status, response.read(), response.headers["Retry-After"]
     finally:
@@ -63,13 +82,14 @@ def test_a_refusal_has_the_status_and_shape_of_its_provider(
     with Provider(scenario, retry_after_seconds=2) as provider:
         status, body, retry_after = call(provider, dialect, stream=True)
     assert status == STATUS[scenario]
-    assert retry_after == ("2" if status in {429, 502} else None)
+    assert retry_after == ("2" if scenario in TIMED else None)
     if status == 502:
         assert body.startswith(b"<html>")
         return
     error = json.loads(body)["error"]
     assert error["message"]
     assert ("code" in error) is (dialect is not ProviderDialect.ANTHROPIC)
+    assert ("status" in error) is (dialect is ProviderDialect.GEMINI)
     assert KEY.encode() not in body
 
 
@@ -78,6 +98,58 @@ def test_a_refusal_has_the_status_and_shape_of_its_provider(
 def test_a_cut_answer_ends_in_a_reset(dialect: ProviderDialect, stream: bool) -> None:
     with Provider(ProviderScenario.CUT) as provider, pytest.raises(ConnectionResetError):
         call(provider, dialect, stream=stream)
+
+
+@pytest.mark.parametrize("dialect", ProviderDialect)
+def test_an_overload_has_the_status_that_its_provider_gives_it(dialect: ProviderDialect) -> None:
+    with Provider(ProviderScenario.OVERLOADED) as provider:
+        status, body, _ = call(provider, dialect, stream=True)
+    assert status == (529 if dialect is ProviderDialect.ANTHROPIC else 503)
+    assert b"overloaded" in body.lower()
+
+
+@pytest.mark.parametrize("dialect", ProviderDialect)
+def test_a_stream_can_be_cut_before_its_first_event(dialect: ProviderDialect) -> None:
+    with Provider(ProviderScenario.CUT_BEFORE_TEXT) as provider:
+        with pytest.raises(ConnectionResetError):
+            call(provider, dialect, stream=True)
+        provider.scenario = ProviderScenario.CUT
+        with pytest.raises(ConnectionResetError):
+            call(provider, dialect, stream=True)
+
+
+@pytest.mark.parametrize("dialect", ProviderDialect)
+def test_it_asks_for_a_tool_and_fails_at_the_tools_result(dialect: ProviderDialect) -> None:
+    tools = [SHELL[dialect]]
+    with Provider(ProviderScenario.FAILS_AFTER_TOOL) as provider:
+        status, body, _ = call(provider, dialect, stream=True, tools=tools)
+        assert (status, TOOL_COMMAND.encode() in body) == (200, True)
+        assert provider.failed_at is None
+        assert call(provider, dialect, stream=True, tools=tools, **RESULT[dialect])[0] == 429
+        assert provider.failed_at is not None
+
+
+@pytest.mark.parametrize("dialect", ProviderDialect)
+def test_it_recovers_after_two_failures_of_calls_that_offer_tools(dialect: ProviderDialect) -> None:
+    tools = [SHELL[dialect]]
+    with Provider(ProviderScenario.RECOVERS) as provider:
+        assert call(provider, dialect, stream=True)[0] == 200
+        statuses = [call(provider, dialect, stream=True, tools=tools)[0] for _ in range(3)]
+    assert statuses == [429, 429, 200]
+
+
+def test_the_first_failure_is_that_of_a_call_with_tools_where_one_has_failed() -> None:
+    dialect = ProviderDialect.OPENAI
+    with Provider(ProviderScenario.UNAUTHORIZED) as provider:
+        began = time.monotonic()
+        call(provider, dialect, stream=True)
+        of_a_title = provider.failed_at
+        call(provider, dialect, stream=True, tools=[SHELL[dialect]])
+        of_a_turn = provider.failed_at
+        call(provider, dialect, stream=True, tools=[SHELL[dialect]])
+        assert of_a_title is not None
+        assert of_a_turn is not None
+        assert began <= of_a_title <= of_a_turn == provider.failed_at
 
 
 @pytest.mark.parametrize("dialect", ProviderDialect)
@@ -120,7 +192,13 @@ def _ignore_failure(provider: Provider) -> None:
         return
 
 
-@pytest.mark.parametrize("name", ["package-lock.json", "kimi-requirements.txt"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("package-lock.json", "agents/package-lock.json"),
+        *("kimi-requirements.txt", "vibe-requirements.txt"),
+    ],
+)
 def test_a_lock_names_every_hash_and_no_place_to_get_it(name: str) -> None:
     text = (HERE / name).read_text()
     assert "resolved" not in text

@@ -1,0 +1,129 @@
+"""Real agents whose provider fails are told of by the right type; the table says what was seen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.interop import toolchain
+from tests.interop.agents_cells import FAILURES, Cell, End, Mode, Seen, Told, play
+from tests.interop.agents_registry import AGENTS
+from tests.interop.agents_table import BEGINS, DOCUMENT, ENDS, Counts, counts, put_into
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+WORKERS = 2
+IN_SECONDS = {
+    "claude": ("quota", "context_overflow", "cut", "fails_after_tool"),
+    "opencode": ("unauthorized", "context_overflow", "quota", "refused"),
+    "kimi": ("unauthorized", "quota", "context_overflow", "rate_limited_untimed"),
+}
+"""Agents that are installed for other tests, and failures that they end by themselves soon."""
+
+CELLS = [
+    Cell(agent, failure, Mode.BEHIND)
+    for agent, failures in IN_SECONDS.items()
+    for failure in failures
+]
+
+
+@pytest.fixture(scope="module")
+def lived(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[Cell], Seen]]:
+    """What came of a cell; the selected ones are played a few at a time, each once."""
+    toolchain.require_node()
+    toolchain.require_kimi()
+    folder = tmp_path_factory.mktemp("agents")
+    wanted = [
+        item.callspec.params["cell"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function)
+        and item.module is request.module
+        and "lived" in item.fixturenames
+    ]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        jobs = {cell: pool.submit(play, cell, folder, waits=4 * FUSE_SECONDS) for cell in wanted}
+        yield lambda cell: jobs[cell].result()
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_a_failing_provider_is_told_of_by_the_right_type(
+    lived: Callable[[Cell], Seen], cell: Cell
+) -> None:
+    seen = lived(cell)
+    assert seen.ended_right, seen
+    assert {told.type for told in seen.retries} <= set(FAILURES[cell.failure].types), seen
+
+
+def test_the_document_has_every_agent_and_every_failure() -> None:
+    table = DOCUMENT.read_text(encoding="utf-8").partition(BEGINS)[2].partition(ENDS)[0]
+    assert [agent for agent in AGENTS if f"### {agent}\n" not in table] == []
+    assert [one.words for one in FAILURES.values() if f"| {one.words} |" not in table] == []
+
+
+def test_a_table_is_put_in_place_of_the_one_before_it() -> None:
+    whole = put_into("what follows\n", "one")
+    assert put_into(whole, "two") == whole.replace("one", "two")
+    assert whole.endswith("what follows\n")
+
+
+def seen(failure: str, end: End, **more: object) -> Seen:
+    known = {"agent": "codex", "mode": Mode.BEHIND, "version": "1", "waited_seconds": 9.0}
+    return Seen(**known, failure=failure, end=end, **more)  # type: ignore[arg-type]
+
+
+def test_what_is_counted_over_failing_turns() -> None:
+    told = (Told(1.0, "network"), Told(7.0, "rate_limit"))
+    assert counts(
+        [
+            seen("unauthorized", End.ERROR, seconds=0.2, type="auth"),
+            seen("rate_limited", End.NONE, retries=told),
+            seen("quota", End.ERROR, seconds=40.0, type="rate_limit"),
+            seen("overloaded", End.ERROR, seconds=1.0, code=-32603),
+            seen("refused", End.ANSWER, seconds=1.0, prose="connect ECONNREFUSED"),
+            seen("cut", End.ANSWER, seconds=1.0, has_text=True),
+            seen("recovers", End.ANSWER, seconds=5.0, has_text=True),
+        ]
+    ) == Counts(
+        turns=6, soon=1, later=2, at_end=1, silent=1, prose=1, unanswered=1, untyped=1, wrong=1
+    )
+
+
+_ASKS = """
+from lastword.quirks import agents, prose, wire
+print(agents.agent_key("OpenCode"), agents.agent_key("qwen-code"), len(wire.META_ERRORS),
+      "api error: " in prose.ALL_OPENINGS, sep="|")
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        ("opencode", "None|qwen|1|True"),
+        ("claude", "opencode|qwen|2|False"),
+        ("qwen", "opencode|None"),
+    ],
+)
+def test_an_agent_can_be_made_unknown_and_others_stay_known(words: str, left: str) -> None:
+    program = (
+        "import sys; from tests.interop import agents_unknown as u;"
+        f"u.Loader.words = {words.split(',')!r}; sys.meta_path.insert(0, u.Finder);" + _ASKS
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(left)
+
+
+def test_lastword_runs_as_it_is_to_an_agent_that_it_does_not_know() -> None:
+    command = [sys.executable, "-m", "tests.interop.agents_unknown", "opencode", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("lastword ")
