@@ -39,12 +39,13 @@ OPENS_SECONDS = 90.0
 LATE_SECONDS = 0.3
 CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 PROMPT = "What is the answer?"
+AUTH_REQUIRED = -32000
 KEPT_BYTES = 4 * 1024 * 1024
 _OWN_RETRY = re.compile(
     rb'"willRetry": ?true|_session/retrying|Retrying \(attempt|"opencode/retry"|api_retry'
 )
 _NO_ERROR = re.compile(
-    r"(?:Warning: )?Model metadata for `[^`]*` not found[^.]*\.|Retrying \(attempt[^)]*\)\.*"
+    r"(?:Warning: )?Model metadata for `[^`]*` not found\.[^.]*\.|Retrying \(attempt[^)]*\)\.*"
     r"|Retry finished, resuming\."
 )
 """What some agents say in a turn that tells nothing of how it failed."""
@@ -189,14 +190,19 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         failure = FAILURES[self.failure]
         if failure.recovers:
             return self.end is End.ANSWER and self.has_text
-        return self.end is End.ERROR and self.type in failure.types
+        return self.end is End.ERROR and self.named in failure.types
+
+    @property
+    def named(self) -> str | None:
+        """The type that the end names: lastword's word for it, or the one code that ACP has."""
+        return self.type or ("auth" if self.code == AUTH_REQUIRED else None)
 
     @property
     def right_seconds(self) -> float | None:
         """When the client was first told the right type, as a retry's or as the end's."""
         types = FAILURES[self.failure].types
         moments = [told.seconds for told in self.retries if told.type in types]
-        if self.end is End.ERROR and self.type in types and self.seconds is not None:
+        if self.end is End.ERROR and self.named in types and self.seconds is not None:
             moments.append(self.seconds)
         return min(moments, default=None)
 

@@ -101,8 +101,8 @@ def counts(seen: Iterable[Seen]) -> Counts:
         silent=sum(one.is_silent for one in failing),
         prose=sum(one.is_prose for one in failing),
         unanswered=sum(one.end is End.NONE for one in failing),
-        untyped=sum(one.type in {None, "unknown"} for one in ends),
-        wrong=sum(one.type not in {None, "unknown"} for one in ends),
+        untyped=sum(one.named in {None, "unknown"} for one in ends),
+        wrong=sum(one.named not in {None, "unknown"} for one in ends),
     )
 
 
