@@ -183,7 +183,7 @@ class Referee(Departures):
         """The client answers: only an open question of the agent that lives may hear it."""
         plain = bare_id(frame.id or b"")
         owner = self.shown.get(frame.id or b"")
-        if owner is None:
+        if owner is None and frame.id not in self.answered_ids:
             named = [own for known, own in self.shown.items() if bare_id(known) == plain]
             owner = named[0] if len(named) == 1 else None
         expected = owner is not None and owner in self.questions
@@ -247,6 +247,8 @@ class Referee(Departures):
             elif frame.error is None and coming:
                 self.fresh.add(own[1])
                 self._own_succeeds(frame, *own)
+            elif frame.error is None and own[0] == SETS_MODE:
+                self.agent_has_set(frame.id or b"", own[1])  # late, and in force all the same
             return
         meant = self._meant(frame.id or b"null")
         asked = self.asked.get(meant)

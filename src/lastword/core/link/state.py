@@ -237,7 +237,7 @@ class Link:
 
     def asked_by_agent(self, request_id: bytes) -> bytes | None:
         """The agent's open request that an answer with this id, which none has, must mean."""
-        if request_id in self.answered_by_client:
+        if request_id in self.answered_by_client or request_id in self.withdrawn:
             return None
         return jsonrpc.only_same(request_id, self.from_agent)
 
