@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from lastword.quirks import prose, wire
+from lastword.quirks.agents import agent_key
 
 MAX_PROSE_CHARS = 4096
 _OPENING_CHARS = 200
@@ -50,3 +51,11 @@ def tells_by_air(line: bytes) -> bool:
 def may_tell_of_failure(line: bytes) -> bool:
     """Does this frame have a member that may tell of a failure?"""
     return any(mark in line for mark in wire.FAILURE_MARKS)
+
+
+def tells_of_retry(text: str, agent: str) -> bool:
+    """Is this text of the agent's about a retry of its model call, and about nothing else?"""
+    if not text.startswith(wire.RETRY_TEXT_OPENINGS):
+        return False
+    key = agent_key(agent)
+    return any(text.startswith(row.openings) for row in wire.RETRY_TEXTS if row.agent == key)
