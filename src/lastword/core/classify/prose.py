@@ -1,0 +1,295 @@
+"""Prose that is an error: a turn's only message that is nothing but the failure's text.
+
+Owns two readings of it. `read_prose` knows how the errors of single agents begin
+(`quirks.prose`). `error_by_form` knows no agent: it asks whether a message has the form of an
+error and little else. Neither says whether a turn failed: an honest answer may well be an error's
+text, word for word, so a form is one sign of two, and the other is the turn's
+(`core.link.evidence`).
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from lastword.core.classify import gather
+from lastword.core.classify.classes import BUILTINS
+from lastword.core.classify.decide import decide
+from lastword.core.classify.evidence import Verdict
+from lastword.core.classify.text import normalise
+from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.quirks import prose
+from lastword.quirks.agents import agent_key
+
+MAX_WORDS_CHARS = 600
+"""What an error says in words, its body aside. The longest that was seen has 470."""
+
+MAX_LABELS = 3
+_MAX_LINES = 8
+
+_TOLD = frozenset({
+    ErrorType.RATE_LIMIT,
+    ErrorType.BUDGET,
+    ErrorType.PROVIDER_UNAVAILABLE,
+    ErrorType.CONTEXT_OVERFLOW,
+    ErrorType.AUTH,
+    ErrorType.MODEL_NOT_FOUND,
+    ErrorType.INVALID_REQUEST,
+    ErrorType.CONTENT_FILTER,
+    ErrorType.TIMEOUT,
+    ErrorType.NETWORK,
+})  # fmt: skip
+"""What fails between an agent and its model: a crash or a bug told in prose may be anybody's."""
+
+
+# --- by an agent's own openings ------------------------------------------------------------------
+
+
+def read_prose(text: str, *, agent: str | None) -> Verdict | None:
+    """The verdict on a turn's whole text, if for this agent it is nothing but the error."""
+    openings = prose.OPENINGS.get(agent_key(agent) or "", ())
+    if len(text) > MAX_PROSE_CHARS or not openings:
+        return None
+    told = flattened(text)
+    opening = next((opening for opening in openings if told.startswith(opening)), None)
+    if opening is None or _speaks_of_it(text, opening, told.removeprefix(opening)):
+        return None
+    return decide(gather.from_text(text))
+
+
+_SAYS_OF_IT = re.compile(
+    r"\s*(?:[?,]|codes\b|[:.]?\s*(?:\d{3}\s+)?"
+    r"(?:is|are|was|were|means?|that|which|what|how|why|when|happens|occurs|comes)\b)"
+)
+_ANSWERS = re.compile(r"\b(?:i|i've|i'll|let me|here is|here's|your code)\b")
+_NEW_PARAGRAPH = re.compile(r"\n\s*\n\s*(?!please\b)[a-z]", re.IGNORECASE)
+
+
+def _speaks_of_it(text: str, opening: str, rest: str) -> bool:
+    """Is this an answer that only begins as an error does, and then goes on about it?"""
+    if opening.startswith("["):
+        closed, _, rest = rest.rpartition("]")
+        if not closed:
+            return True
+    if _SAYS_OF_IT.match(rest):
+        return True
+    return bool(_ANSWERS.search(rest) or _NEW_PARAGRAPH.search(text))
+
+
+# --- by form -------------------------------------------------------------------------------------
+
+
+class _Parts(msgspec.Struct, frozen=True):
+    """A message taken apart: the words it is told in, the error's body, and what it begins with."""
+
+    words: str
+    body: str
+    head: re.Match[str] | None = None
+
+
+_STACK_LINE = re.compile(r"^\s+at .*$", re.MULTILINE)
+_BODY_KEY = re.compile(
+    r"[\"'](?:error|errors|message|msg|detail|details|code|type|status|error_code|__type)[\"']\s*:"
+)
+_PAGE = re.compile(r"<(?:!doctype|html|head|title)\b", re.IGNORECASE)
+
+_STATUS = r"[45]\d\d(?![\w%-]|[.,]\d)"
+_NAME = (
+    r"(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception|Timeout|TimedOut|ResourceExhausted"
+    r"|ServiceUnavailable|TooManyRequests)"
+)
+_ERRNO = (
+    r"(?:E(?:CONN[A-Z]+|TIMEDOUT|SOCKETTIMEDOUT|NOTFOUND|AI_[A-Z]+|PIPE|HOST[A-Z]+|NET[A-Z]+|PROTO)"
+    r"|(?:net::)?ERR_[A-Z_0-9]+|UND_ERR_[A-Z_]+)"
+)
+_HEAD = re.compile(
+    rf"""
+    (?:[^\x00-\x7f]{{1,3}}\s+)? [\[(]? (?:
+      (?P<status> (?i:(?:api[ ]|http[ ])?error(?:[ _]code)?|https?(?:/\d(?:\.\d)?)?
+          |(?:http[ ])?status(?:[ _]?code)?|code) [ :=]{{1,3}}[\[(]? {_STATUS})
+    | (?P<number> {_STATUS}) (?=[ :\])]|$)
+    | (?P<name> {_NAME}) (?=:|\s[-\u2013]\s|\s?[(\[]|[.)\]]?$)
+    | (?:[a-z]{{4,11}}[ ])? (?P<errno> {_ERRNO}) \b
+    | (?P<word> [A-Z]{{3,}}(?:_[A-Z]+)+ | [a-z]+(?:_[a-z]+)*_(?:error|exceeded|failed|exhausted
+          |denied|found|reached|unavailable|timeout|quota|balance|key|required|length)) (?=[:\]]\s)
+    | (?P<state> unauthenticated|unavailable|rate_limited|resource_exhausted ) \]
+    )
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_LABEL = re.compile(
+    r"(?:[^\x00-\x7f]{1,3}\s+)?\[?(?!https?:)[^:\n\"'`#/{}<>=]{0,48}?"
+    r"(?i:\berror|\bfail(?:ed|ure)|exception|\bunable|\bproblem|\bapi|\bllm)(?!s)[^:\n\"'`#{}<>=]{0,56}"
+    r":\s+"
+)
+_PLAIN_LABEL = re.compile(
+    r"(?:[^\x00-\x7f]{1,3}\s+)?\[?(?:(?:api|llm|model|provider|agent|chat|request|internal|upstream)"
+    r" )?error: ",
+    re.IGNORECASE,
+)
+_CALL = re.compile(
+    r"\b(?:model|llm|provider|api|completions?|inference|upstream|openai|anthropic|gateway|ollama"
+    r"|endpoint|chat|request|operation)\b",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"\b(?:fail(?:ed|ure)?|error|unable|cannot|can't|could not|returned|exceeded|exception"
+    r"|responded|rejected|refused|disconnected|unexpected status)\b",
+    re.IGNORECASE,
+)
+_WITHIN = re.compile(
+    rf"\b(?i:status|status[ _]code|http|returned|responded(?:[ ]with)?|code)[ :=]{{1,3}}{_STATUS}"
+    rf"|[(\[](?:{_STATUS}|(?:{_NAME}|{_ERRNO})[)\]])",
+    re.ASCII,
+)
+_SENTENCE_CHARS = 240
+_WHOLE = frozenset({
+    *("fetch failed", "typeerror: fetch failed", "connection error", "network error"),
+    *("socket hang up", "terminated", "premature close", "other side closed"),
+})  # fmt: skip
+
+_REASONS = re.compile(
+    r"[ :\])-]{1,3}(?i:bad request|unauthorized|payment required|forbidden|not found"
+    r"|method not allowed|not acceptable|proxy authentication required|request timeout|conflict"
+    r"|gone|payload too large|unprocessable entity|too many requests|internal server error"
+    r"|bad gateway|service unavailable|gateway time-?out|client error|server error)\b[.]?"
+)
+_NO_BODY = re.compile(r" status code \(no body\)")
+
+_LIVE = re.compile(
+    r"https?://|\b\d{1,3}(?:\.\d{1,3}){3}\b|\breq(?:uest)?[_ -]?id\b|\breq_\w|\borg[_-]\w"
+    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-|\*{3,}|\bsk-|\bplease\b|\b(?:try|retry|retrying)(?: your request)?"
+    r" again\b|\b(?:attempts?|tries|retries)\b|\(no body\)|\byou(?:'ve| have)? exceeded\b"
+    r"|\bprovided: |\bfor url\b|\brun /|\bresets? (?:at|in|on)\b"
+    r"|\b(?:limit|requested|used|current|maximum|after|in|attempt|for|than|is|over) \D{0,2}\d"
+    r"|\b\d+(?:\.\d+)?\s?(?:s|ms|seconds?|minutes?|hours?|tokens)\b"
+    r"|\boperation: |\bcalling the (?:model|llm|api|provider)\b|\(status=",
+    re.IGNORECASE,
+)
+_PACKAGED = re.compile(rf"(?:[a-z_]\w*(?:\.|::))+{_NAME}: \S", re.ASCII)
+
+_MARKED_UP = re.compile(
+    r"```|^`|\*\*|^\s{0,3}#{1,6} |^\s*(?:[-*+\u2022]|\d{1,2}[.)]) |\|.*\||\]\(|===|^\s*//|[;{]$"
+    r"|^\s*[\"'\u201c\u2018>]|(?<!-)->|=>|\u2192|[?](?:\s|$)|\(#\d",
+    re.MULTILINE,
+)
+_EXPLAINS = re.compile(
+    r"\b(?:means?|meaning|indicat(?:es?|ing)|denotes?|represents?|refers to|stands? for"
+    r"|is (?:an?|the|returned|raised|thrown|what|sent|used|how|when|why|now|handled|fixed)"
+    r"|are (?:an?|the|returned|raised|thrown|what|sent|now|handled|fixed|both)"
+    r"|(?:raised|thrown|returned|sent|occurs?|happens?|used|issued|emitted) (?:when|if|by|for|to|as)"
+    r"|for example|for instance|e\.g\.|i\.e\.|such as|typically|commonly|generally"
+    r"|in other words|as opposed to|the difference|compared|vs\.?|versus|similar to"
+    r"|i (?!hit\b|encountered\b|got\b|ran\b|had\b|couldn't\b|could not\b|was unable\b|am unable\b"
+    r"|can't complete\b)|i've|i'll|i'd|let me|let's|we (?!are\b|were\b|could\b|couldn't\b)|here is"
+    r"|here's|here are|your (?:code|function|test|tests|script|app|handler|server|log|logs)"
+    r"|fix(?:ed|es|ing)?|added|adds|adding|handl(?:e|es|ed|ing)|chang(?:e|es|ed|ing)"
+    r"|updat(?:ed|es|ing)|renam(?:e|es|ed)|remov(?:es|ed|ing)|refactor\w*|implement(?:s|ed)?"
+    r"|you (?:could|might|should|would|get|see)|if (?:the|a|an|it)"
+    r"|when (?:the|a|an|you|it)|whenever|therefore|so that|so the|so it|which (?:is|are|has)"
+    r"|says|said|shows?|reads?:|translat\w+|in (?:english|german|french|spanish|python|java\w*|go))"
+    r"\b|(?<![.\w])(?:errors|responses|exceptions)\b(?! or inco)|\bstatus codes\b"
+    r"|(?:error|exception|timeout|[a-z]\)?): (?:if|when|for|raised|thrown|on|with|any|returned) "
+)
+
+
+def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
+    """The verdict on a message that is an error by its form and little else, whoever wrote it.
+
+    Only where it names a type, and one that a model call can fail with.
+
+    Args:
+        text: The turn's whole message.
+        spoken_for: The turn itself speaks for a failure (a refusal, no output token, a hint):
+            then a bare form is enough, such as `401 Unauthorized` or `fetch failed`. Without it,
+            the message must tell of one failure, rather than of a kind of them: by a body, an
+            address, an id, a limit or a word to the user, as no answer to a question does.
+    """
+    told = text.strip()
+    if not told or len(told) > MAX_PROSE_CHARS:
+        return None
+    parts = _taken_apart(told)
+    if parts is None or not _is_error(parts) or _is_answer(parts.words):
+        return None
+    verdict = decide(gather.from_text(told))
+    if verdict.type not in _TOLD or not _is_told_by(verdict, parts):
+        return None
+    return verdict if spoken_for or _is_of_one_failure(parts, verdict) else None
+
+
+def _taken_apart(told: str) -> _Parts | None:
+    """The message in its parts; nothing where there is more to it than an error has."""
+    words, body = told, ""
+    page = _PAGE.search(told)
+    start, end = told.find("{"), told.rfind("}")
+    if page is not None:
+        words, body = told[: page.start()], told[page.start() :]
+    elif 0 <= start < end and _BODY_KEY.search(told, start, end):
+        words, body = f"{told[:start]} {told[end + 1 :]}", told[start : end + 1]
+    words = _STACK_LINE.sub("", words).strip()
+    if len(words) > MAX_WORDS_CHARS or words.count("\n") >= _MAX_LINES:
+        return None
+    return _Parts(words, body, _head(words))
+
+
+def _head(words: str) -> re.Match[str] | None:
+    """What an error begins with, behind labels such as `API error (attempt 1/3): `."""
+    at = 0
+    for _ in range(MAX_LABELS + 1):
+        head = _HEAD.match(words, at)
+        if head is not None:
+            return head
+        label = _LABEL.match(words, at)
+        if label is None:
+            break
+        at = label.end()
+    return None
+
+
+def _is_error(parts: _Parts) -> bool:
+    """Does it begin as an error does, or is it a sentence of a call that failed?"""
+    if parts.head is not None:
+        return parts.head["name"] is None or normalise(parts.head["name"]) not in BUILTINS
+    if parts.body and (not parts.words or _LABEL.match(parts.words)):
+        return True
+    if _PLAIN_LABEL.match(parts.words) or flattened(parts.words).rstrip(".") in _WHOLE:
+        return True
+    first = parts.words[:_SENTENCE_CHARS]
+    return bool(_WITHIN.search(first) and _FAILED.search(first) and _CALL.search(first))
+
+
+def _is_answer(words: str) -> bool:
+    """Is there more to it than an error: markup, an explanation, a report of work?"""
+    return bool(_MARKED_UP.search(words) or _EXPLAINS.search(flattened(words)))
+
+
+def _is_told_by(verdict: Verdict, parts: _Parts) -> bool:
+    """Do the words themselves say what failed, where nothing but a number or a label says so?"""
+    if parts.body:
+        return True
+    guessed = verdict.rule.startswith(("concept:", "text:", "word:"))
+    if parts.head is None:
+        return not guessed or not _PLAIN_LABEL.match(parts.words)
+    if parts.head["number"] is None:
+        return True
+    rest = parts.words[parts.head.end() :]
+    if not rest or _REASONS.match(rest) or _NO_BODY.match(rest):
+        return True
+    return not guessed and not verdict.rule.startswith("status:")
+
+
+def _is_of_one_failure(parts: _Parts, verdict: Verdict) -> bool:
+    """Does it tell what only a failure that happened has, and not merely which kind it is?"""
+    if parts.body:
+        return bool(parts.words)
+    if parts.head is None or parts.head["status"] is None and parts.head["number"] is None:
+        if verdict.rule.startswith(("concept:", "text:", "word:")) and not _WITHIN.search(
+            parts.words
+        ):
+            return False
+    if _PACKAGED.match(parts.words):
+        return True
+    rest = parts.words[parts.head.end() :] if parts.head else parts.words
+    return bool(_LIVE.search(rest))
