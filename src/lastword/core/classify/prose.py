@@ -150,14 +150,29 @@ _WHOLE = frozenset({
     *("socket hang up", "terminated", "premature close", "other side closed"),
 })  # fmt: skip
 
+_GLOSSED = re.compile(
+    r"^[^:]{0,80}: (?:if|when|for|raised|thrown|on|with|any|returned|add|allow|avoid|back off"
+    r"|catch|check|document|do not|don't|ignore|increase|keep|log|lower|make|map|move|raise"
+    r"|re-?raise|reduce|retry(?! (?:after|in|later))|return|set|skip|stop|support|test|treat|use|wait"
+    r"|wrap) ",
+    re.IGNORECASE,
+)
+"""What a definition or the subject of a commit goes on with: `TimeoutError: raise the limit`."""
+
+_TOLD_OF = re.compile(r"(?:the|your|this|that|it|a|an(?! error occurred \()|its|one|some|if|when|because"
+    r"|since|yes|no|so|and|but)\b", re.IGNORECASE)
+"""How an answer begins that tells of a call that failed; the error itself has no article."""
+
 _REASONS = re.compile(
     r"[ :\])-]{1,3}(?i:bad request|unauthorized|payment required|forbidden|not found"
     r"|method not allowed|not acceptable|proxy authentication required|request timeout|conflict"
     r"|gone|payload too large|unprocessable entity|too many requests|internal server error"
     r"|bad gateway|service unavailable|gateway time-?out|client error|server error)\b[.]?"
 )
+_GOES_ON = re.compile(rf"{_REASONS.pattern}[ ,]+(?!for (?:url|https?)\b)[^\W\d_A-Z]")
 _NO_BODY = re.compile(r" status code \(no body\)")
 
+_SENTENCE = re.compile(r" (?:[45]\d\d )?[A-Z][\w']*(?: [\w'`./:(-]\S*){3}")
 _LIVE = re.compile(
     r"https?://|\b\d{1,3}(?:\.\d{1,3}){3}\b|\breq(?:uest)?[_ -]?id\b|\breq_\w|\borg[_-]\w"
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-|\*{3,}|\bsk-|\bplease\b|\b(?:try|retry|retrying)(?: your request)?"
@@ -171,8 +186,8 @@ _LIVE = re.compile(
 _PACKAGED = re.compile(rf"(?:[a-z_]\w*(?:\.|::))+{_NAME}: \S", re.ASCII)
 
 _MARKED_UP = re.compile(
-    r"```|^`|\*\*|^\s{0,3}#{1,6} |^\s*(?:[-*+\u2022]|\d{1,2}[.)]) |\|.*\||\]\(|===|^\s*//|[;{]$"
-    r"|^\s*[\"'\u201c\u2018>]|(?<!-)->|=>|\u2192|[?](?:\s|$)|\(#\d",
+    r"```|^`|(?<![\w*])\*\*\w[^*\n]*\*\*(?![\w*])|^\s{0,3}#{1,6} |^\s*(?:[-*+\u2022]|\d{1,2}[.)]) |\|.*\||\]\(|===|^\s*//|[;{]$"
+    r"|^\s*[\"'\u201c\u2018>]|(?<!-)->|=>|\u2192|[?]\s*\Z|\(#\d|^[Cc]ontent-[Tt]ype:|^[Rr]etry-[Aa]fter:",
     re.MULTILINE,
 )
 _EXPLAINS = re.compile(
@@ -188,10 +203,11 @@ _EXPLAINS = re.compile(
     r"|fix(?:ed|es|ing)?|added|adds|adding|handl(?:e|es|ed|ing)|chang(?:e|es|ed|ing)"
     r"|updat(?:ed|es|ing)|renam(?:e|es|ed)|remov(?:es|ed|ing)|refactor\w*|implement(?:s|ed)?"
     r"|you (?:could|might|should|would|get|see)|if (?:the|a|an|it)"
-    r"|when (?:the|a|an|you|it)|whenever|therefore|so that|so the|so it|which (?:is|are|has)"
+    r"|when (?:the|a|an|you|it|no|there)|whenever|therefore|so that|so the|so it|which (?:is|are|has)"
     r"|says|said|shows?|reads?:|translat\w+|in (?:english|german|french|spanish|python|java\w*|go))"
-    r"\b|(?<![.\w])(?:errors|responses|exceptions)\b(?! or inco)|\bstatus codes\b"
-    r"|(?:error|exception|timeout|[a-z]\)?): (?:if|when|for|raised|thrown|on|with|any|returned) "
+    r"\b|(?<![./\w])(?:errors|responses|exceptions)\b(?! or inco)|\bstatus codes\b"
+    r"|\b(?:bedeutet|hei\u00dft|signifie|veut dire|significa|quiere dire|indica|betyder|betekent)\b"
+    r"|\u8868\u793a|\u610f\u601d|\u610f\u5473|\u610f\u8c13|\u043e\u0437\u043d\u0430\u0447\u0430\u0435\u0442"
 )
 
 
@@ -211,7 +227,7 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     if not told or len(told) > MAX_PROSE_CHARS:
         return None
     parts = _taken_apart(told)
-    if parts is None or not _is_error(parts) or _is_answer(parts.words):
+    if parts is None or not _is_error(parts) or _is_answer(parts):
         return None
     verdict = decide(gather.from_text(told))
     if verdict.type not in _TOLD or not _is_told_by(verdict, parts):
@@ -257,12 +273,21 @@ def _is_error(parts: _Parts) -> bool:
     if _PLAIN_LABEL.match(parts.words) or flattened(parts.words).rstrip(".") in _WHOLE:
         return True
     first = parts.words[:_SENTENCE_CHARS]
+    if _TOLD_OF.match(first):
+        return False
     return bool(_WITHIN.search(first) and _FAILED.search(first) and _CALL.search(first))
 
 
-def _is_answer(words: str) -> bool:
+def _is_answer(parts: _Parts) -> bool:
     """Is there more to it than an error: markup, an explanation, a report of work?"""
-    return bool(_MARKED_UP.search(words) or _EXPLAINS.search(flattened(words)))
+    words = parts.words
+    return bool(
+        _MARKED_UP.search(words)
+        or _NEW_PARAGRAPH.search(words)
+        or _GLOSSED.match(words)
+        or (parts.head is not None and _GOES_ON.match(words, parts.head.end()))
+        or _EXPLAINS.search(flattened(words))
+    )
 
 
 def _is_told_by(verdict: Verdict, parts: _Parts) -> bool:
@@ -289,7 +314,16 @@ def _is_of_one_failure(parts: _Parts, verdict: Verdict) -> bool:
             parts.words
         ):
             return False
-    if _PACKAGED.match(parts.words):
+    if _PACKAGED.match(parts.words) or _is_sdk_sentence(parts, verdict):
         return True
     rest = parts.words[parts.head.end() :] if parts.head else parts.words
     return bool(_LIVE.search(rest))
+
+
+def _is_sdk_sentence(parts: _Parts, verdict: Verdict) -> bool:
+    """Is it `<status> <sentence>`, as SDKs write it, with a sentence that providers write?"""
+    if parts.head is None or parts.head["number"] is None:
+        return False
+    sentence = parts.words[parts.head.end() :]
+    named = verdict.rule.startswith(("message:", "token:", "transport:"))
+    return named and _SENTENCE.match(sentence) is not None and not _REASONS.match(sentence)
