@@ -17,7 +17,7 @@ from lastword.core.classify import gather
 from lastword.core.classify.classes import BUILTINS
 from lastword.core.classify.decide import decide
 from lastword.core.classify.evidence import Verdict
-from lastword.core.classify.text import normalise
+from lastword.core.classify.text import names, normalise
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.quirks import prose
@@ -95,7 +95,9 @@ _BODY_KEY = re.compile(
 )
 _PAGE = re.compile(r"<(?:!doctype|html|head|title)\b", re.IGNORECASE)
 
-_STATUS = r"[45]\d\d(?![\w%-]|[.,]\d)"
+_STATUS = r"(?:40[0-589]|413|42[2459]|498|50[0-4]|52[0-9]|530)(?![\w%-]|[.,]\d)"
+"""The statuses that a model's API or its gateway answers with."""
+
 _NAME = (
     r"(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception|Timeout|TimedOut|ResourceExhausted"
     r"|ServiceUnavailable|TooManyRequests)"
@@ -121,7 +123,7 @@ _HEAD = re.compile(
 )
 _LABEL = re.compile(
     r"(?:[^\x00-\x7f]{1,3}\s+)?\[?(?!https?:)[^:\n\"'`#/{}<>=]{0,48}?"
-    r"(?i:\berror|\bfail(?:ed|ure)|exception|\bunable|\bproblem|\bapi|\bllm)(?!s)[^:\n\"'`#{}<>=]{0,56}"
+    r"(?i:\berror|\bfail(?:ed|ure)|exception|\bunable)(?!s)[^:\n\"'`#{}<>=]{0,56}"
     r":\s+"
 )
 _PLAIN_LABEL = re.compile(
@@ -151,10 +153,10 @@ _WHOLE = frozenset({
 })  # fmt: skip
 
 _GLOSSED = re.compile(
-    r"^[^:]{0,80}: (?:if|when|for|raised|thrown|on|with|any|returned|add|allow|avoid|back off"
+    r"[^:]{0,80}?(?:: | - | \u2013 )(?:if|when|for|raised|thrown|on|with|any|returned|add|allow|avoid|back off"
     r"|catch|check|document|do not|don't|ignore|increase|keep|log|lower|make|map|move|raise"
     r"|re-?raise|reduce|retry(?! (?:after|in|later))|return|set|skip|stop|support|test|treat|use|wait"
-    r"|wrap) ",
+    r"|wrap|subclass|base|inherits|default|raises|is|maps?|yes,?|no,?) ",
     re.IGNORECASE,
 )
 """What a definition or the subject of a commit goes on with: `TimeoutError: raise the limit`."""
@@ -163,6 +165,9 @@ _TOLD_OF = re.compile(r"(?:the|your|this|that|it|a|an(?! error occurred \()|its|
     r"|since|yes|no|so|and|but)\b", re.IGNORECASE)
 """How an answer begins that tells of a call that failed; the error itself has no article."""
 
+_OPENS = re.compile(r"[A-Z\[]|unexpected status|exceeded retry|server |upstream |error |request ")
+_GLOSS = re.compile(r"[^:]{0,40}: (?:the|a|an|your|this|it|you|one|some) ")
+_NEAR = re.compile(r"\b(?:api|models?|llm|provider|openai|anthropic|claude|gemini|completions?|inference)",re.I)
 _REASONS = re.compile(
     r"[ :\])-]{1,3}(?i:bad request|unauthorized|payment required|forbidden|not found"
     r"|method not allowed|not acceptable|proxy authentication required|request timeout|conflict"
@@ -170,11 +175,27 @@ _REASONS = re.compile(
     r"|bad gateway|service unavailable|gateway time-?out|client error|server error)\b[.]?"
 )
 _GOES_ON = re.compile(rf"{_REASONS.pattern}[ ,]+(?!for (?:url|https?)\b)[^\W\d_A-Z]")
+_FOLLOWS = re.compile(
+    r"[\])]*(?:\s*[.]?\s*$|\s*[({\[\u2013]|\s+-|:?\s+(?:[45]\d\d\b|[A-Z](?![A-Z]\b)|[\"'{\[<]"
+    r"|[a-z_]+[.][a-zA-Z_.]+[: ]|[^\x00-\x7f])"
+    r"|\s+(?:from(?! the)|while|fetching|calling|error\b|status\b))"
+)
+"""What a status may be followed by: neither a count's noun (`404 files`) nor a verb."""
+
+_SAYS = re.compile(r"\W{1,4}(?:[A-Z][a-z]+ \w|[^\x00-\x7f])")
+_LISTS = re.compile(
+    rf"(?:[,;.]\s+|\n\s*)(?:{_NAME}|{_STATUS}(?=:| [A-Z(])|[a-z]+(?:_[a-z]+)*_error)[ :(]", re.ASCII
+)
+_COUNTS = re.compile(
+    r"\d{3} (?!too\b)(?:\w+ ){0,2}(?:requests|tokens|files|tests|users|calls|messages|lines|errors"
+    r"|[KMGT]i?B|EUR|USD)\b",
+    re.IGNORECASE,
+)
 _NO_BODY = re.compile(r" status code \(no body\)")
 
 _SENTENCE = re.compile(r" (?:[45]\d\d )?[A-Z][\w']*(?: [\w'`./:(-]\S*){3}")
 _LIVE = re.compile(
-    r"https?://|\b\d{1,3}(?:\.\d{1,3}){3}\b|\breq(?:uest)?[_ -]?id\b|\breq_\w|\borg[_-]\w"
+    r"\b(?:urls?|host|at|to|for|from|visit|post|get|request|endpoint)\W{1,3}https?://|\b\d{1,3}(?:\.\d{1,3}){3}\b|\breq(?:uest)?[_ -]?id\b|\breq_\w|\borg[_-]\w"
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-|\*{3,}|\bsk-|\bplease\b|\b(?:try|retry|retrying)(?: your request)?"
     r" again\b|\b(?:attempts?|tries|retries)\b|\(no body\)|\byou(?:'ve| have)? exceeded\b"
     r"|\bprovided: |\bfor url\b|\brun /|\bresets? (?:at|in|on)\b"
@@ -267,15 +288,27 @@ def _head(words: str) -> re.Match[str] | None:
 def _is_error(parts: _Parts) -> bool:
     """Does it begin as an error does, or is it a sentence of a call that failed?"""
     if parts.head is not None:
-        return parts.head["name"] is None or normalise(parts.head["name"]) not in BUILTINS
+        return _is_begun_by(parts.head, parts.words)
     if parts.body and (not parts.words or _LABEL.match(parts.words)):
         return True
     if _PLAIN_LABEL.match(parts.words) or flattened(parts.words).rstrip(".") in _WHOLE:
         return True
     first = parts.words[:_SENTENCE_CHARS]
-    if _TOLD_OF.match(first):
+    if not _OPENS.match(first) or _TOLD_OF.match(first):
         return False
     return bool(_WITHIN.search(first) and _FAILED.search(first) and _CALL.search(first))
+
+
+def _is_begun_by(head: re.Match[str], words: str) -> bool:
+    """Does it go on as an error does: no count, no verb, no bug of a program?"""
+    if head["name"] is not None:
+        return normalise(head["name"]) not in BUILTINS
+    if head["word"] is not None:
+        return _SAYS.match(words, head.end()) is not None
+    if head["status"] is None and head["number"] is None:
+        return True
+    reason = _REASONS.match(words, head.end())
+    return _FOLLOWS.match(words, reason.end() if reason else head.end()) is not None
 
 
 def _is_answer(parts: _Parts) -> bool:
@@ -285,6 +318,9 @@ def _is_answer(parts: _Parts) -> bool:
         _MARKED_UP.search(words)
         or _NEW_PARAGRAPH.search(words)
         or _GLOSSED.match(words)
+        or _GLOSS.match(words)
+        or _COUNTS.match(words)
+        or _LISTS.search(words)
         or (parts.head is not None and _GOES_ON.match(words, parts.head.end()))
         or _EXPLAINS.search(flattened(words))
     )
@@ -316,8 +352,26 @@ def _is_of_one_failure(parts: _Parts, verdict: Verdict) -> bool:
             return False
     if _PACKAGED.match(parts.words) or _is_sdk_sentence(parts, verdict):
         return True
+    if _is_anybodys(parts) and not _NEAR.search(parts.words):
+        return False
     rest = parts.words[parts.head.end() :] if parts.head else parts.words
     return bool(_LIVE.search(rest))
+
+
+def _is_anybodys(parts: _Parts) -> bool:
+    """Is it a transport's failure that any program may have had?"""
+    head = parts.head
+    if head is None:
+        return _PLAIN_LABEL.match(parts.words) is not None
+    return head["errno"] is not None or (
+        head["name"] is not None and normalise(head["name"]) in _ANYBODYS
+    )
+
+
+_ANYBODYS = names("""
+    TimeoutError ConnectionError ConnectionRefusedError ConnectionResetError BrokenPipeError
+    HTTPError FetchError RequestError AxiosError NotFoundError ValidationError PermissionError Timeout
+    ConnectionAbortedError SSLError NetworkError HttpError""")
 
 
 def _is_sdk_sentence(parts: _Parts, verdict: Verdict) -> bool:
