@@ -186,12 +186,13 @@ _SAYS = re.compile(r"\W{1,4}(?:[A-Z][a-z]+ \w|[^\x00-\x7f])")
 _LISTS = re.compile(
     rf"(?:[,;.]\s+|\n\s*)(?:{_NAME}|{_STATUS}(?=:| [A-Z(])|[a-z]+(?:_[a-z]+)*_error)[ :(]", re.ASCII
 )
+_ADDRESS = re.compile(r"https?://\S+")
 _COUNTS = re.compile(
     r"\d{3} (?!too\b)(?:\w+ ){0,2}(?:requests|tokens|files|tests|users|calls|messages|lines|errors"
-    r"|[KMGT]i?B|EUR|USD)\b",
+    r"|[KMGT]i?B|EUR|USD)\b(?! (?:limit|have|exceed))",
     re.IGNORECASE,
 )
-_NO_BODY = re.compile(r" status code \(no body\)")
+_NO_BODY = re.compile(r"(?: \d{3})? status code \(no body\)")
 
 _SENTENCE = re.compile(r" (?:[45]\d\d )?[A-Z][\w']*(?: [\w'`./:(-]\S*){3}")
 _LIVE = re.compile(
@@ -322,7 +323,7 @@ def _is_answer(parts: _Parts) -> bool:
         or _COUNTS.match(words)
         or _LISTS.search(words)
         or (parts.head is not None and _GOES_ON.match(words, parts.head.end()))
-        or _EXPLAINS.search(flattened(words))
+        or _EXPLAINS.search(flattened(_ADDRESS.sub("", words)))
     )
 
 
