@@ -1,14 +1,18 @@
 """Honest answers that speak of errors, each with the prompt that it answers.
 
 Owns what must never be taken for a failed turn: explanations, documentation, commit messages,
-reviews, examples, quotations, counts. `EQUAL` are the ones that are an error's text word for word,
-since somebody asked for one: no form can tell those, and only the prompt does.
+reviews, examples, quotations, counts. `equal_answers` are the ones that are an error's text word
+for word, since somebody asked for one: no form can tell those, and only the prompt does.
 """
 
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
+
+_LINES = Path(__file__).with_name("honest_lines.txt")
+"""Single answers, a line each; a line break in one is written as in Python."""
 
 
 class Honest(NamedTuple):
@@ -238,8 +242,7 @@ _BODIES = (
     'Sure: {{"error": {{"code": {n}, "message": "{g}"}}}}',
     'An example, as `{t}`: {{"error": {{"message": "{g}"}}}}',
     'The body is {{"error": {{"code": {n}, "message": "{g}"}}}}, and the status {n}.',
-    "HTTP/1.1 {n} Error\nContent-Type: application/json\n\n"
-    '{{"error": {{"type": "{t}", "message": "{g}"}}}}',
+    'HTTP/1.1 {n} Error\nContent-Type: application/json\n\n{{"error": {{"type": "{t}"}}}}',
 )
 
 _KINDS = (
@@ -252,7 +255,10 @@ _KINDS = (
 )
 
 _OTHERS = (
-    ("What limits does it have?", "rate_limit: 60 requests per minute, please see https://a.example"),
+    (
+        "What limits does it have?",
+        "rate_limit: 60 requests per minute, please see https://a.example",
+    ),
     ("Write the YAML.", "request_timeout: 30 s\nconnect_timeout: 10 s\nmax_retries: 3"),
     ("Write the YAML.", "on_error: retry after 20 s\non_timeout: fail"),
     ("Which settings?", "api_key: required, see https://example.com/keys"),
@@ -263,7 +269,10 @@ _OTHERS = (
     ("Explain the log.", "Error: the log has two. Please look at lines 3 and 5."),
     ("Is it done?", "Error handling is done: 3 attempts, 20 s apart, then RateLimitError."),
     ("Can you do it?", "I can't help with that."),
-    ("Can you do it?", "I'm sorry, but I can't help with that request. Please ask for something else."),
+    (
+        "Can you do it?",
+        "I'm sorry, but I can't help with that request. Please ask for something else.",
+    ),
     ("Go on.", "Request validation comes next: it returns 400 after 3 attempts."),
     ("Go on.", "API keys are checked first; a wrong one gives 401 (AuthenticationError)."),
     ("Go on.", "Timeouts: connect 5 s, read 30 s. Please confirm."),
@@ -296,11 +305,17 @@ _ASKED_FOR = (
 )
 
 
-def _about(templates: tuple[str, ...], prompt: str, values: list[dict[str, object]]) -> list[Honest]:
+def _about(
+    templates: tuple[str, ...], prompt: str, values: list[dict[str, object]]
+) -> list[Honest]:
     return [
         Honest(prompt.format(**value), template.format(**value))
         for template, value in product(templates, values)
     ]
+
+
+def _lines() -> list[str]:
+    return _LINES.read_text(encoding="utf-8").splitlines()
 
 
 def honest_answers() -> list[Honest]:
@@ -312,13 +327,16 @@ def honest_answers() -> list[Honest]:
         {"e": it.name, "p": it.package, "g": it.gloss} for it in _NAMES
     ]
     tokens: list[dict[str, object]] = [{"t": token, "g": gloss} for token, gloss in _TOKENS]
-    kinds: list[dict[str, object]] = [{"n": n, "t": token, "g": gloss} for n, token, gloss in _KINDS]
+    kinds: list[dict[str, object]] = [
+        {"n": n, "t": token, "g": gloss} for n, token, gloss in _KINDS
+    ]
     told = [
         *_about(_ABOUT_STATUSES, "What does HTTP {n} stand for?", statuses),
         *_about(_ABOUT_NAMES, "When does {p} raise {e}?", names),
         *_about(_ABOUT_TOKENS, "I see {t} in the output. What is it?", tokens),
         *_about(_BODIES, "Give me an example of an error body with {t}.", kinds),
         *(Honest(prompt, answer) for prompt, answer in _OTHERS),
+        *(Honest("And the error?", line.replace("\\n", "\n")) for line in _lines()),
     ]
     return list({honest.answer: honest for honest in told}.values())
 
