@@ -80,6 +80,10 @@ def test_a_prompt_may_have_nothing_to_do_with_errors(prompt: str) -> None:
     assert not asks_about_errors(prompt)
 
 
+def test_a_prompt_too_long_to_read_may_ask_for_anything() -> None:
+    assert asks_about_errors("Add dark mode. " * 2000)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -17,87 +17,33 @@ _WORDS_CHARS = 1024
 """More than an error says without a body; it may be much longer with one."""
 
 _ANSWERS = (
-    *(
-        "i've ",
-        "i'll ",
-        "i'm ",
-        "i have ",
-        "let ",
-        "here",
-        "the ",
-        "this ",
-        "that ",
-        "it ",
-        "your ",
-    ),
-    *(
-        "looking",
-        "now ",
-        "there ",
-        "we ",
-        "all ",
-        "so ",
-        "fixed",
-        "added",
-        "updated",
-        "sure",
-        "ok ",
-        "okay",
-    ),
-    *("done", "yes", "no ", "no,", "in ", "to ", "if ", "#", "-", "*", "`", '"', ">", "|"),
-)
-"""How answers begin, and no error: most of them in `core.classify.prose_forms` too."""
+    *("i've ", "i'll ", "i'm ", "i have ", "let ", "here", "the ", "this ", "that ", "it "),
+    *("looking", "now ", "there ", "we ", "all ", "so ", "fixed", "added", "updated", "sure"),
+    *("your ", "ok ", "okay", "done", "yes", "no ", "no,", "in ", "to ", "if "),
+    *("#", "-", "*", "`", '"', ">", "|"),
+)  # fmt: skip
+"""How answers begin, and no error by its form."""
 
 _BEGINNINGS = (
     *("4", "5", "[", "(", "{", "<", "e", "net::", "read ", "write ", "connect ", "getaddrinfo "),
     *("terminated", "socket hang", "premature close", "other side"),
 )
 _MARKS = (
-    *(
-        "error",
-        "exception",
-        "fail",
-        "status",
-        "http",
-        "timeout",
-        "timedout",
-        "econn",
-        "etimed",
-        "_",
-    ),
-    *("unable", "exhausted", "unavailable", "returned", "responded", "toomany"),
-)
+    *("error", "exception", "fail", "status", "http", "timeout", "timedout", "econn", "etimed"),
+    *("_", "unable", "exhausted", "unavailable", "returned", "responded", "toomany"),
+)  # fmt: skip
+"""Without one of the two, no error by its form: a test holds it."""
 
+_PROMPT_CHARS = 16 * 1024
 _ASKS = (
     *("err", "exception", "traceback", "status", "http", "fail", "timeout", "timed out", " log"),
-    *(
-        "econn",
-        "etimed",
-        "enot",
-        "eai_",
-        "epipe",
-        "fetch",
-        "socket",
-        "overload",
-        "unavail",
-        "exhaust",
-    ),
-    *("40", "41", "42", "50", "52", "refus", "quota", "limit", "unauthori", "forbidden", "connect"),
-    *(
-        "repeat",
-        "translat",
-        "quote",
-        "verbatim",
-        "echo",
-        " say",
-        "say ",
-        "reply",
-        "answer",
-        "example",
-    ),
-    *("fehler", "\u00fcbersetz", "tradu", "fallo", "\u043e\u0448\u0438\u0431"),
-    *("\u9519", "\u932f", "\u5931\u8d25", "\u30a8\u30e9\u30fc", "\u7ffb"),
-)
+    *("econn", "etimed", "enot", "eai_", "epipe", "exceed", "fetch", "socket", "overload"),
+    *("unavail", "exhaust", "refus", "quota", "limit", "unauthori", "forbidden", "connect"),
+    *("40", "41", "42", "50", "52", "repeat", "translat", "quote", "verbatim", "echo", " say"),
+    *("say ", "reply", "answer", "example", "fehler", "\u00fcbersetz", "tradu", "fallo"),
+    *("\u043e\u0448\u0438\u0431", "\u9519", "\u932f", "\u5931\u8d25", "\u7ffb", "\u30a8\u30e9"),
+)  # fmt: skip
+"""Words of prompts whose honest answer may be an error's text: far more than are needed."""
 
 _PAYLOAD = b'"agent_error"'
 
@@ -131,7 +77,12 @@ def may_be_error_by_form(text: str) -> bool:
 
 
 def asks_about_errors(prompt: str) -> bool:
-    """May an honest answer to this prompt be an error's text, as one that was to be repeated?"""
+    """May an honest answer to this prompt be an error's text, as one that was to be repeated?
+
+    A long prompt may, whatever it says: it is not read.
+    """
+    if len(prompt) > _PROMPT_CHARS:
+        return True
     told = prompt.lower()
     return any(word in told for word in _ASKS)
 
