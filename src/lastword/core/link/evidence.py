@@ -15,6 +15,8 @@ from lastword.core.failure import signs
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.link.facts import content_text
 from lastword.core.link.hints import HintSource
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,9 @@ RETRIES_PENDING = "retries_pending"
 """The reason of a failure that the agent was still trying to get over when its time was up."""
 
 MAX_LOG_BYTES = 64 * 1024
+
+MAX_PROMPT_BYTES = 16 * 1024
+"""A longer prompt may ask for anything, and is not kept."""
 
 _WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
 """Reasons to stop a turn that say no more than that it took too long."""
@@ -78,6 +83,7 @@ class TurnEvidence(msgspec.Struct):
         lost: how the agent's process ended.
         answer: the agent's answer, where that is a failure.
         margin: a failure told of in the margin of an update, or of an answer that claims success.
+        prompt: what was prompted, as it came; `None` where that is too long to be read.
         text: the turn's last message, as long as it is a single chunk: it may be nothing but an
             error. Agents send an error in one piece, and what comes in several is a model's.
         chunks: how many pieces it came in.
@@ -100,6 +106,7 @@ class TurnEvidence(msgspec.Struct):
     lost: Verdict | None = None
     answer: FailedAnswer | None = None
     margin: Verdict | None = None
+    prompt: bytes | None = b""
     text: str | None = ""
     chunks: int = 0
     messages: int = 0
@@ -138,6 +145,11 @@ class TurnEvidence(msgspec.Struct):
     def claim_to_be(self, verdict: Verdict) -> None:
         """The form of the agent's answer says this, where nothing else says more."""
         self.claim = verdict
+
+    def was_asked(self, prompt: bytes) -> None:
+        """A prompt of the turn's; where there are several nobody reads them."""
+        short = self.prompt == b"" and len(prompt) <= MAX_PROMPT_BYTES
+        self.prompt = prompt if short else None
 
     def say(self, text: str) -> None:
         """A piece of the turn's message came."""
@@ -240,17 +252,36 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
     known = turn.evidence
     alone = not turn.facts.tool_seen and known.messages == 1
     named = known.hinted or known.margin is not None
-    if alone or named or known.refused:
+    spoken_for = named or known.refused or known.output_tokens == 0
+    if alone or spoken_for:
         found = _of_known_opening(link, known.text or "")
         if found is None and named:
             # Some agents put a remark of their own before it, in the same message.
             found = _of_known_opening(link, content_text(turn.session.repetition.content))
         if found is not None:
             return found
-    spoken = bool(known.output_tokens) and not (named or known.refused)
-    if spoken or not (named or known.refused or (alone and not turn.facts.thought)):
+    if not signs.may_be_error_by_form(known.text or ""):
         return None
-    return _of_form(known.text or "")
+    if not spoken_for and (not alone or turn.facts.thought or _may_be_answer(known)):
+        return None
+    # Loaded at the first message that looks like an error, as above.
+    from lastword.core.classify import prose as forms  # noqa: PLC0415
+
+    return forms.error_by_form(known.text or "", spoken_for=spoken_for)
+
+
+def _may_be_answer(known: TurnEvidence) -> bool:
+    """May a message that has an error's form be what was asked for?
+
+    The model told that it gave some tokens, or the prompt speaks of errors.
+    """
+    if known.output_tokens or known.prompt is None:
+        return True
+    params = object_of(object_of(jsonrpc.loads(msgspec.Raw(known.prompt or b"{}"))).get("params"))
+    blocks = params.get("prompt")
+    texts = [object_of(block).get("text") for block in blocks] if isinstance(blocks, list) else []
+    asked = "\n".join(text for text in texts if isinstance(text, str))
+    return signs.asks_about_errors(asked)
 
 
 def _of_known_opening(link: Link, text: str) -> Verdict | None:
@@ -260,11 +291,6 @@ def _of_known_opening(link: Link, text: str) -> Verdict | None:
     from lastword.core.classify import agents  # noqa: PLC0415
 
     return agents.read_prose(text, agent=link.agent.name)
-
-
-def _of_form(text: str) -> Verdict | None:
-    del text
-    return None
 
 
 def log(_link: Link, turn: Turn) -> Verdict | None:

@@ -46,6 +46,7 @@ def start(link: Link, session: Session, frame: Frame) -> Effect:
     joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
     turn = joined or Turn(link, session)
     turn.add_prompt(request_id, slash=_begins_with_slash(frame))
+    turn.evidence.was_asked(frame.line)
     if joined is None:
         session.begin(turn, link.now)
     else:
