@@ -39,6 +39,7 @@ OPENS_SECONDS = 90.0
 LATE_SECONDS = 0.3
 CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 PROMPT = "What is the answer?"
+RETRY = "agent_retry"
 AUTH_REQUIRED = -32000
 KEPT_BYTES = 4 * 1024 * 1024
 _OWN_RETRY = re.compile(
@@ -222,7 +223,12 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def play(
-    cell: Cell, folder: Path, *, waits: float = GIVES_UP_SECONDS, keep: Path | None = None
+    cell: Cell,
+    folder: Path,
+    *,
+    waits: float = GIVES_UP_SECONDS,
+    until_told: bool = False,
+    keep: Path | None = None,
 ) -> Seen:
     """Run one turn and return what its client was told.
 
@@ -230,6 +236,7 @@ def play(
         cell: What to play.
         folder: Where the agent's home is made.
         waits: How long the client waits for an answer, in seconds.
+        until_told: Does the first retry that is told rightly end the wait, too?
         keep: Where the frames, stderr and the files of the agent's home are left.
     """
     failure, program = FAILURES[cell.failure], AGENTS[cell.agent]
@@ -252,7 +259,7 @@ def play(
             environment |= {"LASTWORD_STATE_DIR": str(state), "PYTHONPATH": _python_path()}
         talk = Talk(command, environment)
         stack.callback(talk.close)
-        talk.play(str(cwd), waits)
+        talk.play(str(cwd), waits, failure.types if until_told else ())
         failed_at = provider.failed_at
         zero = talk.prompted_at if failed_at is None else failed_at - talk.started_at
         seen = _seen(cell, talk, zero, waits, provider)
@@ -279,8 +286,8 @@ class Talk(StrictClient):
     answer: PeerEvent | None = None
     ready = False
 
-    def play(self, cwd: str, waits: float) -> None:
-        """Open a session and prompt in it."""
+    def play(self, cwd: str, waits: float, enough: tuple[str, ...] = ()) -> None:
+        """Open a session and prompt in it; a retry of one of these types is as good as the end."""
         greeted = self.answer_to(self.initialize(CAPABILITIES, info=_INFO), OPENS_SECONDS)
         opened = greeted and self.answer_to(self.new_session(cwd), OPENS_SECONDS)
         result = (opened.frame or {}).get("result") if opened else None
@@ -289,8 +296,14 @@ class Talk(StrictClient):
             return
         self.ready = True
         self.first, self.prompted_at = len(self.events), self.now
-        self.answer = self.answer_to(self.prompt(result["sessionId"], PROMPT), waits)
+        prompt = self.prompt(result["sessionId"], PROMPT)
+        first = self.find(
+            lambda event: event.answers(prompt) or _retry_type(event) in enough,
+            waits,
+            since=self.first,
+        )
         self.listen(LATE_SECONDS)
+        self.answer = first if first is not None and first.answers(prompt) else None
 
     @property
     def turn(self) -> list[PeerEvent]:
@@ -377,15 +390,15 @@ def _prose(text: str) -> str:
 
 def _retries(turn: list[PeerEvent], zero: float) -> Iterator[Told]:
     for event in turn:
-        if event.kind == "agent_retry":
+        if event.kind == RETRY:
             told = event.update
-            error = told.get("error")
-            yield Told(
-                round(event.at - zero, 2),
-                error.get("type") if isinstance(error, dict) else None,
-                told.get("attempt"),
-                told.get("wait_seconds"),
-            )
+            moment = round(event.at - zero, 2)
+            yield Told(moment, _retry_type(event), told.get("attempt"), told.get("wait_seconds"))
+
+
+def _retry_type(event: PeerEvent) -> str | None:
+    error = event.update.get("error") if event.kind == RETRY else None
+    return error.get("type") if isinstance(error, dict) else None
 
 
 def _own_retry(turn: list[PeerEvent], zero: float) -> float | None:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 WORKERS = 2
 IN_SECONDS = {
-    "claude": ("quota", "context_overflow", "cut", "fails_after_tool"),
-    "opencode": ("unauthorized", "context_overflow", "quota", "refused"),
-    "kimi": ("unauthorized", "quota", "context_overflow", "rate_limited_untimed"),
+    "claude": ("unauthorized", "rate_limited_untimed", "bad_gateway", "context_overflow"),
+    "opencode": ("unauthorized", "bad_gateway", "context_overflow"),
+    "kimi": ("unauthorized", "quota", "rate_limited_untimed", "context_overflow"),
 }
-"""Agents that are installed for other tests, and failures that they end by themselves soon."""
+"""Agents that are installed for other tests, and failures that are told of within seconds."""
 
 CELLS = [
     Cell(agent, failure, Mode.BEHIND)
@@ -49,7 +49,10 @@ def lived(
         and "lived" in item.fixturenames
     ]
     with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = {cell: pool.submit(play, cell, folder, waits=4 * FUSE_SECONDS) for cell in wanted}
+        jobs = {
+            cell: pool.submit(play, cell, folder, waits=2 * FUSE_SECONDS, until_told=True)
+            for cell in wanted
+        }
         yield lambda cell: jobs[cell].result()
         pool.shutdown(cancel_futures=True)
 
@@ -59,7 +62,8 @@ def test_a_failing_provider_is_told_of_by_the_right_type(
     lived: Callable[[Cell], Seen], cell: Cell
 ) -> None:
     seen = lived(cell)
-    assert seen.ended_right, seen
+    assert seen.right_seconds is not None, seen
+    assert seen.end is End.NONE or seen.ended_right, seen
     assert {told.type for told in seen.retries} <= set(FAILURES[cell.failure].types), seen
 
 
