@@ -18,6 +18,7 @@ import time
 import uuid
 from contextlib import ExitStack, closing
 from enum import StrEnum
+from pathlib import Path  # noqa: TC003  (a struct says it)
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,7 +32,7 @@ from tests.kit.places import ROOT, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
 
 _S = ProviderScenario
 GIVES_UP_SECONDS = 90.0
@@ -222,23 +223,27 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         return self.end is End.ANSWER and not FAILURES[self.failure].recovers
 
 
-def play(
-    cell: Cell,
-    folder: Path,
-    *,
-    waits: float = GIVES_UP_SECONDS,
-    until_told: bool = False,
-    keep: Path | None = None,
-) -> Seen:
-    """Run one turn and return what its client was told.
+class How(msgspec.Struct, frozen=True, kw_only=True):
+    """How a cell is played.
 
-    Args:
-        cell: What to play.
-        folder: Where the agent's home is made.
-        waits: How long the client waits for an answer, in seconds.
-        until_told: Does the first retry that is told rightly end the wait, too?
-        keep: Where the frames, stderr and the files of the agent's home are left.
+    Attributes:
+        waits: how long the client waits for an answer, in seconds.
+        until_told: does the first retry that is told rightly end the wait, too?
+        options: further options of `lastword run`.
+        keep: where the frames, stderr and the files of the agent's home are left.
     """
+
+    waits: float = GIVES_UP_SECONDS
+    until_told: bool = False
+    options: tuple[str, ...] = ()
+    keep: Path | None = None
+
+
+DEFAULT = How()
+
+
+def play(cell: Cell, folder: Path, how: How = DEFAULT) -> Seen:
+    """Run one turn, the agent's home in a folder, and return what its client was told."""
     failure, program = FAILURES[cell.failure], AGENTS[cell.agent]
     place = folder / str(cell)
     home, cwd, state = place / "home", place / "work", place / "state"
@@ -255,18 +260,19 @@ def play(
         environment = program.environment(Target(root, f"{root}/v1"), home)
         environment |= {MARK: uuid.uuid4().hex}
         if cell.mode is not Mode.BARE:
-            command = [*_lastword(cell), "run", "--record", str(state), "--", *command]
+            options = ("run", "--record", str(state), *how.options, "--")
+            command = [*_lastword(cell), *options, *command]
             environment |= {"LASTWORD_STATE_DIR": str(state), "PYTHONPATH": _python_path()}
         talk = Talk(command, environment)
         stack.callback(talk.close)
-        talk.play(str(cwd), waits, failure.types if until_told else ())
+        talk.play(str(cwd), how.waits, failure.types if how.until_told else ())
         failed_at = provider.failed_at
         zero = talk.prompted_at if failed_at is None else failed_at - talk.started_at
-        seen = _seen(cell, talk, zero, waits, provider)
+        seen = _seen(cell, talk, zero, how.waits, provider)
     # The record is whole once the process has ended.
     seen = msgspec.structs.replace(seen, version=program.version(), sources=tuple(_sources(state)))
-    if keep is not None:
-        _keep(keep / str(cell), talk, zero, home, seen)
+    if how.keep is not None:
+        _keep(how.keep / str(cell), talk, zero, home, seen)
     return seen
 
 

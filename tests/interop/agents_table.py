@@ -32,6 +32,7 @@ from tests.interop.agents_cells import (
     Cell,
     End,
     Failure,
+    How,
     Mode,
     Seen,
     play,
@@ -335,15 +336,16 @@ def _install(agents: Iterable[str]) -> None:
 
 
 def _measure(cells: Sequence[Cell], arguments: argparse.Namespace) -> Iterable[Seen]:
-    keep = arguments.keep and Path(arguments.keep)
+    how = How(
+        waits=arguments.seconds,
+        options=tuple(arguments.options.split()),
+        keep=arguments.keep and Path(arguments.keep),
+    )
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
         ThreadPoolExecutor(arguments.workers) as pool,
     ):
-        jobs = [
-            pool.submit(play, cell, Path(folder), waits=arguments.seconds, keep=keep)
-            for cell in cells
-        ]
+        jobs = [pool.submit(play, cell, Path(folder), how) for cell in cells]
         for number, job in enumerate(as_completed(jobs), 1):
             if job.exception() is not None:
                 sys.stderr.write(f"{number}/{len(cells)} was not played: {job.exception()!r}\n")
@@ -366,6 +368,7 @@ def main() -> int:
     parser.add_argument("--unknown", action="store_true", help="as agents never seen")
     parser.add_argument("--seconds", type=float, default=GIVES_UP_SECONDS)
     parser.add_argument("--workers", type=int, default=WORKERS)
+    parser.add_argument("--options", default="", help="further options of lastword run, one text")
     parser.add_argument("--results", type=Path, default=RESULTS, help="the JSON of what was seen")
     parser.add_argument("--keep", help="a folder for what passed, and the agents' own files")
     parser.add_argument("--again", action="store_true", help="play nothing, tell what was seen")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.interop import toolchain
-from tests.interop.agents_cells import FAILURES, Cell, End, Mode, Seen, Told, play
+from tests.interop.agents_cells import FAILURES, Cell, End, How, Mode, Seen, Told, play
 from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import BEGINS, DOCUMENT, ENDS, Counts, counts, put_into
 from tests.kit.patience import FUSE_SECONDS
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 WORKERS = 2
+SOON = How(waits=2 * FUSE_SECONDS, until_told=True)
 IN_SECONDS = {
     "claude": ("unauthorized", "rate_limited_untimed", "bad_gateway", "context_overflow"),
     "opencode": ("unauthorized", "bad_gateway", "context_overflow"),
@@ -49,10 +50,7 @@ def lived(
         and "lived" in item.fixturenames
     ]
     with ThreadPoolExecutor(WORKERS) as pool:
-        jobs = {
-            cell: pool.submit(play, cell, folder, waits=2 * FUSE_SECONDS, until_told=True)
-            for cell in wanted
-        }
+        jobs = {cell: pool.submit(play, cell, folder, SOON) for cell in wanted}
         yield lambda cell: jobs[cell].result()
         pool.shutdown(cancel_futures=True)
 
