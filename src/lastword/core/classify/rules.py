@@ -13,7 +13,9 @@ from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.process import is_spawn_text, read_ending
 from lastword.core.classify.statuses import (
     AGENT_RPC_TYPES,
+    DECISIVE,
     NOT_FOUND,
+    PAYMENT_REQUIRED,
     REQUEST_BLAMED,
     REQUEST_TIMEOUT,
     RPC_CANCELLED,
@@ -113,6 +115,7 @@ def strong(evidence: Evidence) -> Conclusion | None:
     spoken.update(
         name for name in map(normalise, evidence.classes) if name not in tokens.GENERIC_CLASSES
     )
+    spoken -= _outranked(evidence.status)
     if spoken & tokens.VAGUE and evidence.status is None and transport_failure(evidence):
         spoken -= tokens.VAGUE
     for kind, words in tokens.STRONG.items():
@@ -124,6 +127,13 @@ def strong(evidence: Evidence) -> Conclusion | None:
             hopeless = part in messages.HOPELESS
             return Conclusion(kind, f"message:{part}", retryable=False if hopeless else None)
     return None
+
+
+def _outranked(status: int | None) -> frozenset[str]:
+    """The words that say less than this status does."""
+    if status == PAYMENT_REQUIRED:
+        return tokens.PASSING
+    return tokens.VAGUE if status in DECISIVE else frozenset()
 
 
 def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:
@@ -147,7 +157,7 @@ def _is_short_window(evidence: Evidence) -> bool:
 
 def strong_words(evidence: Evidence) -> Conclusion | None:
     """The same words where they stand inside prose."""
-    spoken = set(evidence.words) - tokens.GENERIC_CLASSES
+    spoken = set(evidence.words) - tokens.GENERIC_CLASSES - _outranked(evidence.status)
     for kind, words in tokens.STRONG.items():
         hit = spoken & words
         if hit:
@@ -203,7 +213,7 @@ def rpc_code(evidence: Evidence) -> Conclusion | None:
 def weak_tokens(evidence: Evidence) -> Conclusion | None:
     """Words of the body that say little, such as `invalid_request_error`."""
     for kind, words in tokens.WEAK.items():
-        hit = words.intersection(evidence.tokens)
+        hit = words.intersection(evidence.tokens) - _outranked(evidence.status)
         # "INTERNAL" in an agent's own error object may as well be the agent's bug.
         agents_own = kind is ErrorType.PROVIDER_UNAVAILABLE and evidence.rpc_code is not None
         # A 404 says more: half of the providers call an absent model an invalid request.

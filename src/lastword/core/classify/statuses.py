@@ -6,6 +6,10 @@ from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.quirks import agents
 
 NOT_FOUND = 404
+PAYMENT_REQUIRED = 402
+DECISIVE = frozenset({401, 402, 403, 404})
+"""A word that only says that something broke does not outrank these."""
+
 REQUEST_BLAMED = frozenset({400, 413, 422})
 REQUEST_TIMEOUT = 408
 TOO_MANY_REQUESTS = 429

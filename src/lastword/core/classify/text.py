@@ -13,7 +13,11 @@ _MAX_INT = 1 << 63
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _CLASS_SUFFIXES = ("exception", "error", "err", "fault")
-_TOO_WIDE_ALONE = frozenset({"api", "auth", "client", "internal", "key", "server", "type", "value"})
+_TOO_WIDE_ALONE = frozenset(
+    """api auth client internal key server type value system object net request response read write
+    close closed import index lookup memory name os range reference runtime syntax url
+    parameter protocol proxy socket transport""".split()
+)
 _PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
 
 
