@@ -14,9 +14,41 @@ _MAX_INT = 1 << 63
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _CLASS_SUFFIXES = ("exception", "error", "err", "fault")
 _TOO_WIDE_ALONE = frozenset(
-    """api auth client internal key server type value system object net request response read write
-    close closed import index lookup memory name os range reference runtime syntax url
-    parameter protocol proxy socket transport""".split()
+    [
+        "api",
+        "auth",
+        "client",
+        "internal",
+        "key",
+        "server",
+        "type",
+        "value",
+        "system",
+        "object",
+        "net",
+        "request",
+        "response",
+        "read",
+        "write",
+        "close",
+        "closed",
+        "import",
+        "index",
+        "lookup",
+        "memory",
+        "name",
+        "os",
+        "range",
+        "reference",
+        "runtime",
+        "syntax",
+        "url",
+        "parameter",
+        "protocol",
+        "proxy",
+        "socket",
+        "transport",
+    ]
 )
 _PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
 
@@ -102,7 +134,8 @@ def _gapped(folded: str, part: str) -> bool:
         if start < 0:
             return False
         end = start + len(head)
-        at_word = start == 0 or not folded[start - 1].isalnum()
+        # Chinese and Japanese put no space between words.
+        at_word = start == 0 or not folded[start - 1].isalnum() or not head[:1].isascii()
         if at_word and tail in folded[end : end + MAX_GAP_CHARS + len(tail)]:
             return True
         start = folded.find(head, end)

@@ -12,6 +12,7 @@ from lastword.core.classify.messages.auth import AUTH
 from lastword.core.classify.messages.budget import BUDGET, PER_DAY, PER_MINUTE, QUOTA
 from lastword.core.classify.messages.content_filter import CONTENT_FILTER
 from lastword.core.classify.messages.context_overflow import CONTEXT_OVERFLOW
+from lastword.core.classify.messages.languages import SPOKEN
 from lastword.core.classify.messages.model_not_found import MODEL_NOT_FOUND
 from lastword.core.classify.messages.service import (
     NETWORK,
@@ -35,7 +36,7 @@ __all__ = [
     "UNLESS",
 ]
 
-STRONG = {
+_ENGLISH = {
     ErrorType.CONTEXT_OVERFLOW: CONTEXT_OVERFLOW,
     ErrorType.CONTENT_FILTER: CONTENT_FILTER,
     ErrorType.BUDGET: BUDGET,
@@ -46,6 +47,8 @@ STRONG = {
     ErrorType.RATE_LIMIT: RATE_LIMIT,
     ErrorType.TIMEOUT: TIMEOUT,
 }
+
+STRONG = {kind: (*parts, *SPOKEN.get(kind, ())) for kind, parts in _ENGLISH.items()}
 
 UNLESS = {
     ErrorType.CONTENT_FILTER: rows("""

@@ -160,9 +160,6 @@ BUDGET = rows("""
     upgrade your plan
     out of extra usage
     extra usage is
-    \u4f59\u989d\u4e0d\u8db3
-    \u6b20\u8d39
-    \u5145\u503c
 """)
 
 QUOTA = rows("""

@@ -91,8 +91,4 @@ CONTEXT_OVERFLOW = rows("""
     compaction failed
     too long for the model
     tokens .. more than the
-    \u8d85\u957f
-    \u8fc7\u957f
-    \u8d85\u51fa\u6700\u5927\u957f\u5ea6
-    \u8d85\u8fc7\u6700\u5927\u957f\u5ea6
 """)

@@ -66,5 +66,4 @@ MODEL_NOT_FOUND = rows("""
     may not exist or you may not have access
     listmodels to see
     model_not_found
-    \u6a21\u578b\u4e0d\u5b58\u5728
 """)

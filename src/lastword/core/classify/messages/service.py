@@ -151,12 +151,6 @@ RATE_LIMIT = rows("""
     error code: 1015
     usage pattern does not comply
     request frequency
-    \u5e76\u53d1\u6570\u8fc7\u9ad8
-    \u9650\u6d41
-    \u9650\u9891
-    \u8bf7\u6c42\u8fc7\u591a
-    \u8fc7\u4e8e\u9891\u7e41
-    \u8bf7\u6c42\u9891\u7387
 """)
 
 TIMEOUT = rows("""
