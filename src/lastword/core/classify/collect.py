@@ -62,11 +62,14 @@ CLASS_KEYS = frozenset({"errorname", "name", "exceptionclass"})
 
 STATUS_KEYS = _keys("""
     status statuscode httpstatus httpstatuscode httpcode code errorcode apierrorstatus
-    responsestatus upstreamstatus""")
+    responsestatus upstreamstatus errorstatus""")
 """Keys whose value may be an HTTP status."""
 
 _SPOKEN_HEADERS = ("x-amzn-errortype", "x-amzn-error-type")
 """Headers that name the failure, where a body does not."""
+
+_TELLING_NULLS = frozenset({"errorstatus"})
+"""Keys that tell something by having no value (`quirks.agents` says what, as `key: null`)."""
 
 HEADER_KEYS = frozenset({"headers", "responseheaders", "httpheaders"})
 
@@ -95,6 +98,7 @@ class Collector:
         self.sdk_phase: str | None = None
         self.rpc_code: int | None = None
         self.process: ProcessEvidence | None = None
+        self.raiser: str | None = None
         self._texts: dict[str, None] = {}
         self._other_texts: list[str] = []
         self._values_left = MAX_VALUES
@@ -203,6 +207,8 @@ class Collector:
             self._other_texts.append(value)
 
     def _add_scalar(self, key: str, value: object, *, in_prose: bool = False) -> None:
+        if value is None and key in _TELLING_NULLS:
+            self.tokens.setdefault(f"{key}null")
         if key in STATUS_KEYS and not in_prose:
             self.add_status(value)
         if key in CLASS_KEYS:
@@ -249,6 +255,7 @@ class Collector:
             wait_seconds=self.wait_seconds,
             sdk_phase=self.sdk_phase,
             process=self.process,
+            raiser=self.raiser,
             agent=agent,
         )
 

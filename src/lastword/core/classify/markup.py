@@ -8,18 +8,16 @@ back as it is. Linear, and bounded by the caller's clip and by `MAX_PAGE_CHARS`.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from lastword.core.redact.truncate import clip
 
 MAX_PAGE_CHARS = 65_536
 _TAIL_CHARS = 4_096
 
-_PAGE = re.compile(
-    r"<!doctype html|<(?:html|head|title|meta|body|h1|center|script|style|hr)\b[^<>]{0,500}>",
-    re.IGNORECASE,
-)
-_TAG = re.compile(r"<(?:!--|!\[|[!/]?[a-z])[^<>]*>", re.IGNORECASE)
-_CUT_TAG = re.compile(r"<[!/]?[a-z][^<>]*$", re.IGNORECASE)
+_PAGE = r"<!doctype html|<(?:html|head|title|meta|body|h1|center|script|style|hr)\b[^<>]{0,500}>"
+_TAG = r"<(?:!--|!\[|[!/]?[a-z])[^<>]*>"
+_CUT_TAG = r"<[!/]?[a-z][^<>]*$"
 _UNSEEN = ("script", "style", "svg")
 _ENTITIES = {
     "&nbsp;": " ",
@@ -34,17 +32,22 @@ _ENTITIES = {
 
 def readable(text: str) -> str:
     """What a page says, a line for what stood in one element; any other text unchanged."""
-    found = _PAGE.search(text[:MAX_PAGE_CHARS]) if "<" in text else None
-    if found is None:
+    if "<" not in text or not _pattern(_PAGE).search(text[:MAX_PAGE_CHARS]):
         return text
     page = clip(text, MAX_PAGE_CHARS, _TAIL_CHARS)
     for name in _UNSEEN:
         page = _without(page, name)
-    page = _CUT_TAG.sub("", _TAG.sub("\n", page))
+    page = _pattern(_CUT_TAG).sub("", _pattern(_TAG).sub("\n", page))
     for entity, char in _ENTITIES.items():
         page = page.replace(entity, char)
     lines = (" ".join(line.split()) for line in page.replace("\\n", "\n").splitlines())
     return "\n".join(line for line in lines if line)
+
+
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    """Compiled when first needed: few failures hold a page."""
+    return re.compile(source, re.IGNORECASE)
 
 
 def _without(page: str, name: str) -> str:

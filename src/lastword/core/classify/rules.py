@@ -13,6 +13,8 @@ from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.process import is_spawn_text, read_ending
 from lastword.core.classify.statuses import (
     AGENT_RPC_TYPES,
+    AGENT_SENTENCES,
+    AGENT_WORDS,
     DECISIVE,
     NOT_FOUND,
     PAYMENT_REQUIRED,
@@ -26,7 +28,7 @@ from lastword.core.classify.statuses import (
 )
 from lastword.core.classify.text import normalise, phrase_in
 from lastword.core.classify.waits import read_seconds
-from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.quirks.agents import agent_key
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
@@ -91,12 +93,53 @@ def bug(evidence: Evidence) -> Conclusion | None:
         own = normalise(evidence.classes[0]) in classes.OWN_BUGS
         rule = f"class:{evidence.classes[0]}"
         return Conclusion(ErrorType.INTERNAL, rule, "uncaught_exception") if own else None
-    if len(evidence.classes) != 1 or evidence.status is not None or evidence.process:
+    if evidence.status is not None or evidence.process:
+        return None
+    if _is_handlers_own(evidence):
+        rule = f"class:{evidence.classes[0]}"
+        return Conclusion(ErrorType.INTERNAL, rule, "uncaught_exception")
+    if len(evidence.classes) != 1 or evidence.raiser == "provider":
         return None
     name = normalise(evidence.classes[0])
     if evidence.modules[0] in {"builtins", "java.lang"} and name in classes.BUGS:
         return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
     return None
+
+
+def _is_handlers_own(evidence: Evidence) -> bool:
+    """Whether Python's own exceptions, and no others, were raised by the agent's code.
+
+    Their text may list type names or speak of an API key; no provider said it. What a transport
+    writes is believed from anyone, as is a text that states an HTTP status.
+    """
+    own = evidence.raiser == "agent" and bool(evidence.classes)
+    chain = zip(evidence.modules, evidence.classes, strict=True)
+    if not own or not all(m == "builtins" and classes.is_builtin(m, c) for m, c in chain):
+        return False
+    return evidence.sdk_phase is None and transport_failure(evidence) is None
+
+
+def agent_words(evidence: Evidence) -> Conclusion | None:
+    """A name or a sentence that one agent alone gives a failure."""
+    key = agent_key(evidence.agent)
+    for word in (*evidence.tokens, *map(normalise, evidence.classes), *evidence.words):
+        agent, kind, reason = AGENT_WORDS.get(word, ("", ErrorType.UNKNOWN, None))
+        if agent and key in {None, agent}:
+            return Conclusion(kind, f"agent:{agent}:{word}", reason)
+    for parts, (agent, kind, reason) in AGENT_SENTENCES.items():
+        if key in {None, agent} and all(part in evidence.folded for part in parts):
+            return Conclusion(kind, f"agent:{agent}:{parts[0]}", reason)
+    return None
+
+
+def tool_server(evidence: Evidence) -> Conclusion | None:
+    """A failure of an MCP server, which is not the model provider's and which no retry helps."""
+    if evidence.process is not None or evidence.status is not None:
+        return None
+    part = phrase_in(evidence.folded, messages.TOOL_SERVERS)
+    if part is None or phrase_in(evidence.folded, messages.FAILED) is None:
+        return None
+    return Conclusion(ErrorType.UNKNOWN, f"message:{part}", "tool_server", origin=Origin.AGENT)
 
 
 def quota_window(evidence: Evidence) -> Conclusion | None:

@@ -206,6 +206,7 @@ ROWS = (
         "expected http/",
         "did not match any variant",
         "empty or malformed response",
+        "an empty response",
         retryable=False,
     ),
     _row(

@@ -15,17 +15,20 @@ from lastword.core.classify.messages.context_overflow import CONTEXT_OVERFLOW
 from lastword.core.classify.messages.languages import SPOKEN
 from lastword.core.classify.messages.model_not_found import MODEL_NOT_FOUND
 from lastword.core.classify.messages.service import (
+    FAILED,
     NETWORK,
     OTHER_PROTOCOLS,
     PROTOCOL_VERSION,
     PROVIDER_UNAVAILABLE,
     RATE_LIMIT,
     TIMEOUT,
+    TOOL_SERVERS,
 )
 from lastword.core.classify.text import rows
 from lastword.core.failure.taxonomy import ErrorType
 
 __all__ = [
+    "FAILED",
     "HOPELESS",
     "OTHER_PROTOCOLS",
     "PER_DAY",
@@ -33,6 +36,7 @@ __all__ = [
     "PROTOCOL_VERSION",
     "QUOTA",
     "STRONG",
+    "TOOL_SERVERS",
     "UNLESS",
 ]
 

@@ -53,6 +53,10 @@ AUTH = rows("""
     invalid access token
     invalid bearer token
     invalid credentials
+    credential is invalid
+    credentials are invalid
+    credential is not valid
+    credentials provided are
     invalid token
     access token invalid
     no longer valid

@@ -10,6 +10,10 @@ BUDGET = rows("""
     insufficient account balance
     insufficient credit
     insufficient fund
+    insufficient .. funds
+    quota is not enough
+    quota not enough
+    pre-consumed quota failed
     insufficient_quota
     insufficient quota
     insufficient token quota
@@ -114,6 +118,8 @@ BUDGET = rows("""
     _tpd
     tpd rate limit
     rpd rate limit
+    for this month
+    reached .. this month
     have no quota
     no quota
     quota has been used

@@ -31,6 +31,8 @@ CONTEXT_OVERFLOW = rows("""
     maximum model length
     maximum input length
     max context length
+    max input characters
+    max input tokens
     max_seq_len
     max_model_len
     context length exceed

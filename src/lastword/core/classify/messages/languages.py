@@ -344,7 +344,6 @@ TRANSPORT = {
         zeitlimit
         nicht ordnungsgemäß reagiert
         délai d'attente
-        délai d’attente
         délai imparti
         a expiré avant
         tiempo de espera

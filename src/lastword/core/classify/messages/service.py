@@ -69,7 +69,13 @@ PROVIDER_UNAVAILABLE = rows("""
     is down for
     scheduled maintenance
     trouble connecting to the model provider
-    llama runner process
+    llama runner
+    encountered while running the model
+    failed to load model
+    failed to load the model
+    unable to complete inference
+    degraded function
+    paused right now
     model runner has unexpectedly
     model failed to load
     unable to load model
@@ -151,6 +157,8 @@ RATE_LIMIT = rows("""
     error code: 1015
     usage pattern does not comply
     request frequency
+    qpsoverflow
+    qps overflow
 """)
 
 TIMEOUT = rows("""
@@ -173,6 +181,33 @@ NETWORK = rows("""
     incomplete chunked read
 """)
 """Said under a status of a gateway, and still a cut stream."""
+
+TOOL_SERVERS = rows("""
+    mcp server
+    mcp error
+    mcp client
+    mcp tool
+    mcp connection
+    context server
+    connection state: error
+""")
+"""Another server than the model provider's: one that an agent uses for its tools."""
+
+FAILED = rows("""
+    fail
+    error
+    timed out
+    timeout
+    closed
+    enoent
+    disconnect
+    crash
+    refused
+    unable
+    could not
+    exited
+""")
+"""Signs that the server that is named did not do its part."""
 
 PROTOCOL_VERSION = rows("""
     unsupported protocol version

@@ -171,6 +171,9 @@ WEAK = {
         internal server error
         server error
         server had an error
+        server side error
+        server-side error
+        try again shortly
         unavailable
         upstream error
         upstream request failed
