@@ -39,6 +39,8 @@ _NTSTATUS = {
 }
 _NTSTATUS_CTRL_C = 0xC000013A
 
+_NOT_FOUND = 127
+
 _MEMORY_SIGNS = (
     "heap out of memory",
     "out of memory",
@@ -86,6 +88,31 @@ _EXCEPTION_SIGNS = (
 )
 
 
+_START_SIGNS = (
+    ("missing_library", (
+        *("glibc_", "glibcxx_", "cxxabi_", "error while loading shared libraries", "libc.so.6"),
+        *("cannot open shared object file", "library not loaded", "vcruntime140", "msvcp140"),
+    )),
+    ("runtime_version", (
+        *("err_unknown_builtin_module", "does not provide an export named", "unsupported engine"),
+        *("requires node", "requires python", "unsupported node", "node.js version", "modulejob"),
+        *("loader.modulestrategy", "internal/modules/esm/translators"),
+    )),
+    ("file_not_found", (
+        *("cannot find module", "err_module_not_found", "cannot find the file specified"),
+        *("can't open file", "cannot find the path specified"),
+    )),
+)  # fmt: skip
+"""What keeps a program from running at all, and will until somebody mends the installation."""
+
+
+def read_start_failure(words: str) -> str | None:
+    """The reason why a program does not run on this system, if its last words (lower case) say."""
+    return next(
+        (reason for reason, signs in _START_SIGNS if any(sign in words for sign in signs)), None
+    )
+
+
 def read_ending(
     exit_code: int | None, exit_signal: int | None, stderr_tail: str, *, in_turn: bool = True
 ) -> ProcessEnding:
@@ -101,7 +128,10 @@ def read_ending(
         return ProcessEnding("interrupted", retryable=False, exit_code=code, cancelled=True)
     if any(sign in words for sign in _MEMORY_SIGNS):
         return ProcessEnding("oom", retryable=True, exit_code=code)
-    if code in {126, 127}:
+    unable = read_start_failure(words) if code != 0 else None
+    if unable is not None and (code != _NOT_FOUND or unable == "missing_library"):
+        return ProcessEnding(unable, retryable=False, exit_code=code)
+    if code in {126, _NOT_FOUND}:
         return ProcessEnding("spawn_failed", retryable=False, exit_code=code)
     if any(sign in words for sign in _NATIVE_SIGNS):
         return ProcessEnding("native_crash", retryable=True, exit_code=code)

@@ -10,7 +10,7 @@ from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.concepts import BLAMED, read_concept
 from lastword.core.classify.evidence import Conclusion, Evidence
 from lastword.core.classify.messages.weak import WEAK
-from lastword.core.classify.process import is_spawn_text, read_ending
+from lastword.core.classify.process import is_spawn_text, read_ending, read_start_failure
 from lastword.core.classify.statuses import (
     AGENT_RPC_TYPES,
     AGENT_SENTENCES,
@@ -330,6 +330,9 @@ def weak_message(evidence: Evidence) -> Conclusion | None:
 
 def _crash_text(evidence: Evidence, rule: str) -> Conclusion:
     """A process's end told in prose: only what names a signal or comes unasked is worth a retry."""
+    unable = read_start_failure(evidence.folded)
+    if unable is not None:
+        return Conclusion(ErrorType.AGENT_CRASH, rule, unable, retryable=False)
     if is_spawn_text(evidence.folded):
         return Conclusion(ErrorType.AGENT_CRASH, rule, "spawn_failed", retryable=False)
     sudden = any(sign in evidence.folded for sign in ("signal", "unexpectedly", "memory", "fault"))
@@ -367,7 +370,7 @@ def builtin(evidence: Evidence) -> Conclusion | None:
 
 
 def _is_no_http(evidence: Evidence) -> bool:
-    return "status line" in evidence.folded
+    return "status line" in evidence.folded or "expected http/" in evidence.folded
 
 
 def _names(evidence: Evidence) -> set[str]:

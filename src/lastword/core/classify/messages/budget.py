@@ -94,6 +94,10 @@ BUDGET = rows("""
     next billing
     daily usage
     daily free
+    today's quota
+    today's limit
+    again tomorrow
+    out of requests
     per day
     per 86400s
     per-day

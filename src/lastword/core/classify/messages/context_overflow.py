@@ -83,6 +83,7 @@ CONTEXT_OVERFLOW = rows("""
     number of tokens in the prompt
     max_tokens must be at least 1, got -
     free space in the kv cache
+    find a kv slot
     string too long. expected
     request exceeds the maximum size
     request size exceed

@@ -49,6 +49,8 @@ MODEL_NOT_FOUND = rows("""
     deployment .. does not exist
     deployment .. not found
     no endpoints found
+    no endpoints available
+    no model available
     no allowed providers
     not available on your plan
     not available in your plan

@@ -38,6 +38,8 @@ PROVIDER_UNAVAILABLE = rows("""
     not ready to serve
     not ready yet
     loading model
+    model is unloaded
+    model unloaded
     model is loading
     model is currently loading
     model is warming
@@ -58,6 +60,8 @@ PROVIDER_UNAVAILABLE = rows("""
     high load
     heavy load
     high volume of requests
+    high volume of traffic
+    experiencing a high volume
     server busy
     server is busy
     servers are busy

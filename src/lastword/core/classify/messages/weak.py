@@ -59,6 +59,22 @@ WEAK = {
         command not found
         executable file not found
         bin/env:
+        glibc_
+        glibcxx_
+        error while loading shared libraries
+        cannot open shared object file
+        library not loaded
+        err_unknown_builtin_module
+        does not provide an export named
+        unsupported engine
+        loader.modulestrategy
+        modulejob
+        internal/modules/esm/translators
+        requires node
+        cannot find module
+        err_module_not_found
+        cannot find the file specified
+        cannot find the path specified
     """),
     ErrorType.INTERNAL: rows("""
         cannot read propert
@@ -107,6 +123,9 @@ WEAK = {
         subscription
         limit reached
         limit will reset
+        reached the limit
+        reached your limit
+        hit the limit
     """),
     ErrorType.AUTH: rows("""
         api key
@@ -179,6 +198,8 @@ WEAK = {
         upstream request failed
         provider returned error
         no output generated
+        failed to get response
+        failed to get a response
         try again later
         try again in a moment
     """),
