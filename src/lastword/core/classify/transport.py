@@ -185,7 +185,8 @@ ROWS = (
         UND_ERR_RES_EXCEEDED_MAX_SIZE HPE_INVALID_CONSTANT HPE_HEADER_OVERFLOW
         HPE_INVALID_HEADER_TOKEN HPE_INVALID_CHUNK_SIZE HPE_UNEXPECTED_CONTENT_LENGTH
         HPE_INVALID_STATUS HPE_INVALID_VERSION HPE_LF_EXPECTED HPE_CR_EXPECTED HPE_STRICT
-        HPE_INVALID_CONTENT_LENGTH HPE_INVALID_TRANSFER_ENCODING""",
+        HPE_INVALID_CONTENT_LENGTH HPE_INVALID_TRANSFER_ENCODING MALFORMED_FUNCTION_CALL
+        APIEmptyResponse MALFORMED_RESPONSE""",
         "parse error: expected",
         "does not match the http/1.1 protocol",
         "illegal status line",
@@ -207,6 +208,9 @@ ROWS = (
         "did not match any variant",
         "empty or malformed response",
         "an empty response",
+        "response was empty",
+        "not provide any assistant messages",
+        "no assistant message",
         retryable=False,
     ),
     _row(

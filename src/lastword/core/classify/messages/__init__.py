@@ -64,7 +64,7 @@ UNLESS = {
     ErrorType.BUDGET: rows("""
         in-flight
         not your usage limit
-        allocated quota exceeded
+        allocated quota exceeded,
     """),
     ErrorType.MODEL_NOT_FOUND: rows("""
         currently

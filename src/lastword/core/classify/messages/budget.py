@@ -94,6 +94,8 @@ BUDGET = rows("""
     next billing
     daily usage
     daily free
+    daily tokens
+    tokens used up
     today's quota
     today's limit
     again tomorrow
@@ -132,6 +134,7 @@ BUDGET = rows("""
     exhausted your monthly
     exceeded your premium
     free quota
+    free allocated quota
     premium request
     free tier is not available
     free tier of the model has been exhausted

@@ -288,6 +288,9 @@ SPOKEN = {
         请求过多
         请求太多
         过于频繁
+        速度过快
+        请求过快
+        访问频率
         太频繁
         请求频率
         频率超限
@@ -324,7 +327,8 @@ TRANSPORT = {
         名前解決に失敗
         solcher host bekannt
         host ist unbekannt
-        hostname konnte nicht aufgelöst
+        konnte nicht aufgelöst werden
+        nicht aufgelöst werden konnte
         hôte inconnu
         hôte n'est connu
         impossible de résoudre

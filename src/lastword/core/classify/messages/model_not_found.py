@@ -51,6 +51,8 @@ MODEL_NOT_FOUND = rows("""
     no endpoints found
     no endpoints available
     no model available
+    no model selected
+    no chat model
     no allowed providers
     not available on your plan
     not available in your plan
