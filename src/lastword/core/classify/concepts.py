@@ -79,7 +79,8 @@ CONCEPTS = (
         "credit, credits, balance, quota, allowance, billing, plan, subscription, budget, spend, "
         "spending, usage limit, session limit, your limit, funds, invoice, free tier, "
         "requests this month, messages, monthly, weekly, this month, allotment, usage cap, "
-        "daily cap, monthly cap, trial, wallet, prepaid, premium request, paid plan, for today, today's",
+        "daily cap, monthly cap, trial, wallet, prepaid, premium request, paid plan, for today, "
+        "today's",
         "used up, exhausted, exceeded, ran out, run out, out of, depleted, insufficient, "
         "not enough, reached, hit, expired, no remaining, remaining, upgrade, unpaid, past due, "
         "overdue, resets, consumed, no more, used all, has ended, is over, does not have any, "
@@ -167,7 +168,7 @@ CONCEPTS = (
         "server, service, model, provider, upstream, backend, runner, endpoint, capacity, system",
         "unavailable, is down, went down, overload, busy, outage, crashed, stopped, "
         "not responding, at capacity, no capacity, no provider, out of memory, not ready, "
-        "degraded, unhealthy, paused, disruption, incident, internal failure, try a different model, "
+        "degraded, unhealthy, paused, disruption, incident, internal failure, "
         "starting up, loading, had an error, internal error, high demand, maintenance",
     ),
 )

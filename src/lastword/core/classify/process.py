@@ -7,6 +7,8 @@ program itself raised, or could not start, would only happen again.
 
 from __future__ import annotations
 
+import re
+
 from lastword.core.classify.evidence import ProcessEnding
 
 SIGNALS = {
@@ -145,6 +147,17 @@ def read_ending(
     if code is None:
         return ProcessEnding("connection_closed", retryable=True)
     return ProcessEnding("exit_status", retryable=False, exit_code=code)
+
+
+_EXIT_CODE = (
+    r"(?:exit(?:ed)?|terminated|failed) (?:with )?(?:exit )?(?:code|status):? ?(-?\d{1,10})\b"
+)
+
+
+def exit_code_in(folded: str) -> int | None:
+    """The exit code that prose states: `process exited with code 143`."""
+    found = re.search(_EXIT_CODE, folded)
+    return int(found.group(1)) if found else None
 
 
 def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | None]:

@@ -10,7 +10,12 @@ from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.concepts import BLAMED, read_concept
 from lastword.core.classify.evidence import Conclusion, Evidence
 from lastword.core.classify.messages.weak import WEAK
-from lastword.core.classify.process import is_spawn_text, read_ending, read_start_failure
+from lastword.core.classify.process import (
+    exit_code_in,
+    is_spawn_text,
+    read_ending,
+    read_start_failure,
+)
 from lastword.core.classify.statuses import (
     AGENT_RPC_TYPES,
     AGENT_SENTENCES,
@@ -134,10 +139,14 @@ def agent_words(evidence: Evidence) -> Conclusion | None:
 
 def tool_server(evidence: Evidence) -> Conclusion | None:
     """A failure of an MCP server, which is not the model provider's and which no retry helps."""
-    if evidence.process is not None or evidence.status is not None:
+    if evidence.process is not None or (evidence.status is not None and evidence.status_stated):
         return None
     part = phrase_in(evidence.folded, messages.TOOL_SERVERS)
-    if part is None or phrase_in(evidence.folded, messages.FAILED) is None:
+    if (
+        part is None
+        or evidence.folded.startswith("api error")
+        or phrase_in(evidence.folded, messages.FAILED) is None
+    ):
         return None
     return Conclusion(ErrorType.UNKNOWN, f"message:{part}", "tool_server", origin=Origin.AGENT)
 
@@ -333,6 +342,11 @@ def _crash_text(evidence: Evidence, rule: str) -> Conclusion:
     unable = read_start_failure(evidence.folded)
     if unable is not None:
         return Conclusion(ErrorType.AGENT_CRASH, rule, unable, retryable=False)
+    code = exit_code_in(evidence.folded)
+    if code is not None and not is_spawn_text(evidence.folded):
+        ending = read_ending(code, None, evidence.folded)
+        if ending.signal is not None and not ending.cancelled:
+            return Conclusion(ErrorType.AGENT_CRASH, rule, ending.reason, ending.retryable)
     if is_spawn_text(evidence.folded):
         return Conclusion(ErrorType.AGENT_CRASH, rule, "spawn_failed", retryable=False)
     sudden = any(sign in evidence.folded for sign in ("signal", "unexpectedly", "memory", "fault"))

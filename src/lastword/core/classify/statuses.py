@@ -8,7 +8,7 @@ from lastword.quirks import agents
 
 NOT_FOUND = 404
 PAYMENT_REQUIRED = 402
-DECISIVE = frozenset({401, 402, 403, 404})
+DECISIVE = frozenset({400, 401, 402, 403, 404, 422})
 """A word that only says that something broke does not outrank these."""
 
 REQUEST_BLAMED = frozenset({400, 413, 422})

@@ -253,6 +253,7 @@ ROWS = (
         "payload is not completed",
         "unexpected eof",
         "unexpected end of file",
+        "end of file reached",
         "incomplete read",
         "without a terminal event",
         "before completion",
@@ -343,7 +344,8 @@ ROWS = (
         ErrorType.NETWORK,
         "connection_failed",
         """ConnectError APIConnectionError ConnectionError EndpointConnectionError
-        ConnectionClosedEarly ClientConnectorError ClientConnectionError ClientConnectorSSLError
+        ConnectionClosedEarly ConnectionFailed ClientConnectorError ClientConnectionError
+        ClientConnectorSSLError
         ClientProxyConnectionError ProxyError ConnectTunnelError NetworkError TransportError
         NewConnectionError MaxRetryError gaierror ClientConnectorDNSError SSLError SSLEOFError
         SSLZeroReturnError EAI_AGAIN EAI_FAIL EHOSTUNREACH ENETUNREACH ENETDOWN EHOSTDOWN

@@ -152,5 +152,7 @@ AUTH = rows("""
     proxy authentication required
     requires authentication
     ip .. not allowed
+    not from an approved
+    private endpoint
     blocked by cloudflare
 """)

@@ -27,6 +27,8 @@ BUDGET = rows("""
     negative balance
     out of credit
     no credits
+    any credits
+    credit card
     not enough credit
     requires more credits
     more credits, or fewer

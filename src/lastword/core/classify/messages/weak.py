@@ -34,6 +34,7 @@ WEAK = {
     """),
     ErrorType.AGENT_CRASH: rows("""
         process exited
+        processtransport
         exited unexpectedly
         terminated by signal
         exited with status
