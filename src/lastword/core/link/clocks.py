@@ -97,6 +97,8 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield turn.held_until
         if turn.stop_due is not None:
             yield turn.stop_due
+        if turn.state is State.WAITING:
+            yield turn.again_at
     if session.turns:
         due, _ = _watchdog(link, session)
         if due is not None:

@@ -14,10 +14,9 @@ import msgspec
 from lastword.core.failure import signs
 from lastword.core.failure.error_object import SentError
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, evidence, notices
+from lastword.core.link import ending, entries, evidence, notices, resend
 from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
 from lastword.core.link.evidence import FailedAnswer
-from lastword.core.link.session import Turn
 from lastword.core.link.state import OpenRequest
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
@@ -25,7 +24,7 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
-    from lastword.core.link.session import Session
+    from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
 
@@ -37,14 +36,14 @@ _BY_AGENT = By.AGENT.value
 """For what every turn comes by: an enum's value costs 0.3 µs on Python 3.11."""
 
 
-def start(link: Link, session: Session, frame: Frame) -> Effect:
+def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """Note a prompt that goes to the agent now."""
     request_id = frame.message.request_id or jsonrpc.NULL_ID
     if not session.turns:
         # What a replay or a late update of an earlier turn left open is none of this turn's.
         session.tools.drain()
     joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
-    turn = joined or Turn(link, session)
+    turn = joined or link.turn_of(session, request_id)
     turn.add_prompt(request_id, slash=_begins_with_slash(frame))
     if joined is None:
         session.begin(turn, link.now)
@@ -52,6 +51,8 @@ def start(link: Link, session: Session, frame: Frame) -> Effect:
         session.join(link.now)
     request = OpenRequest(acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent)
     link.client_asks(request_id, request)
+    if link.options.retry:
+        resend.keep(link, turn, frame)
     return entries.prompt(link, turn, frame)
 
 
@@ -95,7 +96,7 @@ def release_waiting(link: Link, session: Session) -> list[Effect]:
         return []
     effects: list[Effect] = [entries.record(link, Kind.RELEASED, session)]
     for prompt in session.take_waiting():
-        effects.append(start(link, session, prompt.frame))
+        effects += start(link, session, prompt.frame)
         effects.append(Send(Side.AGENT, prompt.frame.line))
     return effects
 
@@ -107,7 +108,7 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
         return end_with_error(link, turn, error)
     stop_reason = _stop_reason(frame)
     announced = turn.evidence.announced is not None
-    if announced and _speaks_for_itself(link):
+    if announced and _speaks_for_itself(link, turn):
         return finish(link, turn, stop_reason)
     if denies_cancel(turn, stop_reason):
         members = ending.redactor(link).json(object_of(jsonrpc.loads(frame.message.result)))
@@ -240,7 +241,7 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
         sign = agents.read_result(jsonrpc.loads(frame.message.result))
         if sign is not None and not sign.will_retry:
             turn.evidence.see(sign.verdict)
-    if signs.may_hold_payload(frame.line) and not _speaks_for_itself(link):
+    if signs.may_hold_payload(frame.line) and not _speaks_for_itself(link, turn):
         note_payload(link, turn, jsonrpc.loads(frame.message.result), "_meta")
     return evidence.hides_failure(link, turn)
 
@@ -266,7 +267,7 @@ def end_with_error(
     """The agent answered with a JSON-RPC error; in version 2 it may stand in an idle `state`."""
     note_payload(link, turn, error, "data")
     announced = turn.evidence.announced
-    if _speaks_for_itself(link) and announced is not None:
+    if _speaks_for_itself(link, turn) and announced is not None:
         turn.step(Event.ERROR)
         ending.forget(link, turn)
         told = entries.failure(link, announced)
@@ -287,14 +288,24 @@ def end_with_error(
 
 def end_failed(link: Link, turn: Turn) -> list[Effect]:
     """What the agent answered is a failure, unless the user had cancelled."""
+    if turn.state is State.WAITING:
+        return []  # it had been answered with one, and is to be sent again
+    if turn.kept is not None:
+        again = resend.instead(link, turn)
+        if again:
+            return again
     if turn.step(Event.ERROR) is Move.CONFIRM:
         return ending.confirm_cancelled(link, turn)
     return ending.fail_turn(link, turn)
 
 
-def _speaks_for_itself(link: Link) -> bool:
-    """Both ends negotiated `agent_error`: there is nothing to translate."""
-    return link.agent.speaks_typed and link.client.typed
+def _speaks_for_itself(link: Link, turn: Turn) -> bool:
+    """Both ends negotiated `agent_error`: there is nothing to translate.
+
+    Unless the failure may be none, since the prompt may be sent again: then it is told by us.
+    """
+    ours = turn.kept is not None or turn.translated
+    return link.agent.speaks_typed and link.client.typed and not ours
 
 
 def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:

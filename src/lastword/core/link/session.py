@@ -20,6 +20,7 @@ from lastword.core.protocol import acp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
 
@@ -31,6 +32,7 @@ class Turn:
     """One prompt turn (version 2: one stretch of foreground work, with the prompts that joined)."""
 
     __slots__ = (
+        "again_at",
         "cancelled",
         "evidence",
         "facts",
@@ -38,6 +40,7 @@ class Turn:
         "failure_revision",
         "held",
         "held_until",
+        "kept",
         "number",
         "overlapped",
         "prompts",
@@ -48,6 +51,8 @@ class Turn:
         "started_at",
         "state",
         "stop_due",
+        "translated",
+        "tried",
         "waited",
         "warned",
     )
@@ -56,6 +61,20 @@ class Turn:
         self.number = link.next_turn()
         """Counted from 1 within the link."""
         self.session = session
+        self.kept: Frame | None = None
+        """The prompt, where it may be sent again."""
+        self.tried: tuple[FailedAttempt, ...] = ()
+        """The times that it was sent and failed, each with the wait after it."""
+        self.again_at = 0.0
+        """When it is to be sent again."""
+        self.failure_id = ""
+        """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
+        self.failure_revision = 0
+        """How many records it has had under that id."""
+        self._begin(link)
+
+    def _begin(self, link: Link) -> None:
+        """Nothing has happened yet."""
         self.state = State.SENT
         self.prompts: list[bytes] = []
         """Ids of the prompts that have not been answered (version 1: always exactly one)."""
@@ -78,10 +97,8 @@ class Turn:
         self.held_until = 0.0
         self.retries = 0
         """How many retries of its model call the agent has told of."""
-        self.failure_id = ""
-        """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
-        self.failure_revision = 0
-        """How many records it has had under that id."""
+        self.translated = False
+        """Was the agent's own announcement of a failure kept back, to be told by us if it lasts?"""
 
     @property
     def open(self) -> bool:
@@ -151,6 +168,27 @@ class Turn:
     def count_retry(self) -> None:
         """The agent told of a retry."""
         self.retries += 1
+
+    def keep(self, prompt: Frame) -> None:
+        """The prompt may be sent again, and what the agent announces is told by us."""
+        self.kept = prompt
+
+    def translate(self) -> None:
+        """The agent's announcement does not reach the client as it came."""
+        self.translated = True
+
+    def wait(self, tried: FailedAttempt, until: float) -> None:
+        """The prompt has failed so, and is sent again then."""
+        self.tried = (*self.tried, tried)
+        self.again_at = until
+
+    def stop_waiting(self) -> None:
+        """It is not sent again: the last failure is the turn's."""
+        self.tried = self.tried[:-1]
+
+    def renew(self, link: Link) -> None:
+        """The prompt is sent again: only what the tries before it came to is still known."""
+        self._begin(link)
 
     def add_record(self, failure_id: str) -> int:
         """JetBrains AIR is told of the turn's failure under this id: the record's number."""
@@ -329,5 +367,6 @@ class Session:
         for turn in self.turns:
             turn.started_at += seconds
             turn.held_until += seconds
+            turn.again_at += seconds
             if turn.stop_due is not None:
                 turn.stop_due += seconds
