@@ -77,7 +77,9 @@ def test_the_moment_of_a_reset_is_a_servers_wait_and_one_that_is_over_is_none() 
 
 def test_a_reset_cannot_be_waited_for_by_whoever_does_not_know_the_time() -> None:
     limited = failed(reset_at_epoch_ms=at(90))
-    assert next_wait(limited, [1], RetryBounds(tries=9), epoch_seconds=None, roll=0) is None
+    for most in (300.0, math.inf):
+        bounds = RetryBounds(tries=9, max_wait_seconds=most, sits_out=True)
+        assert next_wait(limited, [1], bounds, epoch_seconds=None, roll=0) is None
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,18 @@ def test_a_second_answer_while_the_prompt_waits_is_none(again: dict[str, Any] | 
     assert len(prompts(wire)) == 2
 
 
+def test_an_error_without_an_id_is_never_of_a_prompt_that_waits() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.agent(error(None))
+    assert wire.drops == ["answer_without_id"]
+    wire.client(prompt(2, "other"))
+    wire.agent(error(None, message="E-7731"))
+    wire.time(1)
+    assert failure(wire, 2)["type"] == "unknown"
+    assert wire.answers() == []
+
+
 @pytest.mark.parametrize(
     "how",
     [

@@ -102,7 +102,7 @@ def next_wait(
     asked = asked_seconds(failed, epoch_seconds)
     if not (failed.retryable or (limits.sits_out and only_waits(failed, asked))):
         return None
-    if asked is not None and asked > limits.max_wait_seconds:
+    if asked is not None and (asked > limits.max_wait_seconds or asked == math.inf):
         return None
     return wait_seconds(asked, len(tried), limits, roll=roll)
 

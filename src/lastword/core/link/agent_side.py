@@ -223,11 +223,17 @@ def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]
 
 def _hold_error(link: Link, frame: Frame) -> list[Effect]:
     """An error without an id belongs to the one open request, if nothing speaks against it."""
-    only = next(iter(link.from_client.items())) if len(link.from_client) == 1 else None
+    at_agent = [(asked, r) for asked, r in link.from_client.items() if not _is_done(r)]
+    only = at_agent[0] if len(at_agent) == 1 else None
     if only is None or frame.message.error is UNSET or only[1].sequence != link.sent_to_agent:
         return [Drop("answer_without_id"), _dropped(link, "answer_without_id")]
     link.hold_error(HeldError(frame, only[0], link.now + prompts.HOLD_SECONDS))
     return []
+
+
+def _is_done(request: OpenRequest) -> bool:
+    """Has the agent answered this, and is it only to be asked once more?"""
+    return request.turn is not None and request.turn.state is State.WAITING
 
 
 def _resolve(link: Link, request_id: bytes, *, accepted: bool = False) -> list[Effect] | None:
