@@ -145,7 +145,7 @@ def fails_early(w: World, prompt: bytes, session: bytes) -> bool:
     elif dice < 0.3:
         told = b',"stopReason":"error","error":' + w.pick(TYPED)
         w.agent(frames.update(session, b"_agent_error" if w.v2 else b"agent_error", told))
-    elif dice < 0.35:
+    elif dice < 0.4:
         return dies(w, prompt, session)
     w.agent(frames.error(prompt, w.pick(PASSING)))
     if dice > 0.95:

@@ -51,7 +51,7 @@ _CAPABILITIES = (
     b'"authMethods":[{"id":"login"}],"agentCapabilities":{"loadSession":true}',
     b'"agentCapabilities":{"_meta":{"agent_error":{"version":1}}}',
 )
-_RETRIED = 0.15
+_RETRIED = 0.3
 """How likely a step is one that retries are about, in a link that makes them."""
 _RETRY_SPANS = (0.3, 1.1, 4.0, 25.0)
 _SPANS = (0.1, 0.3, 0.3, 1.1, 4.0, 12.0, 46.0, 130.0, 1000.0)
