@@ -195,6 +195,7 @@ class Departures(SessionRules):
         self.announced.add(session)
         for asked in self.open_prompts(session):
             asked.typed += 1
+            asked.shown = asked.shown or asked.delivered > 0
 
     def _closing(self, request_id: bytes) -> Asked:
         asked = self.asked.get(request_id)
@@ -399,7 +400,7 @@ class Departures(SessionRules):
             (asked.open and asked.cancelled_at is None, "though it was answered or cancelled"),
             (asked.delivered and not at_work, "while the agent was at work on it"),
             (asked.resent <= self.options.retry, "more often than asked for"),
-            (not asked.shown and not asked.typed, "after something had been shown"),
+            (not asked.shown, "after something had been shown"),
             (not asked.stopped, "after we had ended it"),
             (not any(one.delivered == self.generation for one in others), "beside another"),
         ):

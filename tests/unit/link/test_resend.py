@@ -590,3 +590,53 @@ def test_an_agent_that_is_gone_for_good_ends_the_wait_with_the_failure() -> None
 def test_the_number_of_retries_is_a_whole_number_from_zero_up(value: Any) -> None:
     with pytest.raises(ValueError, match="retry takes a whole number from 0 up"):
         Options(retry=value)
+
+
+# --- JetBrains AIR -------------------------------------------------------------------------------
+
+AIR = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
+
+
+def record(told: dict[str, Any]) -> dict[str, Any]:
+    """AIR's record in the margin of an update or a result."""
+    found: dict[str, Any] = told["_meta"]["jetbrains"]["air"]["sessionFailure"]
+    return found
+
+
+def test_air_is_warned_of_each_wait_and_told_the_end_under_the_same_id() -> None:
+    wire = linked(AIR, retry=2)
+    for _ in range(3):
+        wire.agent(error(message=LIMITED))
+        wire.time(wire.now + 30)
+    told = [record(update) for update in wire.updates()]
+    (answer,) = wire.answers()
+    told.append(record(answer["result"]))
+    assert [each["severity"] for each in told] == ["warning", "warning", "error"]
+    assert [each["revision"] for each in told] == [1, 2, 3]
+    assert len({each["id"] for each in told}) == 1
+
+
+def own_record(severity: str) -> dict[str, Any]:
+    """The agent itself tells AIR."""
+    failed = {"id": "t", "revision": 1, "category": "limit", "severity": severity, "title": "429"}
+    meta = {"jetbrains": {"air": {"version": 1, "sessionFailure": failed | {"actions": []}}}}
+    return update(sessionUpdate="session_info_update", _meta=meta)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_failure_that_the_agent_has_told_air_itself_is_final(late: bool) -> None:
+    wire = linked(AIR)
+    frames = [own_record("error"), error(message=LIMITED)]
+    for frame in reversed(frames) if late else frames:
+        wire.agent(frame)
+    assert len(wire.answers()) == 1
+    wire.time(100)
+    assert len(prompts(wire)) == 1
+
+
+def test_a_warning_of_the_agents_to_air_is_none() -> None:
+    wire = linked(AIR)
+    wire.agent(own_record("warning"))
+    wire.agent(error(message=LIMITED))
+    wire.time(100)
+    assert len(prompts(wire)) == 2

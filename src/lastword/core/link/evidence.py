@@ -79,6 +79,10 @@ class TurnEvidence(msgspec.Struct):
         self.announced = self.announced or error
         self.passed = self.passed or passed
 
+    def pass_on(self) -> None:
+        """The client has been told by the agent itself."""
+        self.passed = True
+
     def see(self, verdict: Verdict) -> None:
         """A sign came in a margin; the latest stands, unless it says less than the one before."""
         if self.margin is None or certainty(verdict) >= certainty(self.margin):

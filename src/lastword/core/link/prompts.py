@@ -220,14 +220,18 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     """An update may tell of a failure that the turn's answer will not."""
     if not session.turns or not signs.may_tell_of_failure(frame.line):
         return
-    if notices.reads(link, frame.line):
+    reads = notices.reads(link, frame.line)
+    if reads and not link.options.retry:
         return
     from lastword.core.classify import agents  # noqa: PLC0415  (as in `_hides_failure`)
 
     sign = agents.read_update(jsonrpc.params_of(frame).get("update"), agent=link.agent.name)
     if sign is not None and not sign.will_retry:
         for turn in session.turns:
-            turn.evidence.see(sign.verdict)
+            if reads:
+                turn.evidence.pass_on()
+            else:
+                turn.evidence.see(sign.verdict)
 
 
 def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:

@@ -178,7 +178,7 @@ def shown(link: Link, session_id: str | None) -> list[Effect]:
         return []
     for turn in _waiting(session):
         safe = turn.facts.retry_safety(retryable=True) is RetrySafety.AUTO
-        if turn.facts.shown or not safe:
+        if turn.facts.shown or turn.evidence.passed or not safe:
             return give_up(link, session)
     return []
 
