@@ -52,6 +52,8 @@ OPTIONS = frozenset(
         "fallback",
         "silent_success",
         "restart",
+        "retry",
+        "retry_wait_limit_seconds",
     }
 )
 MATCHERS = frozenset(
