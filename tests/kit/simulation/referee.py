@@ -240,15 +240,7 @@ class Referee(Departures):
     def _agent_answers(self, frame: Read) -> None:
         own = self.own_to_agent.pop(frame.id or b"", None)
         if own is not None:
-            coming = own[1] in self.coming_back
-            self.coming_back.discard(own[1])
-            if own[0] == "initialize":
-                self.up = frame.error is None
-            elif frame.error is None and coming:
-                self.fresh.add(own[1])
-                self._own_succeeds(frame, *own)
-            elif frame.error is None and own[0] == SETS_MODE:
-                self.agent_has_set(frame.id or b"", own[1])  # late, and in force all the same
+            self._answers_own(frame, *own)
             return
         meant = self._meant(frame.id or b"null")
         asked = self.asked.get(meant)
@@ -272,6 +264,18 @@ class Referee(Departures):
             self._its_own_succeeds(asked, meant, frame)
         if accepted:
             self.agents_work[asked.session or ""] = True
+
+    def _answers_own(self, frame: Read, method: str, session: str | None) -> None:
+        """The agent answers a request of lastword's."""
+        coming = session in self.coming_back
+        self.coming_back.discard(session)
+        if method == "initialize":
+            self.up = frame.error is None
+        elif frame.error is None and coming:
+            self.fresh.add(session)
+            self._own_succeeds(frame, method, session)
+        elif frame.error is None and method == SETS_MODE:
+            self.agent_has_set(frame.id or b"", session)  # late, and in force all the same
 
     def _own_succeeds(self, frame: Read, method: str, session: str | None) -> None:
         """The agent did what lastword asked of it for a session that comes back."""

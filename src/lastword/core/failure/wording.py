@@ -472,3 +472,19 @@ __all__ = [
     "usual_action",
     "without_forbidden",
 ]
+
+
+def of_retry(
+    verdict: Verdict, *, wait_seconds: int | None, attempt: int, max_attempts: int | None
+) -> str:
+    """A sentence on what failed, and one on when the agent tries again.
+
+    Args:
+        verdict: What the last try failed of.
+        wait_seconds: How long from now, where that is known.
+        attempt: The number of the try that comes next; the first was 1.
+        max_attempts: How many there will be at most, where that is known.
+    """
+    when = f" in {plain_duration(wait_seconds)}" if wait_seconds else ""
+    of = "" if max_attempts is None else f" of {max_attempts}"
+    return f"{WHAT[verdict.type]} The agent tries again{when} (attempt {attempt}{of})."

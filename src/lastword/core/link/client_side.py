@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.core.link import ending, entries, prompts
+from lastword.core.link import ending, entries, prompts, wishes
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
 from lastword.core.link.handshake import read_client
 from lastword.core.link.session import FOREGROUND, Session, Turn, may_wait
@@ -131,8 +131,11 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         return [*effects, *ending.fail_request(link, request_id, request, link.agent_gone)]
     if method == acp.CLOSE and message.session_id in link.sessions:
         effects += _cancel(link, link.sessions[message.session_id])
+    wished = wishes.line_with_wish(link, frame) if method in acp.OPENS_SESSION else None
+    if wished is not None:
+        request = msgspec.structs.replace(request, plain=frame.line)
     link.client_asks(request_id, request)
-    return [*effects, FORWARD]
+    return [*effects, FORWARD if wished is None else wishes.sent(wished)]
 
 
 def attached(link: Link) -> Effect:

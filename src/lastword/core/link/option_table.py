@@ -120,6 +120,18 @@ OPTIONS = (
         "auto",
     ),
     Option("silent-success", "error|pass", "what to make of a success with nothing shown", "error"),
+    Option(
+        "evidence",
+        "auto|wire",
+        "where to look for what the agent hides: also in its journals and events, or in the pipes",
+        "auto",
+    ),
+    Option(
+        "show-retries",
+        "auto|off",
+        "a line in the conversation while the agent retries, for clients that show it no other way",
+        "auto",
+    ),
     Option("restart", "on-crash|never", "what to do about an agent that died", "on-crash"),
     Option("record", "folder", "where to keep the record of what happened; its own folder", ""),
     Option("no-record", "flag", "keep none"),

@@ -14,6 +14,7 @@ from lastword.core.link.choices import Choices
 from lastword.core.link.evidence import TurnEvidence
 from lastword.core.link.facts import Facts, OpenTools
 from lastword.core.link.runaway import Repetition
+from lastword.core.link.told import ToldRetries
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
 from lastword.core.protocol import acp
 
@@ -37,6 +38,7 @@ class Turn:
         "failure_id",
         "failure_revision",
         "held",
+        "held_failure",
         "held_until",
         "number",
         "overlapped",
@@ -48,6 +50,7 @@ class Turn:
         "started_at",
         "state",
         "stop_due",
+        "told_retries",
         "waited",
         "warned",
     )
@@ -76,8 +79,11 @@ class Turn:
         self.held: Frame | None = None
         """An answer that says success with nothing shown, kept back for a moment."""
         self.held_until = 0.0
+        self.held_failure = False
+        """Is that answer a failure that says nothing of its cause?"""
         self.retries = 0
         """How many retries of its model call the agent has told of."""
+        self.told_retries = ToldRetries()
         self.failure_id = ""
         """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
         self.failure_revision = 0
@@ -139,9 +145,9 @@ class Turn:
         self.stop_due = None
         return self.step(Event.TIMEOUT)
 
-    def hold(self, frame: Frame, until: float) -> None:
-        """Keep the agent's answer back."""
-        self.held, self.held_until = frame, until
+    def hold(self, frame: Frame, until: float, *, failure: bool = False) -> None:
+        """Keep the agent's answer back; `failure` says that it is one."""
+        self.held, self.held_until, self.held_failure = frame, until, failure
 
     def let_go(self) -> Frame | None:
         """The answer that was kept back, if one was; afterwards none is."""
@@ -329,5 +335,6 @@ class Session:
         for turn in self.turns:
             turn.started_at += seconds
             turn.held_until += seconds
+            turn.told_retries.shift(seconds)
             if turn.stop_due is not None:
                 turn.stop_due += seconds
