@@ -42,12 +42,8 @@ def keep(link: Link, turn: Turn, prompt: Frame) -> None:
     if link.dialect.turn_ends_by_state or link.options.in_process or turn.overlapped:
         return
     size = len(prompt.line)
-    others = sum(
-        len(other.kept.line)
-        for session in link.sessions.values()
-        for other in session.turns
-        if other.kept is not None
-    )
+    turns = [*link.resent.values(), *(t for s in link.sessions.values() for t in s.turns)]
+    others = sum(len(other.kept.line) for other in turns if other.kept and other is not turn)
     if size <= MAX_KEPT_BYTES and size + others <= MAX_ALL_KEPT_BYTES:
         turn.keep(prompt)
 
