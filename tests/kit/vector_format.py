@@ -51,6 +51,7 @@ OPTIONS = frozenset(
         "stderr_limit_bytes",
         "fallback",
         "silent_success",
+        "show_retries",
         "restart",
         "retry",
         "retry_wait_limit_seconds",

@@ -403,7 +403,7 @@ def test_a_budgets_next_window_is_waited_for_where_the_time_of_day_is_known() ->
 
 
 def test_a_machine_that_stood_still_waits_as_long_afterwards() -> None:
-    wire = linked()
+    wire = linked(show_retries="off")
     wire.agent(error(message=LIMITED))
     wire.core.stand_still(100)
     assert wire.core.next_timeout() == 121
