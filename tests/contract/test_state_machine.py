@@ -34,10 +34,12 @@ class Conversation(RuleBasedStateMachine):
         profile=st.sampled_from(PROFILES),
         grace=st.sampled_from([10.0, 0]),
         restart=st.sampled_from(["on-crash", "never"]),
+        retry=st.sampled_from([0, 2]),
     )
-    def greet(self, profile: str, grace: float, restart: str) -> None:
+    def greet(self, profile: str, grace: float, restart: str, retry: int) -> None:
         """The two ends meet."""
-        self.player = Player({"cancel_grace_seconds": grace, "restart": restart})
+        asked = {"cancel_grace_seconds": grace, "restart": restart, "retry": retry}
+        self.player = Player(asked)
         self.do("client", clients.initialize(profile, b'"i"'))
         self.do("agent", frames.result(b'"i"', CAPABILITIES))
         self.do("client", frames.request(b'"n"', b"session/new", b"", b',"cwd":"/"'))

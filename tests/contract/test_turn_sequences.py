@@ -24,6 +24,8 @@ def _happen(wire: Wire, event: Event) -> None:
         wire.agent(result())
     elif event is Event.ERROR:
         wire.agent(error())
+    elif event is Event.RETRY:
+        wire.agent(error(message="503 Service Unavailable"))
     elif event is Event.AGENT_LOST:
         wire.eof(Side.AGENT)
     elif event is Event.CLIENT_LOST:
@@ -32,13 +34,14 @@ def _happen(wire: Wire, event: Event) -> None:
         wire.time(wire.now + 1000)
 
 
+@pytest.mark.parametrize("retry", [0, 2])
 @pytest.mark.parametrize("silent_success", ["error", "pass"])
 @pytest.mark.parametrize("first", Event)
 def test_every_four_event_sequence_on_the_wire_gives_one_answer_and_nothing_of_ours_after_it(
-    first: Event, silent_success: str
+    first: Event, silent_success: str, retry: int
 ) -> None:
     for rest in itertools.product(Event, repeat=3):
-        wire = Wire(stderr_limit_bytes=10, silent_success=silent_success)
+        wire = Wire(stderr_limit_bytes=10, silent_success=silent_success, retry=retry)
         wire.client(INITIALIZE)
         wire.agent(INITIALIZED)
         wire.client(prompt())

@@ -51,7 +51,10 @@ OPTIONS = frozenset(
         "stderr_limit_bytes",
         "fallback",
         "silent_success",
+        "show_retries",
         "restart",
+        "retry",
+        "retry_wait_limit_seconds",
     }
 )
 MATCHERS = frozenset(

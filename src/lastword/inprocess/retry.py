@@ -1,11 +1,8 @@
 """Trying a model call again: only where it would help, only where it cannot harm, and not for ever.
 
-Owns the policy of automatic retries, on tenacity. Whether a failure is worth a retry is the
-classifier's word (`core.classify`), what had happened before it the call's (`inprocess.request`).
-
-A server's wait is a minimum; without one the waits grow exponentially with full jitter, so that
-clients which failed together do not come back together
-(https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+Owns the loop of attempts, on tenacity, and its limits. Whether there is another attempt and how
+long is waited for it is `core.failure.retry_policy`'s word, what a failure is the classifier's
+(`core.classify`), what had happened before it the call's (`inprocess.request`).
 """
 
 from __future__ import annotations
@@ -32,8 +29,9 @@ import anyio
 import msgspec
 from tenacity import AsyncRetrying, AttemptManager, RetryCallState, retry_if_exception
 
+from lastword.core.failure import retry_policy
 from lastword.core.failure.attempts import FailedAttempt
-from lastword.core.failure.taxonomy import RetrySafety
+from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, RetrySafety
 from lastword.core.link.facts import Facts
 from lastword.core.link.retries import Retrying
 from lastword.errors import Misused, TurnFailed
@@ -50,11 +48,8 @@ if TYPE_CHECKING:
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
-MAX_WAIT_SECONDS = 300.0
+MAX_WAIT_SECONDS = float(MAX_AUTO_WAIT_SECONDS)
 """Nobody waits longer than this in front of an editor; a longer wait is told instead."""
-
-_MOST_DOUBLINGS = 20
-_SERVER_JITTER_SECONDS = 1.0
 
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,21 +98,22 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 
     def wait_seconds(self, verdict: Verdict, failures: int) -> float:
         """How long to wait after so many failures, the first included."""
-        asked = asked_seconds(verdict)
-        if asked is not None:
-            most = min(_SERVER_JITTER_SECONDS, self.first_wait_seconds)
-            # Upward only, and over the longest wait not even that.
-            return max(asked, min(asked + random.uniform(0, most), self.max_wait_seconds))  # noqa: S311
-        doubled = self.first_wait_seconds * 2 ** min(failures - 1, _MOST_DOUBLINGS)
-        return random.uniform(0, min(doubled, self.max_wait_seconds))  # noqa: S311
+        limits, roll = self.limits, random.random()  # noqa: S311
+        return retry_policy.wait_seconds(asked_seconds(verdict), failures, limits, roll=roll)
+
+    @property
+    def limits(self) -> retry_policy.RetryBounds:
+        """The limits as the policy takes them."""
+        return retry_policy.RetryBounds(
+            tries=self.attempts,
+            max_wait_seconds=self.max_wait_seconds,
+            first_wait_seconds=self.first_wait_seconds,
+        )
 
 
 def asked_seconds(verdict: Verdict) -> float | None:
     """How long the server asked to wait, in seconds or by the moment at which a limit ends."""
-    if verdict.retry_after_seconds is not None or verdict.reset_at_epoch_ms is None:
-        return verdict.retry_after_seconds
-    left = verdict.reset_at_epoch_ms / 1000 - time.time()
-    return left if left > 0 else None
+    return retry_policy.asked_seconds(retry_policy.failed_of(verdict), time.time())
 
 
 class Attempt:
@@ -163,7 +159,8 @@ class _Loop:
         self._remembered: tuple[FailedAttempt, ...] = ()
         self._facts = Facts()
         self._ends_at = anyio.current_time() + retry.budget_seconds
-        self._wait_seconds = 0.0
+        self._wait_seconds: float | None = None
+        """How long to wait before the next attempt; `None` where there is none."""
 
     def failed(self, error: BaseException, facts: Facts) -> None:
         """Take in how an attempt ended."""
@@ -173,7 +170,13 @@ class _Loop:
             self._tried += within  # a loop within this one made, and told, these
         else:
             self._tried.append(FailedAttempt(verdict_of(error), tries_of(error)))
-        self._wait_seconds = self._retry.wait_seconds(self._tried[-1].verdict, len(self._tried))
+        self._wait_seconds = retry_policy.next_wait(
+            retry_policy.failed_of(self._tried[-1].verdict),
+            [tried.tries for tried in self._tried],
+            self._retry.limits,
+            epoch_seconds=time.time(),
+            roll=random.random(),  # noqa: S311 - jitter, no secret
+        )
         if self.request is not None:
             self._remembered = tuple(self._tried)
             self.request.remember(error, self._remembered)
@@ -184,19 +187,13 @@ class _Loop:
             return False
         if self.request is not None and (self.request.cancel_asked or self.request.over):
             return False
-        tries = [tried.tries for tried in self._tried]
-        if sum(tries) + max(tries) > self._retry.attempts:
+        if self._wait_seconds is None or not self._retry.permits(self._facts):
             return False
-        verdict = self._tried[-1].verdict
-        if not verdict.retryable or not self._retry.permits(self._facts):
-            return False
-        asked = asked_seconds(verdict) or 0
-        in_time = anyio.current_time() + self._wait_seconds <= self._ends_at
-        return asked <= self._retry.max_wait_seconds and in_time
+        return anyio.current_time() + self._wait_seconds <= self._ends_at
 
     def wait(self, _: RetryCallState) -> float:
         """How long until the next attempt."""
-        return self._wait_seconds
+        return self._wait_seconds or 0.0
 
     def tell(self, _: RetryCallState) -> None:
         """A wait begins: the record has it, and the client, where it can show it."""

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("lastword")
 
-_READ = frozenset(Options.__struct_fields__) - {"stderr_limit_bytes", "restart", "record"}
+_READ = frozenset(Options.__struct_fields__) - {
+    *("stderr_limit_bytes", "restart", "record", "retry", "retry_wait_limit_seconds")
+}
 """What is read from the environment as it is: a handler has no stderr of its own and does not start
-again, and the record has rules of its own (`record_folder`)."""
+again, its author decides on retries, and the record has rules of its own (`record_folder`)."""
 
 
 def settle(options: Options | None) -> Options:

@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.kit.simulation import frames
-from tests.kit.simulation.frames import ERRORS, JUNK, KEY, ODD_RESULTS, STDERR, TYPED, chunk, tool
+from tests.kit.simulation.frames import (
+    ERRORS,
+    JUNK,
+    KEY,
+    ODD_RESULTS,
+    PASSING,
+    STDERR,
+    TYPED,
+    chunk,
+    tool,
+)
 from tests.kit.simulation.spoiled import ANSWER, OTHER, REQUEST, spoiled
 
 if TYPE_CHECKING:
@@ -122,6 +132,24 @@ def errs(w: World, prompt: bytes, session: bytes) -> bool:
         w.agent(frames.state(session, b"idle", more))
     else:
         w.agent(frames.error(prompt, w.pick(ERRORS)))
+    return True
+
+
+def fails_early(w: World, prompt: bytes, session: bytes) -> bool:
+    """It fails of what passes, before it has done anything; or it dies of it."""
+    dice = w.roll()
+    if dice < 0.1:
+        w.agent(frames.update(session, w.pick(STATES)))
+    elif dice < 0.2:
+        retries(w, prompt, session)
+    elif dice < 0.3:
+        told = b',"stopReason":"error","error":' + w.pick(TYPED)
+        w.agent(frames.update(session, b"_agent_error" if w.v2 else b"agent_error", told))
+    elif dice < 0.4:
+        return dies(w, prompt, session)
+    w.agent(frames.error(prompt, w.pick(PASSING)))
+    if dice > 0.95:
+        w.agent(w.pick((chunk(session, b"Late."), frames.stopped(prompt), frames.cancel(session))))
     return True
 
 

@@ -26,6 +26,7 @@ def check(core: Any, ledger: Ledger) -> None:
         "requests of the client's": link.from_client,
         "requests of the agent's": link.from_agent,
         "an answer held back": link.held_error,
+        "prompts to be sent again": link.resent,
         "turns": [turn for session in link.sessions.values() for turn in session.turns],
         "prompts that wait": [p for session in link.sessions.values() for p in session.waiting],
         "questions": [asked for session in link.sessions.values() for asked in session.asking],

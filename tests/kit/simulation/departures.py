@@ -37,6 +37,10 @@ _OPENS_ANEW = frozenset(
         "session/delete",
     }
 )
+_SHOWN = frozenset(
+    {"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"}
+)
+_ACTS = frozenset({*ASKS_USER, "fs/write_text_file", "terminal/create"})
 _LONGEST_ID = 8000
 _OF_TERMINALS = frozenset({"terminal/kill", "terminal/release"})
 
@@ -112,7 +116,7 @@ class Departures(SessionRules):
         if not isinstance(theirs, dict) or not isinstance(ours, dict):
             return False
         again = {**ours, "sessionId": theirs.get("sessionId")}
-        if again != theirs or theirs.get("sessionId") not in self.known:
+        if again != theirs or theirs.get("sessionId") not in self.known | self.closed:
             return False
         self.names[theirs["sessionId"]] = ours["sessionId"]
         return True
@@ -130,6 +134,7 @@ class Departures(SessionRules):
             self._passed_answer(frame, sent)
             return
         self.late(frame, sent)
+        self.shows(frame, sent)
         of_return = frame.id is not None or frame.kind in CHOICE_KINDS
         coming = frame.session in self.coming_back and not self._client_opens(frame.session)
         if of_return and coming:
@@ -158,6 +163,13 @@ class Departures(SessionRules):
         if (asks or content) and self.unresolved.get(frame.session or ""):
             raise BrokenPromiseError("late", f"after the turn was ended: {sent[:200]!r}")
 
+    def shows(self, frame: Read, sent: bytes) -> None:
+        """What the user sees of a prompt, or what it may have done: it is not to be repeated."""
+        content = frame.kind in _SHOWN and b'"text":""' not in sent
+        if content or (frame.id is not None and frame.method in _ACTS):
+            for asked in self.open_prompts(frame.session):
+                asked.shown = asked.shown or asked.delivered == self.generation
+
     def seen(self, frame: Read) -> None:
         """The client has this update of the agent's."""
         if frame.kind in TYPED_KINDS:
@@ -184,6 +196,7 @@ class Departures(SessionRules):
         self.announced.add(session)
         for asked in self.open_prompts(session):
             asked.typed += 1
+            asked.shown = asked.shown or asked.delivered > 0
 
     def _closing(self, request_id: bytes) -> Asked:
         asked = self.asked.get(request_id)
@@ -335,6 +348,8 @@ class Departures(SessionRules):
                 self._clients(frame, sent)
         elif frame is None:
             raise BrokenPromiseError("frame", f"no message to the agent: {sent[:200]!r}")
+        elif frame.method == PROMPT and frame.id in self.asked:
+            self._sent_again(self.asked[frame.id], frame, sent)
         elif frame.method is None:
             self._answers_agent(frame, sent)
         elif not self.alive:
@@ -363,6 +378,9 @@ class Departures(SessionRules):
             raise BrokenPromiseError("late", f"answered already, and passed on: {sent[:200]!r}")
         if asked.delivered:
             raise BrokenPromiseError("double", f"passed on twice: {sent[:200]!r}")
+        self._reaches(asked, frame)
+
+    def _reaches(self, asked: Asked, frame: Read) -> None:
         self.up = True
         if frame.method == PROMPT:
             self.prompt_reaches(frame.session)
@@ -371,6 +389,33 @@ class Departures(SessionRules):
             self.fresh.add(frame.session)
             self.coming_back.discard(frame.session)
         asked.delivered = self.generation
+
+    def _sent_again(self, asked: Asked, frame: Read, sent: bytes) -> None:
+        """A prompt goes to the agent once more: only what has ended and done nothing may."""
+        asked.resent += 1
+        at_work = asked.delivered == self.generation and not asked.agent_ended
+        others = [one for one in self.open_prompts(asked.session) if one is not asked]
+        for kept, how in (
+            (sent == asked.line, "not as the client sent it"),
+            (self.alive and not self.v2, "to nobody"),
+            (asked.open and asked.cancelled_at is None, "though it was answered or cancelled"),
+            (asked.delivered and not at_work, "while the agent was at work on it"),
+            (asked.resent <= self.options.retry, "more often than asked for"),
+            (not asked.shown, "after something had been shown"),
+            (not asked.stopped, "after we had ended it"),
+            (not any(one.delivered == self.generation for one in others), "beside another"),
+        ):
+            if not kept:
+                raise BrokenPromiseError("double", f"sent again, {how}: {sent[:200]!r}")
+        asked.agent_ended = False
+        self._reaches(asked, frame)
+
+    def cancels_at_once(self, now: float) -> None:
+        """The client sent something: what waits to be sent again is cancelled at once."""
+        for request_id, asked in self.asked.items():
+            waits = asked.open and asked.agent_ended and asked.method == PROMPT
+            if waits and asked.cancelled_at == now and self.options.retry and not self.v2:
+                raise BrokenPromiseError("cancel", f"{request_id!r} waits on, though cancelled")
 
     def _answers_agent(self, frame: Read, sent: bytes) -> None:
         if not self.alive:

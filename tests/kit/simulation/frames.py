@@ -252,6 +252,20 @@ ERRORS = (
 )
 """The `error` members that agents answer with."""
 
+_SLOW = (
+    b'{"type":"rate_limit","message":"Slow","retryable":true,"retry_safety":"auto",'
+    b'"retry_after_seconds":2}'
+)
+PASSING = (
+    b'{"code":-32603,"message":"429 Too Many Requests: try again in 20s","data":null}',
+    b'{"code":-32603,"message":"429 Too Many Requests: try again in 1 hour"}',
+    b'{"code":-32603,"message":"503 Service Unavailable %b"}' % _KEY,
+    b'{"code":-32603,"message":"fetch failed: connect ECONNREFUSED"}',
+    b'{"code":-32603,"message":"usage limit","data":{"errorKind":"budget","resets_at":1772406000}}',
+    b'{"code":-32603,"message":"slow","data":{"agent_error":%b}}' % _SLOW,
+)
+"""Those among them that end by themselves, or that the agent calls so."""
+
 ODD_RESULTS = (
     b"null",
     b"{}",
@@ -270,6 +284,7 @@ TYPED = (
     b'{"type":"odd","message":"See [this](http://x) %b","retryable":null}' % _KEY,
     b'{"type":"auth","retry_after_seconds":1.5,"detail":{"text":"%b"}}' % (_LONG),
     b'{"type":"network","message":"gone","detail":{"a":{"b":"%b"}},"attempts":-1}' % _TOLD,
+    _SLOW,
 )
 """Payloads of agents that announce their failures themselves."""
 

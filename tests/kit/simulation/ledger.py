@@ -32,10 +32,13 @@ class Asked:
         "cancelled_at",
         "cut",
         "delivered",
+        "line",
         "method",
         "open",
+        "resent",
         "said_last",
         "session",
+        "shown",
         "size",
         "stopped",
         "typed",
@@ -62,6 +65,12 @@ class Asked:
         self.waited = False
         """The agent waited for the user as they cancelled it."""
         self.size = 0
+        self.line = b""
+        """A prompt as the client sent it."""
+        self.resent = 0
+        """How often it has gone to an agent once more."""
+        self.shown = False
+        """Something of it has been seen, or begun."""
 
 
 class Ledger:

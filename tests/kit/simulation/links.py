@@ -41,6 +41,8 @@ _LIMITS: dict[str, tuple[Any, ...]] = {
     "silent_success": ("error", "error", "error", "pass"),
     "restart": ("on-crash", "on-crash", "never"),
     "clock": (False, True),
+    "retry": (0, 0, 1, 3),
+    "retry_wait_limit_seconds": (300.0, 300.0, 5.0, 0),
 }
 _CAPABILITIES = (
     b'"agentCapabilities":{"loadSession":true}',
@@ -49,6 +51,9 @@ _CAPABILITIES = (
     b'"authMethods":[{"id":"login"}],"agentCapabilities":{"loadSession":true}',
     b'"agentCapabilities":{"_meta":{"agent_error":{"version":1}}}',
 )
+_RETRIED = 0.3
+"""How likely a step is one that retries are about, in a link that makes them."""
+_RETRY_SPANS = (0.3, 1.1, 4.0, 25.0)
 _SPANS = (0.1, 0.3, 0.3, 1.1, 4.0, 12.0, 46.0, 130.0, 1000.0)
 
 
@@ -91,6 +96,7 @@ class Drawn:
         self._capabilities = self.world.pick(_CAPABILITIES)
         self._name = self.world.pick((b"codex-acp", b"opencode", b"agent"))
         self._deeds = _WILD_WORDS if self.world.handler else _WILD
+        self._retries = self.options["retry"] > 0
         self._start_fails = roll()
         """How likely a new agent does not start, as a power of the throw."""
 
@@ -133,7 +139,9 @@ class Drawn:
         if any(method != "session/prompt" for _, method, _ in world.todo) and dice < 0.8:
             self._serve()
             return
-        if self._calm and dice < 0.75:
+        if self._retries and world.waiting and world.chance(_RETRIED):
+            self._fails_early(world)
+        elif self._calm and dice < 0.75:
             if not world.todo and not world.waiting:
                 clients.prompts(world)
             self._work(world, agents.healthy)
@@ -143,6 +151,13 @@ class Drawn:
             _CLIENT.draw(world.roll())(world)
         else:
             self._machine(world)
+
+    def _fails_early(self, world: World) -> None:
+        """What may be sent again fails before it has done anything, or its wait goes on."""
+        if world.todo:
+            self._work(world, agents.fails_early)
+        else:
+            world.do("time", world.pick(_RETRY_SPANS))
 
     def _work(self, world: World, deed: agents.Deed) -> None:
         """The agent deals with a prompt, or with having been told to stop."""

@@ -8,6 +8,7 @@ events that make no sense at their moment, such as a dead agent's frame, are pas
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.core import classify
@@ -75,6 +76,7 @@ class Player:
         settings = dict(options)
         if settings.pop("clock", False):
             settings["wall_clock"] = self._time_of_day
+        settings["roll"] = Random(settings.get("retry", 0)).random
         self.options = Options(secrets=(TOLD_SECRET,), implementation="lastword", **settings)
         self.core = FailOpen(core(self.options), _raised)
         self.alive = True

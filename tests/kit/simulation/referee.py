@@ -58,6 +58,7 @@ class Referee(Departures):
         self._all(out, frame, line, from_agent=False)
         if frame is not None and frame.method == "session/cancel":
             self.unsent.discard(line)  # one like it may be ours
+        self.cancels_at_once(now)
         told = [self.as_client_knows(sent) for _, to_client, sent in out if not to_client]
         if passes and (FORWARD, False, line) not in out and line not in told:
             raise BrokenPromiseError("G4", f"kept from the agent: {line[:200]!r}")
@@ -101,6 +102,7 @@ class Referee(Departures):
     def _passes(self, frame: Read, line: bytes) -> None:
         """The client has this notification of the agent's, as it came."""
         self.late(frame, line)
+        self.shows(frame, line)
         self._work_of(frame)
         self.agent_says(frame, line)
         self.seen(frame)
@@ -111,7 +113,9 @@ class Referee(Departures):
             if self._may_come_later(frame):
                 self.kept.append(line)
             if frame.id == b"null" and frame.error is not None:
-                waiting = [known for known, asked in self.asked.items() if asked.open]
+                # What waits for the agent, or to be sent to it again, is none of its.
+                at_agent = ((i, a) for i, a in self.asked.items() if a.open and a.delivered)
+                waiting = [known for known, asked in at_agent if self.v2 or not asked.agent_ended]
                 only = waiting[0] if len(waiting) == 1 else b""
                 fresh = only and self.asked[only].said_last == self.client_lines
                 self.unnamed = only if fresh else None
@@ -152,6 +156,7 @@ class Referee(Departures):
         assert frame.id is not None
         self.asked[frame.id] = asked = Asked(frame.method or "", frame.session)
         asked.said_last, asked.size = self.client_lines, len(line)
+        asked.line = line
         if frame.method == SETS_MODE and frame.mode is not None:
             self.wanted_mode[frame.id] = frame.mode
         if frame.method == "initialize":
@@ -258,6 +263,7 @@ class Referee(Departures):
         elif asked.method in ENDS_SESSION:
             self.fresh.discard(asked.session)
             self.known.discard(asked.session or "")
+            self.closed.add(asked.session or "")
         elif asked.method.startswith("session/") and frame.error is None and asked.open:
             # The client has this answer: none was given in its place before.
             self.fresh.add(asked.session)
@@ -318,8 +324,9 @@ class Referee(Departures):
         asked = self.asked.get(meant)
         if asked is None or asked.delivered != self.generation:
             return False
+        waits = asked.agent_ended and self.options.retry
         self.agent_answered(meant)
-        return asked.open
+        return asked.open and not waits
 
     def _clients_is_lost(self, own: bytes, what: str) -> bool:
         self.client_lines += 1

@@ -41,6 +41,8 @@ class SessionRules(Ledger):
         """Sessions that lastword has asked the agent of now for."""
         self.users: dict[bytes, str | None] = {}
         """The agent's questions that the user sees, by its own ids, with their sessions."""
+        self.closed: set[str] = set()
+        """Those that it has closed."""
         self.known: set[str] = set()
         """The sessions that the client has, or had, by its names."""
         self.names: dict[str, str] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.classify import classify_text, messages, tokens, transport
+from lastword.core.classify.messages.languages import SPOKEN, TRANSPORT
 from lastword.core.classify.messages.weak import WEAK
 from lastword.core.classify.text import fold, names, normalise, phrase_in
 from lastword.core.failure.taxonomy import ErrorType
@@ -72,3 +73,21 @@ def test_a_gap_is_bounded_and_begins_at_a_word() -> None:
 def test_nested_json_and_typographic_quotes_are_folded() -> None:
     assert fold("It isn\u2019t\n\tHERE") == "it isn't here"
     assert fold(r"{\"a\": \"b\nc\"}") == '{"a": "b c"}'
+
+
+def test_every_sentence_of_another_language_is_in_the_table_of_its_type_or_reason() -> None:
+    for kind, rows in SPOKEN.items():
+        assert set(rows) <= set(messages.STRONG[kind])
+    for reason, rows in TRANSPORT.items():
+        row = next(row for row in transport.ROWS if row.reason == reason)
+        assert set(rows) <= set(row.phrases)
+        assert all(part == fold(part) for part in rows)
+
+
+@pytest.mark.parametrize("row", transport.ROWS, ids=lambda row: row.reason)
+def test_a_sentence_of_a_transport_is_recognised_in_any_language(
+    row: transport.TransportRow,
+) -> None:
+    for part in TRANSPORT.get(row.reason, ()):
+        verdict = classify_text(f"x {part} x")
+        assert (verdict.type, verdict.retryable) == (row.type, row.retryable), (part, verdict.rule)

@@ -25,6 +25,11 @@ def test_an_option_has_the_same_name_everywhere() -> None:
         ("idle_timeout", "-1", None),
         ("stderr_limit", "2MiB", 2 * MIB),
         ("stderr_limit", "2 parsecs", None),
+        ("retry", "2", 2),
+        ("retry", "-1", None),
+        ("retry", "1.5", None),
+        ("retry", "²", None),
+        ("retry", "9" * 5000, None),
         ("verbose", "YES", True),
         ("verbose", "perhaps", None),
         ("record", "/there", "/there"),
@@ -44,10 +49,10 @@ def test_every_option_says_what_it_takes(option: object) -> None:
 
 def test_what_a_link_is_set_to_by_default_stands_in_the_table() -> None:
     options = Options()
-    for name in (*LIMITS, "fallback", "silent_success", "record_text"):
+    for name in (*LIMITS, "retry", "fallback", "silent_success", "record_text"):
         (option,) = [option for option in OPTIONS if option.field == name]
         assert getattr(options, name) == option.default
-    assert len(LIMITS) == 7
+    assert len(LIMITS) == 8
 
 
 def test_a_fallback_is_any_rung_that_there_is() -> None:

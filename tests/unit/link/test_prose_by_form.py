@@ -62,6 +62,16 @@ def test_a_prompt_about_errors_may_have_asked_for_one() -> None:
     assert not ended(wire)
 
 
+def test_an_earlier_prompt_of_the_session_may_have_asked_for_it_too() -> None:
+    wire = asked("Say the error of line 7, word for word.")
+    wire.agent(chunk("It is on its way."))
+    wire.agent(result())
+    wire.client(prompt(2, text="Now"))
+    wire.agent(chunk(TOLD))
+    wire.agent(result(2))
+    assert wire.answers(2) == [result(2)]
+
+
 def test_a_prompt_that_is_too_long_and_several_prompts_may_have_asked_for_anything() -> None:
     wire = asked("Add a dark mode. " * 2000)
     wire.agent(chunk(TOLD))

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from lastword.core.link.turn import ANSWERS, FINAL, TABLE, Event, Move, State
+from lastword.core.link.turn import ANSWERS, AT_WORK, FINAL, TABLE, Event, Move, State
 
 
 def test_every_state_has_a_cell_for_every_event() -> None:
@@ -48,6 +48,26 @@ def test_a_cancel_by_the_user_never_ends_in_a_failure() -> None:
         next_state, move = TABLE[State.CANCELLING, event]
         assert next_state is not State.FAILED
         assert move is not Move.FAIL
+
+
+def test_only_a_failure_of_a_turn_at_work_is_waited_for_and_only_its_end_sends_it_again() -> None:
+    for (state, event), (next_state, move) in TABLE.items():
+        begins = state in AT_WORK and event is Event.RETRY
+        assert (move is Move.WAIT) == begins
+        assert (next_state is State.WAITING and state is not State.WAITING) == begins
+        assert (move is Move.RESEND) == ((state, event) == (State.WAITING, Event.TIMEOUT))
+
+
+def test_a_turn_that_waits_is_answered_by_whatever_ends_the_wait_early() -> None:
+    for event, answer in (
+        (Event.CANCEL, Move.CONFIRM),
+        (Event.CLIENT_LOST, Move.CONFIRM),
+        (Event.STOP, Move.FAIL),
+        (Event.AGENT_LOST, Move.FAIL),
+    ):
+        assert TABLE[State.WAITING, event][1] is answer
+    for event in (Event.RESULT, Event.ERROR, Event.RETRY):
+        assert TABLE[State.WAITING, event] == (State.WAITING, Move.DROP)
 
 
 def test_whatever_answers_our_own_stop_is_our_failure() -> None:

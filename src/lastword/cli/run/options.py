@@ -117,7 +117,7 @@ def help_text() -> str:
     ]
     for option in OPTIONS:
         name = f"--{option.name}"
-        if option.kind in {"seconds", "bytes", "folder"}:
+        if option.kind in {"seconds", "bytes", "count", "folder"}:
             name += " " + option.kind.upper()
         elif option.kind != "flag":
             name += " " + ("WORD" if len(option.kind) > 20 else option.kind)  # noqa: PLR2004
@@ -134,6 +134,6 @@ def _default(option: Option) -> str:
         return " (~/.local/state/lastword)"
     if option.kind == "bytes":
         return f" ({int(option.default) // MIB}MiB)"
-    if option.kind == "seconds":
+    if option.kind in {"seconds", "count"}:
         return f" ({option.default:g})"
     return f" ({option.default})"

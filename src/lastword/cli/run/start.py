@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import Options
 from lastword.core.redact.known_secrets import secrets_of
-from lastword.posix.identity import IMPLEMENTATION, local_time, run_id
+from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id
 from lastword.record.recorder import Recorder
 from lastword.sidecar.session import Settings, Sidecar
 
@@ -37,6 +37,7 @@ def sidecar_for(
         incident_prefix=f"{run}-",
         secrets=secrets_of(os.environ),
         wall_clock=local_time,
+        roll=roll,
     )
     settings = Settings(
         command=tuple(options.command),

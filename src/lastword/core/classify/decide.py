@@ -64,6 +64,7 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     defaults = DEFAULTS[finding.type]
     wanted = defaults.retryable if finding.retryable is None else finding.retryable
     too_long = (waits.retry_after_seconds or 0) > MAX_AUTO_WAIT_SECONDS
+    refused = _retry_refused(evidence)
     ending = finding.ending
     code = evidence.raw_code
     if code is None and evidence.rpc_code not in {None, *acp.JSONRPC_CODES}:
@@ -71,7 +72,8 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
     return Verdict(
         type=finding.type,
         rule=finding.rule,
-        retryable=wanted and not too_long and not _retry_refused(evidence),
+        retryable=wanted and not too_long and not refused,
+        refused=refused or finding.retryable is False,
         reason=finding.reason or read_reason(finding.type, evidence),
         origin=finding.origin or defaults.origin,
         retry_after_seconds=waits.retry_after_seconds,

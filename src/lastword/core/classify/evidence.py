@@ -97,12 +97,14 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     `retry_after_seconds` is rounded up. `detail` is the evidence's own text, not yet redacted:
     `core.failure.wording.compose` redacts and cuts it. `action` is what a person can do, where
-    whoever said that it failed knows that too.
+    whoever said that it failed knows that too. `refused`: no wait, however long, makes it
+    retryable, as the server itself says or the row that knew its words.
     """
 
     type: ErrorType
     rule: str
     retryable: bool
+    refused: bool = False
     reason: str | None = None
     origin: Origin | None = None
     retry_after_seconds: int | None = None

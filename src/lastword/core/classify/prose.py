@@ -16,6 +16,7 @@ from lastword.core.classify import gather
 from lastword.core.classify import prose_forms as forms
 from lastword.core.classify.classes import BUILTINS
 from lastword.core.classify.decide import decide
+from lastword.core.classify.messages.languages import SPOKEN
 from lastword.core.classify.text import normalise
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
 from lastword.core.failure.taxonomy import ErrorType
@@ -46,6 +47,11 @@ _TOLD = frozenset({
 
 _GUESSES = ("concept:", "text:", "word:")
 """Rules that rest on what prose may mean."""
+
+
+_TRANSLATED = frozenset(f"message:{row}" for each in SPOKEN.values() for row in each)
+"""Rules of sentences that are not English: a model that translates an error is asked to do so more
+often than a provider fails in another language."""
 
 
 class _Parts(msgspec.Struct, frozen=True):
@@ -203,6 +209,7 @@ def _is_sdk_sentence(parts: _Parts, verdict: Verdict) -> bool:
     return (
         parts.kind == "number"
         and verdict.rule.startswith(("message:", "token:", "transport:"))
+        and verdict.rule not in _TRANSLATED
         and forms.SENTENCE.match(parts.rest) is not None
         and forms.REASON.match(parts.rest) is None
     )

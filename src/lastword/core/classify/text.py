@@ -36,9 +36,11 @@ def normalise(name: str) -> str:
     The ending stays where the rest alone is an everyday word: `server_error` is not `server`, and
     the value of a field (`type: 'system'`) is no exception's name.
     """
-    bare = name[:MAX_TOKEN_CHARS].removeprefix("AI_").lower()
+    bare = name[:MAX_TOKEN_CHARS].removeprefix("AI_").lower().replace("_", "")
     if not (bare.isascii() and bare.isalnum()):
         bare = _NOT_ALPHANUMERIC.sub("", bare)
+    if not bare.endswith(_CLASS_SUFFIXES):
+        return bare
     for suffix in _CLASS_SUFFIXES:
         stem = bare.removesuffix(suffix)
         if stem and stem != bare:

@@ -135,6 +135,7 @@ WEAK = _table({
     ErrorType.INVALID_REQUEST: """
         invalid_request_error invalid_request InvalidRequestError invalid_argument INVALID_ARGUMENT
         ValidationException validation_error bad_request_error BadRequest bad_request BAD_REQUEST
+        invalid_request_body invalid_body bad_request_body provider_bad_request
         invalid_parameter InvalidParameter invalid_params invalid_value invalid_type
         missing_required_parameter unknown_parameter unsupported_parameter unsupported_value
         invalid_function_parameters FAILED_PRECONDITION FailedPrecondition OUT_OF_RANGE

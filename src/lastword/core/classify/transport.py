@@ -181,7 +181,7 @@ ROWS = (
         BadHttpMessageError LineTooLong ContentTypeError UnexpectedModelBehavior
         OutputParserException CLIJSONDecodeError MessageParseError InvalidJSONError
         InvalidMessage DecodeError NoOutputGeneratedError
-        NoContentGeneratedError EmptyResponseBodyError UND_ERR_HEADERS_OVERFLOW
+        NoContentGeneratedError NoTextGeneratedError EmptyResponseBodyError UND_ERR_HEADERS_OVERFLOW
         UND_ERR_RES_EXCEEDED_MAX_SIZE HPE_INVALID_CONSTANT HPE_HEADER_OVERFLOW
         HPE_INVALID_HEADER_TOKEN HPE_INVALID_CHUNK_SIZE HPE_UNEXPECTED_CONTENT_LENGTH
         HPE_INVALID_STATUS HPE_INVALID_VERSION HPE_LF_EXPECTED HPE_CR_EXPECTED HPE_STRICT
@@ -207,10 +207,15 @@ ROWS = (
         "expected http/",
         "did not match any variant",
         "empty or malformed response",
-        "an empty response",
         "response was empty",
         "not provide any assistant messages",
+        "not provide a suitable response",
+        "could not parse http",
+        "invalid response from server",
+        "invalid response from the server",
         "no assistant message",
+        "empty response",
+        "no text generated",
         retryable=False,
     ),
     _row(
@@ -269,6 +274,7 @@ ROWS = (
         "responseended",
         "stream was cut",
         "response was cut",
+        "no complete response",
         retryable=True,
     ),
     _row(
@@ -401,6 +407,8 @@ ROWS = (
         "check your firewall",
         "firewall rules and network",
         "i/o error on",
+        "failed, reason:",
+        "error(connect,",
         "setting up the connection",
         "establish a socket connection",
         "client error (connect)",

@@ -60,7 +60,7 @@ _TEXT_WAIT = re.compile(
 """A wait in prose: an amount with units after a word that asks for it, or bare seconds."""
 
 
-_OWN_RETRY = ("\u2026", "...", " (attempt", "(attempt", " [attempt", ", attempt")
+_OWN_RETRY = re.compile(r"\u2026|\.\.\.|\W{0,3}attempt\b")
 """What follows an amount where it is the agent's own wait: `Retrying in 4 seconds... (attempt`."""
 
 
@@ -194,7 +194,7 @@ def wait_in_text(folded: str) -> float | None:
 def _is_own_retry(folded: str, found: re.Match[str]) -> bool:
     """Whether this is what an agent says of its next try, which no server asked for."""
     goes_on = found.group().startswith(("retrying", "trying"))
-    return goes_on and folded.startswith(_OWN_RETRY, found.end())
+    return goes_on and _OWN_RETRY.match(folded, found.end()) is not None
 
 
 def _stated_moment(evidence: Evidence) -> Moment | None:

@@ -12,11 +12,22 @@ from msgspec import UNSET
 
 from lastword.core.failure.error_object import MAX_FRAME_BYTES
 from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, ErrorType
-from lastword.core.link import ending, entries, notices, prompts, retries, updates, v2, wishes
+from lastword.core.link import (
+    ending,
+    entries,
+    notices,
+    prompts,
+    resend,
+    retries,
+    updates,
+    v2,
+    wishes,
+)
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Side, forwarded_as
 from lastword.core.link.evidence import FailedAnswer
 from lastword.core.link.handshake import advertise, read_agent
 from lastword.core.link.state import HeldError, OpenRequest
+from lastword.core.link.turn import State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
@@ -39,13 +50,13 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     if message.method is None:
         return _response(link, frame)
     if message.id is not UNSET:
-        return _request(link, frame)
+        return _and_shown(link, _request(link, frame), message.session_id)
     if message.method == acp.UPDATE:
         effects: list[Effect] = []
         if link.held_error is not None:
             link.take_held_error()
             effects.append(_dropped(link, "error_without_id"))
-        return effects + updates.receive(link, frame)
+        return _and_shown(link, effects + updates.receive(link, frame), message.session_id)
     session = updates.progress_of(link, message.session_id)
     if message.method == acp.CANCEL_REQUEST:
         _withdrawn(link, frame)
@@ -54,6 +65,11 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     if message.method in wire.EVENTS:
         return wishes.received(link, session, frame)
     return [FORWARD]
+
+
+def _and_shown(link: Link, effects: list[Effect], session_id: str | None) -> list[Effect]:
+    """What comes of a frame that may have been the agent's second thought about a failed turn."""
+    return effects + resend.shown(link, session_id) if link.options.retry else effects
 
 
 def _withdrawn(link: Link, frame: Frame) -> None:
@@ -219,11 +235,17 @@ def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]
 
 def _hold_error(link: Link, frame: Frame) -> list[Effect]:
     """An error without an id belongs to the one open request, if nothing speaks against it."""
-    only = next(iter(link.from_client.items())) if len(link.from_client) == 1 else None
+    at_agent = [(asked, r) for asked, r in link.from_client.items() if not _is_done(r)]
+    only = at_agent[0] if len(at_agent) == 1 else None
     if only is None or frame.message.error is UNSET or only[1].sequence != link.sent_to_agent:
         return [Drop("answer_without_id"), _dropped(link, "answer_without_id")]
     link.hold_error(HeldError(frame, only[0], link.now + prompts.HOLD_SECONDS))
     return []
+
+
+def _is_done(request: OpenRequest) -> bool:
+    """Has the agent answered this, and is it only to be asked once more?"""
+    return request.turn is not None and request.turn.state is State.WAITING
 
 
 def _resolve(link: Link, request_id: bytes, *, accepted: bool = False) -> list[Effect] | None:
@@ -246,6 +268,8 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: OpenRequest)
     if request.turn is not None:
         if link.dialect.turn_ends_by_state:
             return v2.prompt_answered(link, frame, request_id, request.turn)
+        if request.turn.state is State.WAITING:
+            return answer_to_nobody(link, request_id)
         return prompts.answered(link, frame, request.turn)
     link.client_has_answer(request_id)
     error = jsonrpc.loads(frame.message.error)

@@ -12,18 +12,19 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.core.link import ending, entries, prompts, wishes
+from lastword.core.link import ending, entries, prompts, resend, wishes
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
 from lastword.core.link.handshake import read_client
-from lastword.core.link.session import FOREGROUND, Session, Turn, may_wait
+from lastword.core.link.session import FOREGROUND, may_wait
 from lastword.core.link.state import OpenRequest
-from lastword.core.link.turn import Event
+from lastword.core.link.turn import Event, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame, Malformed
     from lastword.core.protocol.peek import Peeked
@@ -106,9 +107,11 @@ def _prompt(link: Link, frame: Frame) -> list[Effect]:
         due = link.now + link.options.cancel_grace_seconds
         session.let_wait(frame, due)
         return []
+    # A failure is no longer waited out where the user goes on by something else.
+    failed = resend.give_up(link, session)
     # Prompts that overlap may well show nothing: an answer held back for that is let go.
     released = [e for turn in list(session.turns) for e in prompts.release_held(link, turn)]
-    return [prompts.start(link, session, frame), *released, FORWARD]
+    return [*failed, *prompts.start(link, session, frame), *released, FORWARD]
 
 
 def _request(link: Link, frame: Frame) -> list[Effect]:
@@ -131,6 +134,8 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         return [*effects, *ending.fail_request(link, request_id, request, link.agent_gone)]
     if method == acp.CLOSE and message.session_id in link.sessions:
         effects += _cancel(link, link.sessions[message.session_id])
+    elif method in acp.ENDS_SESSION and message.session_id in link.sessions:
+        effects += resend.give_up(link, link.sessions[message.session_id])
     wished = wishes.line_with_wish(link, frame) if method in acp.OPENS_SESSION else None
     if wished is not None:
         request = msgspec.structs.replace(request, plain=frame.line)
@@ -195,6 +200,8 @@ def _cancel(link: Link, session: Session) -> list[Effect]:
 
 
 def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
+    if turn.state is State.WAITING:
+        return resend.cancel(link, turn)
     effects: list[Effect] = []
     if turn.held is not None:
         # The agent had answered before the user cancelled.
@@ -222,8 +229,9 @@ def _stands_in(link: Link, session: Session, asked: bytes) -> bool:
 
 def cancel_unsent(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """A prompt that never reached the agent is cancelled: it never will."""
-    turn = Turn(link, session)
-    turn.add_prompt(frame.message.request_id or jsonrpc.NULL_ID)
+    request_id = frame.message.request_id or jsonrpc.NULL_ID
+    turn = link.turn_of(session, request_id)
+    turn.add_prompt(request_id)
     turn.step(Event.CANCEL)
     turn.step(Event.ERROR)
     return ending.confirm_cancelled(link, turn)

@@ -150,6 +150,8 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
         shown = retries.due(link, turn)
         if shown is not None:
             yield shown
+        if turn.state is State.WAITING:
+            yield turn.again_at
     if session.turns:
         due, _ = _watchdog(link, session)
         if due is not None:
@@ -173,7 +175,7 @@ def _turn_due(link: Link, turn: Turn) -> list[Effect]:
     if turn.held is not None and turn.held_until <= link.now:
         return prompts.held_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:
-        return retries.show(link, turn) if turn.state in AT_WORK else []
+        return retries.show(link, turn) if turn.state in retries.WAITS else []
     move = turn.end_grace()
     held_back = ending.quarantine(link, turn)
     if move is Move.CONFIRM:

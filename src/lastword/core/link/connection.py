@@ -34,13 +34,14 @@ from lastword.core.link import (
     ending,
     entries,
     hints,
+    resend,
     retries,
     updates,
 )
-from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side
+from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.options import Options
 from lastword.core.link.state import Link, Presence
-from lastword.core.link.turn import Event
+from lastword.core.link.turn import Event, State
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import By, Kind
 
@@ -175,8 +176,9 @@ class Connection:
         if side is Side.CLIENT:
             link.note_presence(Presence.LEFT)
             for turn in link.open_turns():
-                turn.step(Event.CLIENT_LOST)
-            return self._noted_as_left()
+                if turn.state is not State.WAITING:
+                    turn.step(Event.CLIENT_LOST)
+            return [*self._noted_as_left(), *resend.client_left(link)]
         verdict = cause or ending.hung_up()
         held = link.take_held_error()
         # Its last word had no id: nothing can follow now that would speak against it.
@@ -192,6 +194,7 @@ class Connection:
                 reason=verdict.reason,
                 open_turns=len(link.open_turns()) or None,
             ),
+            *(resend.agent_lost(link, verdict) if link.options.retry else ()),
             *ending.agent_lost(link, verdict),
         ]
 
@@ -225,6 +228,8 @@ class Connection:
         for session in link.sessions.values():
             kept += [Send(Side.CLIENT, turn.held.line) for turn in session.turns if turn.held]
             kept += [Send(Side.AGENT, prompt.frame.line) for prompt in session.waiting]
+            again = [turn.kept for turn in session.turns if turn.state is State.WAITING]
+            kept += [Send(Side.AGENT, prompt.line) for prompt in again if prompt is not None]
         if link.held_error is not None:
             kept.append(Send(Side.CLIENT, link.held_error.frame.line))
         return kept
@@ -252,7 +257,12 @@ class Connection:
 
     def handle_timeout(self, now: float) -> list[Effect]:
         """Do what is due."""
-        return clocks.handle(self.at(now))
+        link = self.at(now)
+        effects: list[Effect] = []
+        for prompt in resend.take_due(link) if link.options.retry else ():
+            sent = client_side.receive(link, prompt)
+            effects += forwarded_as(sent, Send(Side.AGENT, prompt.line))
+        return effects + clocks.handle(link)
 
     def stand_still(self, seconds: float) -> None:
         """The link stood still for so long (a client that blocks us, a stopped process)."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.core.failure import attempts as tries
 from lastword.core.failure import ladder
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.taxonomy import (
@@ -23,19 +24,18 @@ from lastword.core.failure.taxonomy import (
 )
 from lastword.core.link import entries, evidence
 from lastword.core.link.effects import Answer, Effect, End, Send, Side
-from lastword.core.link.session import Turn
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
-    from lastword.core.failure.attempts import FailedAttempt
-    from lastword.core.link.session import Session
+    from lastword.core.link.evidence import FailedAnswer
+    from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link, OpenRequest
     from lastword.core.redact.redactor import Redactor
 
-_ANNOUNCED = "announced"
+ANNOUNCED = "announced"
 """The rule, in the record, of a failure that the agent told in our own words."""
 
 SPAWN_FAILED = "spawn_failed"
@@ -71,7 +71,7 @@ def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Eff
     failed = turn.evidence.answer
     known = evidence.decide(link, turn)
     if isinstance(known, AgentError):
-        error, rule = known, _ANNOUNCED
+        error, rule = _with_tries(turn, known), ANNOUNCED
     else:
         error, rule = (
             compose(
@@ -79,7 +79,7 @@ def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Eff
                 known,
                 phase=phase or facts.phase(tool_running=session.tools.running),
                 retry_safety=facts.retry_safety(retryable=known.retryable),
-                tried=failed.tried if failed else (),
+                tried=_tried(turn, known, failed),
                 message=failed.message if failed else None,
             ),
             known.rule,
@@ -100,12 +100,30 @@ def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Eff
         revision=turn.failure_revision + 1,
     )
     effects = _told(link, turn, ended)
-    by_us = rule != _ANNOUNCED and not (failed and failed.message)
+    by_us = rule != ANNOUNCED and not (failed and failed.message)
     told = entries.failure(link, error, worded_by_us=by_us)
     told |= {"rule": rule, "redactions": link.take_redactions()}
     effects.append(entries.record(link, Kind.ERROR, session, turn, **told))
     forget(link, turn)
     return effects
+
+
+def _tried(
+    turn: Turn, known: Verdict, failed: FailedAnswer | None
+) -> tuple[tries.FailedAttempt, ...]:
+    """Every try of what failed: the handler's own, or one for each time that it was sent."""
+    within = failed.tried if failed else ()
+    if within or not turn.tried:
+        return (*turn.tried, *within)
+    return (*turn.tried, tries.FailedAttempt(verdict=known, tries=turn.retries + 1))
+
+
+def _with_tries(turn: Turn, announced: AgentError) -> AgentError:
+    """The agent counts the tries of the last time that the prompt was sent."""
+    before = sum(attempt.tries for attempt in turn.tried)
+    if not before:
+        return announced
+    return msgspec.structs.replace(announced, attempts=before + (announced.attempts or 1))
 
 
 def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
@@ -232,11 +250,10 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     *,
     phase: Phase,
     retry_safety: RetrySafety,
-    tried: tuple[FailedAttempt, ...] = (),
+    tried: tuple[tries.FailedAttempt, ...] = (),
     message: str | None = None,
 ) -> AgentError:
     """The failure as a value, in words, redacted; `message` is the author's own sentence."""
-    from lastword.core.failure import attempts as tries  # noqa: PLC0415
     from lastword.core.failure import wording  # noqa: PLC0415  (as in `own_failure`)
 
     if verdict.type is ErrorType.CANCELLED:
@@ -276,6 +293,10 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
             turn.evidence.stop(verdict)
             fails = turn.step(Event.ERROR) is Move.FAIL
             effects += fail_turn(link, turn) if fails else confirm_cancelled(link, turn)
+        elif turn.state is State.WAITING:
+            turn.stop_waiting()
+            turn.step(Event.STOP)
+            effects += fail_turn(link, turn)
         elif turn.state in AT_WORK and turn.step(event) is Move.STOP:
             stopped = True
             turn.evidence.stop(verdict)
@@ -298,18 +319,23 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
 
 
 def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
-    """The agent is gone: everything that waits for it is answered."""
+    """The agent is gone: everything that waits for it is answered.
+
+    Prompts that are to be sent again wait for another one (`core.link.resend`).
+    """
     link.lost_agent(verdict)
     effects: list[Effect] = _withdraw(link)
     for session in list(link.sessions.values()):
         session.resolve_all()
         for turn in list(session.turns):
-            effects += lose_turn(link, turn, verdict)
+            if turn.state is not State.WAITING:
+                effects += lose_turn(link, turn, verdict)
         for prompt in session.take_waiting():
             effects += refuse_prompt(link, session, prompt.frame, verdict)
     for request_id, request in list(link.from_client.items()):
-        effects += fail_request(link, request_id, request, verdict)
-    link.client_has_all_answers()
+        if request.turn is None or request.turn.state is not State.WAITING:
+            effects += fail_request(link, request_id, request, verdict)
+            link.client_has_answer(request_id)
     # As far as is known here nothing follows it: sending a prompt to this process cannot help.
     link.lost_agent(msgspec.structs.replace(verdict, retryable=False))
     return effects
@@ -328,12 +354,13 @@ def refuse_prompt(
     link: Link, session: Session, frame: jsonrpc.Frame, verdict: Verdict
 ) -> list[Effect]:
     """Answer a prompt that never reached the agent."""
-    turn = Turn(link, session)
-    turn.add_prompt(frame.message.request_id or jsonrpc.NULL_ID)
+    request_id = frame.message.request_id or jsonrpc.NULL_ID
+    turn = link.turn_of(session, request_id)
+    turn.add_prompt(request_id)
     turn.step(Event.AGENT_LOST)
     turn.evidence.stop(verdict)
-    failed = fail_turn(link, turn, phase=Phase.BEFORE_REQUEST)
-    return [entries.prompt(link, turn, frame), *failed]
+    told = entries.prompt(link, turn, frame)
+    return [*told, *fail_turn(link, turn, phase=Phase.BEFORE_REQUEST)]
 
 
 def _withdraw(link: Link) -> list[Effect]:

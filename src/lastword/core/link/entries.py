@@ -16,6 +16,7 @@ from lastword.core.timeline.entry import Entry, Kind
 
 if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import AgentError
+    from lastword.core.link.effects import Effect
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link, OpenRequest
     from lastword.core.protocol.jsonrpc import Frame
@@ -61,8 +62,10 @@ class _TracedPrompt(msgspec.Struct):
     params: _TracedParams
 
 
-def prompt(link: Link, turn: Turn, frame: Frame) -> Record:
-    """A turn begins; where the client is being traced, this says under which span."""
+def prompt(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
+    """A turn begins, for the first time; a traced client's says under which span."""
+    if turn.tried:
+        return []
     traceparent = None
     if b'"traceparent"' in frame.line:
         try:
@@ -80,7 +83,7 @@ def prompt(link: Link, turn: Turn, frame: Frame) -> Record:
         request_id=short(request_id.decode(errors="replace")),
         facts=known,
     )
-    return Record(entry)
+    return [Record(entry)]
 
 
 def agent_ready(link: Link) -> Record:

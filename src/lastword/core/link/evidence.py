@@ -36,9 +36,6 @@ RETRIES_PENDING = "retries_pending"
 
 MAX_LOG_BYTES = 64 * 1024
 
-MAX_PROMPT_BYTES = 16 * 1024
-"""A longer prompt may ask for anything, and is not kept."""
-
 _WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
 """Reasons to stop a turn that say no more than that it took too long."""
 
@@ -83,7 +80,6 @@ class TurnEvidence(msgspec.Struct):
         lost: how the agent's process ended.
         answer: the agent's answer, where that is a failure.
         margin: a failure told of in the margin of an update, or of an answer that claims success.
-        prompt: what was prompted, as it came; `None` where that is too long to be read.
         text: the turn's last message, as long as it is a single chunk: it may be nothing but an
             error. Agents send an error in one piece, and what comes in several is a model's.
         chunks: how many pieces it came in.
@@ -106,7 +102,6 @@ class TurnEvidence(msgspec.Struct):
     lost: Verdict | None = None
     answer: FailedAnswer | None = None
     margin: Verdict | None = None
-    prompt: bytes | None = b""
     text: str | None = ""
     chunks: int = 0
     messages: int = 0
@@ -124,6 +119,10 @@ class TurnEvidence(msgspec.Struct):
         """The agent announced its failure; the first word stands."""
         self.announced = self.announced or error
         self.passed = self.passed or passed
+
+    def pass_on(self) -> None:
+        """The client has been told by the agent itself."""
+        self.passed = True
 
     def see(self, verdict: Verdict) -> None:
         """A sign came in a margin; the latest stands, unless it says less than the one before."""
@@ -145,11 +144,6 @@ class TurnEvidence(msgspec.Struct):
     def claim_to_be(self, verdict: Verdict) -> None:
         """The form of the agent's answer says this, where nothing else says more."""
         self.claim = verdict
-
-    def was_asked(self, prompt: bytes) -> None:
-        """A prompt of the turn's; where there are several nobody reads them."""
-        short = self.prompt == b"" and len(prompt) <= MAX_PROMPT_BYTES
-        self.prompt = prompt if short else None
 
     def say(self, text: str) -> None:
         """A piece of the turn's message came."""
@@ -262,7 +256,7 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
             return found
     if not signs.may_be_error_by_form(known.text or ""):
         return None
-    if not spoken_for and (not alone or turn.facts.thought or _may_be_answer(known)):
+    if not spoken_for and (not alone or turn.facts.thought or _may_be_answer(turn)):
         return None
     # Loaded at the first message that looks like an error, as above.
     from lastword.core.classify import prose as forms  # noqa: PLC0415
@@ -270,18 +264,21 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
     return forms.error_by_form(known.text or "", spoken_for=spoken_for)
 
 
-def _may_be_answer(known: TurnEvidence) -> bool:
+def _may_be_answer(turn: Turn) -> bool:
     """May a message that has an error's form be what was asked for?
 
-    The model told that it gave some tokens, or the prompt speaks of errors.
+    The model told that it gave some tokens, or a prompt of the session's speaks of errors.
     """
-    if known.output_tokens or known.prompt is None:
+    if turn.evidence.output_tokens:
         return True
-    params = object_of(object_of(jsonrpc.loads(msgspec.Raw(known.prompt or b"{}"))).get("params"))
+    return any(prompt is None or _asks(prompt) for prompt in turn.session.asked_for)
+
+
+def _asks(prompt: bytes) -> bool:
+    params = object_of(object_of(jsonrpc.loads(msgspec.Raw(prompt))).get("params"))
     blocks = params.get("prompt")
     texts = [object_of(block).get("text") for block in blocks] if isinstance(blocks, list) else []
-    asked = "\n".join(text for text in texts if isinstance(text, str))
-    return signs.asks_about_errors(asked)
+    return signs.asks_about_errors("\n".join(text for text in texts if isinstance(text, str)))
 
 
 def _of_known_opening(link: Link, text: str) -> Verdict | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Value: TypeAlias = float | str
-    """A flag's is a bool, a size's an int."""
+    """A flag's is a bool, a size's and a count's an int."""
 
 MIB = 1024 * 1024
 
@@ -26,7 +26,7 @@ class Option:
 
     Attributes:
         name: What it is called on the command line.
-        kind: `seconds`, `bytes`, `flag`, `folder`, or the words that it may be, by `|`.
+        kind: `seconds`, `bytes`, `count`, `flag`, `folder`, or the words that it may be, by `|`.
         about: What it is for.
         default: What it is where nobody says.
     """
@@ -70,6 +70,8 @@ class Option:
             return _seconds(text)
         if self.kind == "bytes":
             return _bytes(text)
+        if self.kind == "count":
+            return _count(text)
         if self.kind == "flag":
             return _FLAGS.get(text.lower())
         if self.kind == "folder":
@@ -82,6 +84,7 @@ _EXPECTED = {
     "bytes": "a size, such as 16MiB",
     "flag": "1 or 0",
     "folder": "a folder",
+    "count": "a whole number, such as 2; 0 is never",
 }
 
 
@@ -91,6 +94,11 @@ def _seconds(text: str) -> float | None:
     except ValueError:
         return None
     return value if 0 <= value < float("inf") else None
+
+
+def _count(text: str) -> int | None:
+    digits = text.isascii() and text.isdigit()
+    return int(text) if digits and len(text) <= _MAX_DIGITS else None
 
 
 def _bytes(text: str) -> int | None:
@@ -133,6 +141,8 @@ OPTIONS = (
         "auto",
     ),
     Option("restart", "on-crash|never", "what to do about an agent that died", "on-crash"),
+    Option("retry", "count", "send a prompt again that failed before anything happened", 0),
+    Option("retry-wait-limit", "seconds", "the longest wait for that; 0 waits however long", 300.0),
     Option("record", "folder", "where to keep the record of what happened; its own folder", ""),
     Option("no-record", "flag", "keep none"),
     Option("record-text", "flag", "keep errors' words in it too, secrets removed"),
@@ -149,6 +159,11 @@ def default_seconds(key: str) -> float:
 
 def default_bytes(key: str) -> int:
     """Return a size by default."""
+    return int(BY_KEY[key].default)
+
+
+def default_count(key: str) -> int:
+    """Return a number by default."""
     return int(BY_KEY[key].default)
 
 

@@ -15,6 +15,7 @@ import msgspec
 from lastword.core.link.option_table import (
     OPTIONS,
     default_bytes,
+    default_count,
     default_seconds,
     default_word,
 )
@@ -33,6 +34,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         stderr_limit_bytes: what the agent may write to stderr without a frame in between.
         fallback: `auto`, or the rung to use whatever the client said.
         restart: `on-crash` starts an agent that died again when it is needed, `never` does not.
+        retry: how often a prompt is sent again that failed before anything happened; of `lastword
+            run` alone, a handler in this process has `lastword.Retry`.
+        retry_wait_limit_seconds: the longest wait for that.
+        roll: gives random numbers from 0 to 1, for the jitter of such waits; the core draws none
+            itself, and without it waits are the longest that they can be.
         in_process: the handler is in this very process: it can be cancelled, and needs no restart.
         silent_success: `error` treats a success with nothing shown as a failure, `pass` does not.
         evidence: `auto` looks for the cause of a failure also beside the pipes, `wire` does not.
@@ -59,6 +65,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str = default_word("evidence")
     show_retries: str = default_word("show_retries")
     restart: str = "never"
+    retry: int = default_count("retry")
+    retry_wait_limit_seconds: float = default_seconds("retry_wait_limit")
+    roll: Callable[[], float] | None = None
     in_process: bool = False
     record: bool | str = True
     record_text: bool = False
@@ -76,6 +85,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
                 unit = name.rpartition("_")[2]
                 said = f"{name} takes a number of {unit} from 0 (which switches it off) up"
                 raise ValueError(f"{said}, not {value!r}")
+        if not isinstance(self.retry, int) or isinstance(self.retry, bool) or self.retry < 0:
+            raise ValueError(f"retry takes a whole number from 0 up, not {self.retry!r}")
         if not isinstance(self.record, bool | str):
             said = "record takes True, False, or a folder's path as text"
             raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others

@@ -14,10 +14,9 @@ import msgspec
 from lastword.core.failure import signs
 from lastword.core.failure.error_object import SentError
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries, evidence, notices
+from lastword.core.link import ending, entries, evidence, notices, resend
 from lastword.core.link.effects import FORWARD, Answer, Effect, Send, Side
 from lastword.core.link.evidence import FailedAnswer
-from lastword.core.link.session import Turn
 from lastword.core.link.state import OpenRequest
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
@@ -25,7 +24,7 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
-    from lastword.core.link.session import Session
+    from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
 
@@ -37,22 +36,24 @@ _BY_AGENT = By.AGENT.value
 """For what every turn comes by: an enum's value costs 0.3 µs on Python 3.11."""
 
 
-def start(link: Link, session: Session, frame: Frame) -> Effect:
+def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """Note a prompt that goes to the agent now."""
     request_id = frame.message.request_id or jsonrpc.NULL_ID
     if not session.turns:
         # What a replay or a late update of an earlier turn left open is none of this turn's.
         session.tools.drain()
     joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
-    turn = joined or Turn(link, session)
+    turn = joined or link.turn_of(session, request_id)
     turn.add_prompt(request_id, slash=_begins_with_slash(frame))
-    turn.evidence.was_asked(frame.line)
+    session.was_asked(frame.line)
     if joined is None:
         session.begin(turn, link.now)
     else:
         session.join(link.now)
     request = OpenRequest(acp.PROMPT, session.session_id, turn=turn, sequence=link.sent_to_agent)
     link.client_asks(request_id, request)
+    if link.options.retry:
+        resend.keep(link, turn, frame)
     return entries.prompt(link, turn, frame)
 
 
@@ -96,7 +97,7 @@ def release_waiting(link: Link, session: Session) -> list[Effect]:
         return []
     effects: list[Effect] = [entries.record(link, Kind.RELEASED, session)]
     for prompt in session.take_waiting():
-        effects.append(start(link, session, prompt.frame))
+        effects += start(link, session, prompt.frame)
         effects.append(Send(Side.AGENT, prompt.frame.line))
     return effects
 
@@ -108,7 +109,7 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
         return end_with_error(link, turn, error, frame=frame)
     stop_reason = _stop_reason(frame)
     announced = turn.evidence.announced is not None
-    if announced and _speaks_for_itself(link):
+    if announced and _speaks_for_itself(link, turn):
         return finish(link, turn, stop_reason)
     if denies_cancel(turn, stop_reason):
         members = ending.redactor(link).json(object_of(jsonrpc.loads(frame.message.result)))
@@ -265,14 +266,18 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     """An update may tell of a failure that the turn's answer will not."""
     if not session.turns or not signs.may_tell_of_failure(frame.line):
         return
-    if notices.reads(link, frame.line):
+    reads = notices.reads(link, frame.line)
+    if reads and not link.options.retry:
         return
     from lastword.core.classify import agents  # noqa: PLC0415  (as in `_hides_failure`)
 
     sign = agents.read_update(jsonrpc.params_of(frame).get("update"), agent=link.agent.name)
     if sign is not None and not sign.will_retry:
         for turn in session.turns:
-            turn.evidence.see(sign.verdict)
+            if reads:
+                turn.evidence.pass_on()
+            else:
+                turn.evidence.see(sign.verdict)
 
 
 def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
@@ -286,7 +291,7 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
         sign = agents.read_result(jsonrpc.loads(frame.message.result))
         if sign is not None and not sign.will_retry:
             turn.evidence.see(sign.verdict)
-    if signs.may_hold_payload(frame.line) and not _speaks_for_itself(link):
+    if signs.may_hold_payload(frame.line) and not _speaks_for_itself(link, turn):
         note_payload(link, turn, jsonrpc.loads(frame.message.result), "_meta")
     return evidence.hides_failure(link, turn)
 
@@ -320,7 +325,7 @@ def end_with_error(
     """
     note_payload(link, turn, error, "data")
     announced = turn.evidence.announced
-    if _speaks_for_itself(link) and announced is not None:
+    if _speaks_for_itself(link, turn) and announced is not None:
         turn.step(Event.ERROR)
         ending.forget(link, turn)
         told = entries.failure(link, announced)
@@ -341,14 +346,24 @@ def end_with_error(
 
 def end_failed(link: Link, turn: Turn) -> list[Effect]:
     """What the agent answered is a failure, unless the user had cancelled."""
+    if turn.state is State.WAITING:
+        return []  # it had been answered with one, and is to be sent again
+    if turn.kept is not None:
+        again = resend.instead(link, turn)
+        if again:
+            return again
     if turn.step(Event.ERROR) is Move.CONFIRM:
         return ending.confirm_cancelled(link, turn)
     return ending.fail_turn(link, turn)
 
 
-def _speaks_for_itself(link: Link) -> bool:
-    """Both ends negotiated `agent_error`: there is nothing to translate."""
-    return link.agent.speaks_typed and link.client.typed
+def _speaks_for_itself(link: Link, turn: Turn) -> bool:
+    """Both ends negotiated `agent_error`: there is nothing to translate.
+
+    Unless the failure may be none, since the prompt may be sent again: then it is told by us.
+    """
+    ours = turn.kept is not None or turn.translated
+    return link.agent.speaks_typed and link.client.typed and not ours
 
 
 def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:

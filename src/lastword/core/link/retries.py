@@ -16,7 +16,7 @@ from lastword.core.failure import ladder, signs
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 from lastword.core.link import ending, entries, hints, notices
 from lastword.core.link.hints import Hint, HintSource
-from lastword.core.link.turn import AT_WORK
+from lastword.core.link.turn import AT_WORK, State
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
 
+
+WAITS = AT_WORK | {State.WAITING}
+"""The states of a turn whose wait may be told of in the conversation."""
 
 _AGAIN = "The agent is trying again."
 _PERHAPS = "The agent may be trying again."
@@ -176,7 +179,7 @@ def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
 
 def due(link: Link, turn: Turn) -> float | None:
     """When a line on the wait is due in the conversation, for a client that shows no other."""
-    if turn.state not in AT_WORK or not _by_thought(link):
+    if turn.state not in WAITS or not _by_thought(link):
         return None
     return turn.told_retries.due
 

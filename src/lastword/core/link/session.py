@@ -6,6 +6,7 @@ Decides nothing: that is done by the modules that use the verbs.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +22,7 @@ from lastword.core.protocol import acp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
 
@@ -28,10 +30,17 @@ FOREGROUND = b"foreground"
 """In place of a request's id: version 2's foreground work, which no request stands for."""
 
 
+KEPT_PROMPTS = 8
+MAX_PROMPT_BYTES = 16 * 1024
+"""What is kept of a session's prompts: whether they speak of errors is asked, at most, of a turn
+that says nothing but what looks like one."""
+
+
 class Turn:
     """One prompt turn (version 2: one stretch of foreground work, with the prompts that joined)."""
 
     __slots__ = (
+        "again_at",
         "cancelled",
         "evidence",
         "facts",
@@ -40,6 +49,7 @@ class Turn:
         "held",
         "held_failure",
         "held_until",
+        "kept",
         "number",
         "overlapped",
         "prompts",
@@ -51,6 +61,8 @@ class Turn:
         "state",
         "stop_due",
         "told_retries",
+        "translated",
+        "tried",
         "waited",
         "warned",
     )
@@ -59,6 +71,21 @@ class Turn:
         self.number = link.next_turn()
         """Counted from 1 within the link."""
         self.session = session
+        self.kept: Frame | None = None
+        """The prompt, where it may be sent again."""
+        self.tried: tuple[FailedAttempt, ...] = ()
+        """The times that it was sent and failed, each with the wait after it."""
+        self.again_at = 0.0
+        """When it is to be sent again."""
+        self.failure_id = ""
+        """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
+        self.failure_revision = 0
+        """How many records it has had under that id."""
+        self.told_retries = ToldRetries()
+        self._begin(link)
+
+    def _begin(self, link: Link) -> None:
+        """Nothing has happened yet."""
         self.state = State.SENT
         self.prompts: list[bytes] = []
         """Ids of the prompts that have not been answered (version 1: always exactly one)."""
@@ -83,11 +110,9 @@ class Turn:
         """Is that answer a failure that says nothing of its cause?"""
         self.retries = 0
         """How many retries of its model call the agent has told of."""
-        self.told_retries = ToldRetries()
-        self.failure_id = ""
-        """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
-        self.failure_revision = 0
-        """How many records it has had under that id."""
+        self.told_retries.begin_anew()
+        self.translated = False
+        """Was the agent's own announcement of a failure kept back, to be told by us if it lasts?"""
 
     @property
     def open(self) -> bool:
@@ -158,6 +183,27 @@ class Turn:
         """The agent told of a retry."""
         self.retries += 1
 
+    def keep(self, prompt: Frame) -> None:
+        """The prompt may be sent again, and what the agent announces is told by us."""
+        self.kept = prompt
+
+    def translate(self) -> None:
+        """The agent's announcement does not reach the client as it came."""
+        self.translated = True
+
+    def wait(self, tried: FailedAttempt, until: float) -> None:
+        """The prompt has failed so, and is sent again then."""
+        self.tried = (*self.tried, tried)
+        self.again_at = until
+
+    def stop_waiting(self) -> None:
+        """It is not sent again: the last failure is the turn's."""
+        self.tried = self.tried[:-1]
+
+    def renew(self, link: Link) -> None:
+        """The prompt is sent again: only what the tries before it came to is still known."""
+        self._begin(link)
+
     def add_record(self, failure_id: str) -> int:
         """JetBrains AIR is told of the turn's failure under this id: the record's number."""
         self.failure_id = failure_id
@@ -184,6 +230,7 @@ class Session:
     """What one session of the link has in progress."""
 
     __slots__ = (
+        "asked_for",
         "asking",
         "choices",
         "dismissed",
@@ -207,6 +254,8 @@ class Session:
         self.choices = Choices()
         self.turns: list[Turn] = []
         self.tools = OpenTools()
+        self.asked_for: deque[bytes | None] = deque(maxlen=KEPT_PROMPTS)
+        """The last prompts, as they came; `None` for one that is too long to be kept."""
         self.asking: dict[bytes, float] = {}
         """The agent's open requests to the user, and since when: while one is open, no clock
         runs."""
@@ -223,6 +272,10 @@ class Session:
         """The client opened the session with these params, and the agent answered so."""
         self.opened, self.opening = True, params
         self.choices.told(answer)
+
+    def was_asked(self, prompt: bytes) -> None:
+        """A prompt goes to the agent."""
+        self.asked_for.append(prompt if len(prompt) <= MAX_PROMPT_BYTES else None)
 
     def begin(self, turn: Turn, now: float) -> None:
         """A turn begins."""
@@ -336,5 +389,6 @@ class Session:
             turn.started_at += seconds
             turn.held_until += seconds
             turn.told_retries.shift(seconds)
+            turn.again_at += seconds
             if turn.stop_due is not None:
                 turn.stop_due += seconds

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.link.handshake import AgentProfile, ClientProfile
-from lastword.core.link.session import Session
+from lastword.core.link.session import Session, Turn
 from lastword.core.link.stderr import StderrRecord
 from lastword.core.protocol import jsonrpc
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.options import Options
-    from lastword.core.link.session import Turn
     from lastword.core.protocol import acp
     from lastword.core.protocol.jsonrpc import Frame
 
@@ -99,6 +98,7 @@ class Link:
         "own_requests",
         "presence",
         "redactions",
+        "resent",
         "sent_to_agent",
         "sessions",
         "started_at",
@@ -136,6 +136,8 @@ class Link:
         self.turns = 0
         """How many turns there have been."""
         self.held_error: HeldError | None = None
+        self.resent: dict[bytes, Turn] = {}
+        """Turns whose prompts are on their way to the agent once more, by the prompts' ids."""
         self.sent_to_agent = 0
         """How many messages the client has sent; tells whether one was sent since another."""
         self.stderr = StderrRecord()
@@ -326,6 +328,23 @@ class Link:
             session.shift(seconds)
         for request in self.from_client.values():
             request.shift(seconds)
+
+    def take_back(self, turn: Turn) -> None:
+        """A prompt that the agent has done with is on its way to it once more."""
+        (request_id,) = turn.prompts
+        asked = self.from_client.get(request_id)
+        if asked is not None and asked.turn is turn:
+            # A client may have used the id again.
+            del self.from_client[request_id]
+        self.resent[request_id] = turn
+
+    def turn_of(self, session: Session, request_id: bytes) -> Turn:
+        """The turn of a prompt that is on its way to the agent: a new one, but for one resent."""
+        turn = self.resent.pop(request_id, None)
+        if turn is None:
+            return Turn(self, session)
+        turn.renew(self)
+        return turn
 
     def next_turn(self) -> int:
         """A number for a turn, from 1."""

@@ -36,7 +36,12 @@ class ToldRetries:
         self.since = 0.0
         """Since when the turn waits."""
         self._shown: Retrying | None = None
-        self._shown_at = 0.0
+        self._shown_at: float | None = None
+
+    def begin_anew(self) -> None:
+        """The prompt is sent once more: its tries are counted from the first again."""
+        self._attempt, self._source = 0, None
+        self.forget_wait()
 
     def next_attempt(self, hint: Hint) -> int | None:
         """The number of the try that this hint tells of; `None` where it is no news.
@@ -67,7 +72,7 @@ class ToldRetries:
         if self.word is None or self.word is self._shown:
             return None
         first = self.since + SHOW_AFTER_SECONDS
-        return first if self._shown is None else max(first, self._shown_at + SHOW_EVERY_SECONDS)
+        return first if self._shown_at is None else max(first, self._shown_at + SHOW_EVERY_SECONDS)
 
     def take_due(self, now: float) -> Retrying | None:
         """The retry of which a line is due, which stands in the conversation then."""
@@ -81,4 +86,5 @@ class ToldRetries:
         """Let the clocks have stood for so long."""
         self.since += seconds
         self.word_at += seconds
-        self._shown_at += seconds
+        if self._shown_at is not None:
+            self._shown_at += seconds

@@ -20,6 +20,8 @@ class State(Enum):
     """The user cancelled (or is gone); the agent has not answered yet."""
     STOPPING = auto()
     """We told the agent to stop (watchdog, stderr, runaway); it has not answered yet."""
+    WAITING = auto()
+    """It failed, and the agent is done with it: the prompt is sent again after a wait."""
     ENDED = auto()
     """Answered, and not with a failure."""
     FAILED = auto()
@@ -42,8 +44,10 @@ class Event(Enum):
     """The agent answered with a result that means what it says."""
     ERROR = auto()
     """The agent answered with an error, or with a result that hides one."""
+    RETRY = auto()
+    """It failed, by an answer or by the agent's end, in a way that is worth another try."""
     AGENT_LOST = auto()
-    """The agent's process is gone."""
+    """The agent's process is gone, and nothing that follows it serves the turn."""
     CLIENT_LOST = auto()
     """The client closed its side."""
     TIMEOUT = auto()
@@ -65,6 +69,10 @@ class Move(Enum):
     """Let the user's cancel through and give the agent its grace."""
     STOP = auto()
     """Send a cancel of our own and give the agent its grace."""
+    WAIT = auto()
+    """Say that the prompt will be tried again, and let the wait begin."""
+    RESEND = auto()
+    """Send the prompt again: the turn begins anew."""
     FINISH = auto()
     """Let the agent's answer through: it is the turn's answer."""
     CONFIRM = auto()
@@ -88,6 +96,7 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.SENT, _E.STOP): (_S.STOPPING, _M.STOP),
     (_S.SENT, _E.RESULT): (_S.ENDED, _M.FINISH),
     (_S.SENT, _E.ERROR): (_S.FAILED, _M.FAIL),
+    (_S.SENT, _E.RETRY): (_S.WAITING, _M.WAIT),
     (_S.SENT, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
     (_S.SENT, _E.CLIENT_LOST): (_S.CANCELLING, _M.IGNORE),
     (_S.SENT, _E.TIMEOUT): (_S.STOPPING, _M.STOP),
@@ -97,6 +106,7 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.RUNNING, _E.STOP): (_S.STOPPING, _M.STOP),
     (_S.RUNNING, _E.RESULT): (_S.ENDED, _M.FINISH),
     (_S.RUNNING, _E.ERROR): (_S.FAILED, _M.FAIL),
+    (_S.RUNNING, _E.RETRY): (_S.WAITING, _M.WAIT),
     (_S.RUNNING, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
     (_S.RUNNING, _E.CLIENT_LOST): (_S.CANCELLING, _M.IGNORE),
     (_S.RUNNING, _E.TIMEOUT): (_S.STOPPING, _M.STOP),
@@ -106,6 +116,7 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.CANCELLING, _E.STOP): (_S.CANCELLING, _M.IGNORE),
     (_S.CANCELLING, _E.RESULT): (_S.ENDED, _M.FINISH),
     (_S.CANCELLING, _E.ERROR): (_S.ENDED, _M.CONFIRM),
+    (_S.CANCELLING, _E.RETRY): (_S.ENDED, _M.CONFIRM),
     (_S.CANCELLING, _E.AGENT_LOST): (_S.ENDED, _M.CONFIRM),
     (_S.CANCELLING, _E.CLIENT_LOST): (_S.CANCELLING, _M.IGNORE),
     (_S.CANCELLING, _E.TIMEOUT): (_S.ENDED, _M.CONFIRM),
@@ -116,15 +127,28 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.STOPPING, _E.STOP): (_S.STOPPING, _M.IGNORE),
     (_S.STOPPING, _E.RESULT): (_S.FAILED, _M.FAIL),
     (_S.STOPPING, _E.ERROR): (_S.FAILED, _M.FAIL),
+    (_S.STOPPING, _E.RETRY): (_S.FAILED, _M.FAIL),
     (_S.STOPPING, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
     (_S.STOPPING, _E.CLIENT_LOST): (_S.STOPPING, _M.IGNORE),
     (_S.STOPPING, _E.TIMEOUT): (_S.FAILED, _M.FAIL),
+    # The agent has answered, or is gone: nobody's confirmation is waited for, and what it says of
+    # the prompt once more is no second answer. To give up on the wait is to fail as without it.
+    (_S.WAITING, _E.UPDATE): (_S.WAITING, _M.PASS),
+    (_S.WAITING, _E.CANCEL): (_S.ENDED, _M.CONFIRM),
+    (_S.WAITING, _E.STOP): (_S.FAILED, _M.FAIL),
+    (_S.WAITING, _E.RESULT): (_S.WAITING, _M.DROP),
+    (_S.WAITING, _E.ERROR): (_S.WAITING, _M.DROP),
+    (_S.WAITING, _E.RETRY): (_S.WAITING, _M.DROP),
+    (_S.WAITING, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
+    (_S.WAITING, _E.CLIENT_LOST): (_S.ENDED, _M.CONFIRM),
+    (_S.WAITING, _E.TIMEOUT): (_S.SENT, _M.RESEND),
     # Healthy agents still report usage and titles after their answer.
     (_S.ENDED, _E.UPDATE): (_S.ENDED, _M.PASS),
     (_S.ENDED, _E.CANCEL): (_S.ENDED, _M.PASS),
     (_S.ENDED, _E.STOP): (_S.ENDED, _M.IGNORE),
     (_S.ENDED, _E.RESULT): (_S.ENDED, _M.DROP),
     (_S.ENDED, _E.ERROR): (_S.ENDED, _M.DROP),
+    (_S.ENDED, _E.RETRY): (_S.ENDED, _M.DROP),
     (_S.ENDED, _E.AGENT_LOST): (_S.ENDED, _M.IGNORE),
     (_S.ENDED, _E.CLIENT_LOST): (_S.ENDED, _M.IGNORE),
     (_S.ENDED, _E.TIMEOUT): (_S.ENDED, _M.IGNORE),
@@ -134,6 +158,7 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.FAILED, _E.STOP): (_S.FAILED, _M.IGNORE),
     (_S.FAILED, _E.RESULT): (_S.FAILED, _M.DROP),
     (_S.FAILED, _E.ERROR): (_S.FAILED, _M.DROP),
+    (_S.FAILED, _E.RETRY): (_S.FAILED, _M.DROP),
     (_S.FAILED, _E.AGENT_LOST): (_S.FAILED, _M.IGNORE),
     (_S.FAILED, _E.CLIENT_LOST): (_S.FAILED, _M.IGNORE),
     (_S.FAILED, _E.TIMEOUT): (_S.FAILED, _M.IGNORE),

@@ -280,10 +280,13 @@ def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
 
     update = object_of(jsonrpc.params_of(frame).get("update"))
     error = payload.read_to_tell(payload.payload_of(update), ending.redactor(link))
-    passes = link.client.typed and link.agent.speaks_typed
+    may_be_none = any(turn.kept is not None for turn in session.turns)
+    passes = link.client.typed and link.agent.speaks_typed and not may_be_none
     for turn in session.turns:
         turn.step(Event.UPDATE)
         turn.evidence.announce(error, passed=passes)
+        if not passes:
+            turn.translate()
     return [FORWARD] if passes else [Drop("translated")]
 
 

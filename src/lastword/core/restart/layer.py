@@ -55,7 +55,8 @@ class RestartLayer:
         self._connection.at(now)
         if side is Side.AGENT:
             return self._from_the_agent(message)
-        effects = replay.from_the_client(self._connection, self.state, message)
+        effects = replay.gives_up(self._connection, message)
+        effects += replay.from_the_client(self._connection, self.state, message)
         effects = replay.translate(self.state, effects, message)
         return self.state.names.for_agent(effects, message)
 
@@ -157,7 +158,8 @@ class RestartLayer:
 
     def handle_timeout(self, now: float) -> list[Effect]:
         """As `Connection.handle_timeout`."""
-        effects = self.replaced(self._connection.handle_timeout(now))
+        effects = replay.resend_due(self._connection, self.state, now)
+        effects += self.replaced(self._connection.handle_timeout(now))
         effects += sessions.note_opened(self._connection, self.state, effects)
         effects += replay.handle_timeout(self._connection, self.state)
         return self._for_agent(replay.translate(self.state, effects, None))

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import client_side, ending, entries
+from lastword.core.link import client_side, ending, entries, resend
 from lastword.core.link.effects import (
     Answer,
     Drop,
@@ -145,6 +145,23 @@ def _give_up(connection: Connection, state: RestartState, verdict: Verdict) -> l
     return [*_refuse_all(connection, state.take_queue(), verdict), Kill()]
 
 
+def resend_due(connection: Connection, state: RestartState, now: float) -> list[Effect]:
+    """Prompts that have waited for another try go the way of what the client asks now."""
+    effects: list[Effect] = []
+    for prompt in resend.take_due(connection.at(now)):
+        taken_in = from_the_client(connection, state, prompt)
+        effects += forwarded_as(taken_in, Send(Side.AGENT, prompt.line))
+    return effects
+
+
+def gives_up(connection: Connection, frame: Frame) -> list[Effect]:
+    """Another prompt ends the wait for one that has failed, wherever it has to wait itself."""
+    session = connection.link.sessions.get(frame.message.session_id or "")
+    if frame.message.method != acp.PROMPT or session is None:
+        return []
+    return resend.give_up(connection.link, session)
+
+
 def from_the_client(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
     """Take in one message of the client's."""
     message = frame.message
@@ -187,7 +204,8 @@ def _while_down(connection: Connection, state: RestartState, frame: Frame) -> li
     if message.method is None:
         return connection.receive(Side.CLIENT, frame, link.now)
     if message.id is UNSET:
-        return [*_cancel_waiting(connection, state, message), Drop("agent_gone")]
+        again = resend.cancelled_by(link, message) if message.method in CANCELS else []
+        return [*_cancel_waiting(connection, state, message), *again, Drop("agent_gone")]
     if state.refuses(link.now) and link.agent_gone is not None:
         return sessions.refuse(link, frame, link.agent_gone)
     if message.method == acp.INITIALIZE:
@@ -195,6 +213,7 @@ def _while_down(connection: Connection, state: RestartState, frame: Frame) -> li
     # A session that is closed needs none of its prompts any more.
     closes = message.method == acp.CLOSE
     cancelled = _cancel_waiting(connection, state, message) if closes else []
+    cancelled += resend.cancelled_by(link, message) if closes else []
     if not state.enqueue(frame):
         cancelled += sessions.refuse(link, frame, _no_room())
     return [*cancelled, *_start(connection, state)]

@@ -144,7 +144,8 @@ def take(story: TurnHistory, entry: Entry) -> None:
     elif kind in (Kind.TOOL_STARTED, Kind.TOOL_ENDED):
         _take_tool(story, entry)
     elif kind is Kind.FIRST_PROGRESS:
-        story.progress_at = entry.at_seconds
+        # A prompt that is sent again has one in each try.
+        story.progress_at = entry.at_seconds if story.progress_at is None else story.progress_at
     elif kind is Kind.FIRST_OUTPUT:
         story.output_at = entry.at_seconds
     elif kind is Kind.CANCEL:

@@ -51,6 +51,7 @@ MODEL_NOT_FOUND = rows("""
     no endpoints found
     no endpoints available
     no model available
+    model .. is not accessible
     no model selected
     no chat model
     no allowed providers

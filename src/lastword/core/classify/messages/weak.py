@@ -34,6 +34,7 @@ WEAK = {
     """),
     ErrorType.AGENT_CRASH: rows("""
         process exited
+        exited abnormally
         processtransport
         exited unexpectedly
         terminated by signal
@@ -143,6 +144,9 @@ WEAK = {
     """),
     ErrorType.INVALID_REQUEST: rows("""
         invalid request
+        request as invalid
+        prompt template
+        chat template
         bad request
         invalid param
         invalid argument
@@ -193,7 +197,6 @@ WEAK = {
         server had an error
         server side error
         server-side error
-        try again shortly
         unavailable
         upstream error
         upstream request failed
@@ -201,7 +204,5 @@ WEAK = {
         no output generated
         failed to get response
         failed to get a response
-        try again later
-        try again in a moment
     """),
 }

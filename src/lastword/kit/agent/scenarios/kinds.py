@@ -18,6 +18,7 @@ THROTTLED = Fail(
     headers={"retry-after": "20", "x-request-id": "req_7f3a91c2"},
 )
 OVERLOADED = Fail(http=529, message="Overloaded", code="overloaded_error")
+UNAVAILABLE = Fail(http=503, message="Service Unavailable")
 
 
 def _fails(fail: Fail) -> Step:
@@ -156,6 +157,17 @@ WAITS = (
         ),
         told=Told(type=T.PROVIDER_UNAVAILABLE),
         then="the failure takes the place of the retry's countdown",
+    ),
+    Scenario(
+        name="third_time_lucky",
+        sees="the first two prompts fail with 503 before any output, every later one goes well",
+        script=script(
+            (_fails(UNAVAILABLE),),
+            (_fails(UNAVAILABLE),),
+            (Step(say="The provider is back."), Step(result="end_turn")),
+        ),
+        told=Told(type=T.PROVIDER_UNAVAILABLE),
+        then="with lastword run --retry 2 in front nothing of it is seen but two waits",
     ),
     Scenario(
         name="login_needed",

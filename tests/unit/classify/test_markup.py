@@ -1,0 +1,60 @@
+"""A page is read as a person reads it: tags, attributes, scripts and styles are no words of it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from lastword.core.classify import classify, classify_text
+from lastword.core.classify.markup import MAX_PAGE_CHARS, readable
+
+PAGE = (
+    "<!DOCTYPE html><html><head><meta http-equiv='Content-Type' content='text/html'>"
+    "<title>api.example | {title}</title><style>.timeout {{}}</style>"
+    "<script>var reason = 'TLS timeout';</script></head><body><h1>{title}</h1></body></html>"
+)
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [
+        ("520: Web server is returning an unknown error", "provider_unavailable"),
+        ("503: Service Temporarily Unavailable", "provider_unavailable"),
+        ("504: Gateway time-out", "timeout"),
+        ("429: Too Many Requests", "rate_limit"),
+    ],
+)
+def test_the_title_and_its_status_count_and_no_attribute_does(title: str, kind: str) -> None:
+    verdict = classify_text(f"API Error: {PAGE.format(title=title)}")
+    assert (verdict.type, verdict.retryable, verdict.http_status) == (kind, True, int(title[:3]))
+
+
+def test_a_script_in_a_page_is_no_evidence() -> None:
+    page = "<html><script>'rate limit exceeded'</script><body>Blocked</body></html>"
+    assert classify({"http_status": 403, "body": page}).type == "auth"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("a < b and <c> d", "a < b and <c> d"),
+        ("Unexpected token '<', \"<!DOCTYPE \"... is not valid JSON",) * 2,
+        ("<title>403</title>403 Forbidden &amp; more", "403\n403 Forbidden & more"),
+        ("<html><body>cut in <a href='x", "cut in"),
+        ("<html><style>never closed", ""),
+        ("<html><style>x</style>y<style>z</style>", "y"),
+        ("<html>\u0130<style>x</style></html>", "\u0130\nx"),
+        ("<html><!-- a comment --><hr>seen</html>", "seen"),
+    ],
+)
+def test_what_is_no_page_stays_and_a_page_is_what_it_shows(text: str, read: str) -> None:
+    assert readable(text) == read
+
+
+@pytest.mark.parametrize("unit", ["<script>", "<a", "<!--", "&amp;", "<html><", "<meta "])
+def test_a_page_of_a_megabyte_takes_no_long_time(unit: str) -> None:
+    page = "<html>" + unit * (1_000_000 // len(unit))
+    start = time.process_time()
+    assert len(readable(page)) <= MAX_PAGE_CHARS + 8192
+    assert time.process_time() - start < 2  # a fuse

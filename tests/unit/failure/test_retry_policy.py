@@ -1,0 +1,111 @@
+"""The policy of retries, which the guard and `lastword run --retry` share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lastword.core.failure.retry_policy import Failed, RetryBounds, asked_seconds, next_wait
+from lastword.core.failure.taxonomy import ErrorType
+
+NOW = 1_790_000_000.0
+HOURS = RetryBounds(tries=3, max_wait_seconds=8 * 3600.0, sits_out=True)
+
+
+def failed(kind: ErrorType = ErrorType.RATE_LIMIT, **known: Any) -> Failed:
+    return Failed(type=kind, **{"retryable": True, **known})
+
+
+def wait(
+    failure: Failed, bounds: RetryBounds, *, failures: int = 1, roll: float = 0.0
+) -> float | None:
+    return next_wait(failure, [1] * failures, bounds, epoch_seconds=NOW, roll=roll)
+
+
+def at(seconds: float) -> int:
+    return int((NOW + seconds) * 1000)
+
+
+def test_there_are_never_more_tries_than_allowed() -> None:
+    bounds = RetryBounds(tries=3)
+    assert wait(failed(), bounds, failures=2) is not None
+    assert wait(failed(), bounds, failures=3) is None
+
+
+def test_as_many_requests_as_the_longest_try_made_are_reckoned_for_the_next() -> None:
+    bounds = RetryBounds(tries=6)
+    assert next_wait(failed(), [3], bounds, epoch_seconds=NOW, roll=0) is not None
+    assert next_wait(failed(), [1, 3], bounds, epoch_seconds=NOW, roll=0) is None
+
+
+@given(
+    asked=st.integers(0, 7200),
+    most=st.floats(0, 3600),
+    roll=st.floats(0, 1),
+    failures=st.integers(1, 4),
+)
+def test_a_wait_is_never_shorter_than_asked_and_never_begun_where_it_is_too_long(
+    asked: int, most: float, roll: float, failures: int
+) -> None:
+    bounds = RetryBounds(tries=9, max_wait_seconds=most)
+    waited = wait(failed(retry_after_seconds=asked), bounds, failures=failures, roll=roll)
+    if asked > most:
+        assert waited is None
+    else:
+        assert waited is not None
+        assert asked <= waited <= min(asked + 1, most)
+
+
+@pytest.mark.parametrize(("failures", "longest"), [(1, 1), (2, 2), (3, 4), (9, 256), (30, 300)])
+def test_without_a_servers_wait_the_longest_doubles_up_to_five_minutes(
+    failures: int, longest: float
+) -> None:
+    bounds = RetryBounds(tries=99, max_wait_seconds=math.inf, sits_out=True)
+    assert wait(failed(), bounds, failures=failures, roll=1) == longest
+    assert wait(failed(), bounds, failures=failures, roll=0) == 0
+
+
+def test_the_moment_of_a_reset_is_a_servers_wait_and_one_that_is_over_is_none() -> None:
+    assert asked_seconds(failed(reset_at_epoch_ms=at(90)), NOW) == 90
+    assert asked_seconds(failed(reset_at_epoch_ms=at(-90)), NOW) is None
+    assert asked_seconds(failed(reset_at_epoch_ms=at(90), retry_after_seconds=5), NOW) == 5
+
+
+def test_a_reset_cannot_be_waited_for_by_whoever_does_not_know_the_time() -> None:
+    limited = failed(reset_at_epoch_ms=at(90))
+    for most in (300.0, math.inf):
+        bounds = RetryBounds(tries=9, max_wait_seconds=most, sits_out=True)
+        assert next_wait(limited, [1], bounds, epoch_seconds=None, roll=0) is None
+
+
+@pytest.mark.parametrize(
+    ("failure", "waited"),
+    [
+        (failed(retryable=False, retry_after_seconds=5400), 5400),
+        (failed(reset_at_epoch_ms=at(5400)), 5400),
+        (failed(ErrorType.PROVIDER_UNAVAILABLE, retryable=False, retry_after_seconds=301), 301),
+        (failed(ErrorType.BUDGET, retryable=False, reset_at_epoch_ms=at(7200)), 7200),
+        (failed(ErrorType.BUDGET, retryable=False, retry_after_seconds=20), 20),
+        # Nobody knows how long, or nothing but time is wrong.
+        (failed(ErrorType.BUDGET, retryable=False), None),
+        (failed(ErrorType.BUDGET, retryable=False, reset_at_epoch_ms=at(-1)), None),
+        (failed(retryable=False, retry_after_seconds=20), None),
+        (failed(retryable=False, refused=True, retry_after_seconds=5400), None),
+        (failed(ErrorType.AUTH, retryable=False, retry_after_seconds=5400), None),
+        # Over what the user allows.
+        (failed(retryable=False, retry_after_seconds=9 * 3600), None),
+    ],
+)
+def test_a_window_that_opens_at_a_known_time_is_sat_out_where_only_its_length_is_in_the_way(
+    failure: Failed, waited: float | None
+) -> None:
+    assert wait(failure, HOURS) == waited
+
+
+def test_who_does_not_sit_out_windows_waits_for_what_is_retryable_alone() -> None:
+    bounds = RetryBounds(tries=3, max_wait_seconds=math.inf)
+    assert wait(failed(retryable=False, retry_after_seconds=5400), bounds) is None
