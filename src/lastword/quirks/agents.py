@@ -21,23 +21,37 @@ class KnownAgent(Quirk, frozen=True, kw_only=True):
         part: what its own name has in it: lower-case letters and digits, without what stands
             between them.
         codes: type, reason, and origin where it is not the type's own, by JSON-RPC code.
+        words: type and reason by a name that only this agent gives a failure: an exception's, or
+            the name of a member that is null.
+        sentences: the same by parts of a sentence of its own, all of which must stand in it:
+            lower case, single spaces.
     """
 
     part: str
     codes: dict[int, tuple[str, str | None, str | None]] = msgspec.field(default_factory=dict)
+    words: dict[str, tuple[str, str | None]] = msgspec.field(default_factory=dict)
+    sentences: dict[tuple[str, ...], tuple[str, str | None]] = msgspec.field(default_factory=dict)
 
 
 ROWS = (
     KnownAgent(
         name="claude",
         part="claude",
-        evidence="`@agentclientprotocol/claude-agent-acp`, once `@zed-industries/claude-code-acp`",
+        words={"error_status: null": ("network", "connection_failed")},
+        evidence=(
+            "`@agentclientprotocol/claude-agent-acp`, once `@zed-industries/claude-code-acp`; "
+            "`api_retry` of its SDK has `error_status` null where no answer came"
+        ),
         version="claude-agent-acp 0.100.0",
     ),
     KnownAgent(
         name="codex",
         part="codex",
-        evidence="`@agentclientprotocol/codex-acp`, and Zed's `@zed-industries/codex-acp`",
+        sentences={("the model produced an error.",): ("provider_unavailable", None)},
+        evidence=(
+            "`@agentclientprotocol/codex-acp`, and Zed's `@zed-industries/codex-acp`; the sentence "
+            "stands for an answer that the model broke off"
+        ),
         version="codex-acp 2.6.0, Zed's codex-acp 0.16.0",
     ),
     KnownAgent(
@@ -49,7 +63,13 @@ ROWS = (
     KnownAgent(
         name="gemini",
         part="gemini",
-        evidence="`gemini-cli`, as its package @google/gemini-cli",
+        sentences={
+            ("error when talking to gemini api", "terminated"): ("network", "connection_lost"),
+        },
+        evidence=(
+            "`gemini-cli`, as its package @google/gemini-cli; undici's `terminated` behind its own "
+            "sentence, with a report's path between them"
+        ),
         version="gemini-cli 0.61.0",
     ),
     KnownAgent(
@@ -61,6 +81,7 @@ ROWS = (
     KnownAgent(
         name="kimi-code",
         part="kimicode",
+        words={"APIEmptyResponseError": ("protocol_error", "empty_response")},
         evidence="`@moonshot-ai/kimi-code`; kimi-cli says `Kimi Code CLI` and comes here, too",
         version="kimi-code 2.1.0, kimi-cli 1.15.0",
     ),
@@ -73,6 +94,7 @@ ROWS = (
     KnownAgent(
         name="vibe",
         part="vibe",
+        words={"IncompleteProviderStream": ("network", "truncated_stream")},
         codes={
             -31001: ("rate_limit", None, None),
             -31002: ("invalid_request", "agent_configuration", "agent"),

@@ -19,6 +19,7 @@ class MetaError(Quirk, frozen=True, kw_only=True):
         will_retry: the member that says whether the agent goes on by itself; empty where it
             always does.
         attempt: the member that counts the tries; empty where none does.
+        counts: its message counts the retries, as `1/5`.
         in_results: it may be in a prompt's result, too, not in updates alone.
     """
 
@@ -26,6 +27,7 @@ class MetaError(Quirk, frozen=True, kw_only=True):
     path: tuple[str, ...]
     will_retry: str = ""
     attempt: str = ""
+    counts: bool = False
     in_results: bool = False
 
 
@@ -62,12 +64,42 @@ class RetryText(Quirk, frozen=True, kw_only=True):
 
     Attributes:
         agent: the key of the agent that writes it (`quirks.agents`).
+        openings: how such texts begin, those on the end of a wait among them: no output either.
         pattern: a regular expression for it, with groups for the attempt, for how many there are
             at most, and for the wait in seconds where it says one.
     """
 
     agent: str
     pattern: str
+    openings: tuple[str, ...] = ()
+
+
+class AskedEvent(Quirk, frozen=True, kw_only=True):
+    """A notification of an agent's own that it sends where a session was opened with a wish for it.
+
+    Attributes:
+        agent: the key of the agent that sends it (`quirks.agents`).
+        method: its method.
+        path: where the wish stands in the `_meta` of a request that opens a session.
+        wish: what stands there.
+        event: the members of its `message` by which one that announces a retry is known.
+        status: the member with the HTTP status, null where no answer came.
+        code: the member with a word for machines.
+        attempt: the member that counts the retries.
+        max_retries: the member that says how many there are at most.
+        wait_ms: the member with the wait until the next one.
+    """
+
+    agent: str
+    method: str
+    path: tuple[str, str]
+    wish: tuple[dict[str, str], ...]
+    event: dict[str, str]
+    status: str
+    code: str
+    attempt: str
+    max_retries: str
+    wait_ms: str
 
 
 class FailureConvention(Quirk, frozen=True, kw_only=True):
@@ -115,6 +147,7 @@ META_ERRORS = (
         mark=b'"willRetry"',
         path=("codex", "error"),
         will_retry="willRetry",
+        counts=True,
         in_results=True,
         evidence=(
             "one at each try: message `Reconnecting... 1/5`, codexErrorInfo "
@@ -167,6 +200,7 @@ RETRY_TEXTS = (
         name="pi:retrying",
         agent="pi",
         pattern=r"Retrying \(attempt (\d{1,4})/(\d{1,4}), waiting (\d{1,6})(?:\.\d+)?s\)",
+        openings=("Retrying (attempt ", "Retry finished, resuming"),
         evidence=(
             "a chunk of text, `Retrying (attempt 1/3, waiting 2s)...`; never with the cause, and "
             "in the end a success"
@@ -175,15 +209,42 @@ RETRY_TEXTS = (
     ),
 )
 
+ASKED_EVENTS = (
+    AskedEvent(
+        name="claude:api_retry",
+        agent="claude",
+        method="_claude/sdkMessage",
+        path=("claudeCode", "emitRawSDKMessages"),
+        wish=({"type": "system", "subtype": "api_retry"},),
+        event={"type": "system", "subtype": "api_retry"},
+        status="error_status",
+        code="error",
+        attempt="attempt",
+        max_retries="max_retries",
+        wait_ms="retry_delay_ms",
+        evidence=(
+            "`shouldEmitRawMessage` in its acp-agent.js takes a list of types and subtypes; runs: "
+            "0.3 s after a 429 or 502, 0.7 s after a 401, 1.1 s after a cut (status null); none at "
+            "all for a hang. Without a body, so that a used-up quota reads as a rate limit"
+        ),
+        version="claude-agent-acp 0.100.0",
+    ),
+)
+
 ROWS = (
     *(AIR, AIR_RETRY),
-    *(*META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS),
+    *(*META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS, *ASKED_EVENTS),
 )
+
+EVENTS = {row.method: row for row in ASKED_EVENTS}
 
 RETRY_MARKS = (AIR.mark, *(row.mark for row in META_ERRORS))
 """One of them stands in every update that announces a retry, but for texts."""
 
 FAILURE_MARKS = (AIR.mark, *(row.mark for row in META_STATES))
 """One of them stands in every frame that tells of a failure beside a stop reason that does not."""
+
+RETRY_TEXT_OPENINGS = tuple(opening for row in RETRY_TEXTS for opening in row.openings)
+"""One of them begins every text that announces a retry."""
 
 METHODS = {row.name: row for row in RETRY_METHODS}

@@ -146,6 +146,7 @@ class Departures(SessionRules):
                     "ids", f"a request under an old agent's id: {sent[:200]!r}"
                 )
             self.shown[frame.id] = own
+            self.answered_ids.discard(frame.id)
             if frame.method in ASKS_USER and self.open_prompts(frame.session):
                 self.users[own] = frame.session
         self.seen(frame)
@@ -426,4 +427,5 @@ class Departures(SessionRules):
         self.users.pop(frame.id or b"", None)
         for known in [known for known, own in self.shown.items() if own == frame.id]:
             del self.shown[known]
+            self.answered_ids.add(known)
             self.withdrawable.add(known)

@@ -93,6 +93,8 @@ class Ledger:
         """The agent's open requests, by its own ids, with their generation."""
         self.shown: dict[bytes, bytes] = {}
         """Ids under which the client has them -> the agent's own."""
+        self.answered_ids: set[bytes] = set()
+        """Ids under which the client had questions that are answered."""
         self.withdrawable: set[bytes] = set()
         """Ids of a dead agent's questions that the client has not been rid of."""
         self.own_to_agent: dict[bytes, tuple[str, str | None]] = {}

@@ -188,7 +188,7 @@ class Referee(Departures):
         """The client answers: only an open question of the agent that lives may hear it."""
         plain = bare_id(frame.id or b"")
         owner = self.shown.get(frame.id or b"")
-        if owner is None:
+        if owner is None and frame.id not in self.answered_ids:
             named = [own for known, own in self.shown.items() if bare_id(known) == plain]
             owner = named[0] if len(named) == 1 else None
         expected = owner is not None and owner in self.questions
@@ -245,13 +245,7 @@ class Referee(Departures):
     def _agent_answers(self, frame: Read) -> None:
         own = self.own_to_agent.pop(frame.id or b"", None)
         if own is not None:
-            coming = own[1] in self.coming_back
-            self.coming_back.discard(own[1])
-            if own[0] == "initialize":
-                self.up = frame.error is None
-            elif frame.error is None and coming:
-                self.fresh.add(own[1])
-                self._own_succeeds(frame, *own)
+            self._answers_own(frame, *own)
             return
         meant = self._meant(frame.id or b"null")
         asked = self.asked.get(meant)
@@ -276,6 +270,18 @@ class Referee(Departures):
             self._its_own_succeeds(asked, meant, frame)
         if accepted:
             self.agents_work[asked.session or ""] = True
+
+    def _answers_own(self, frame: Read, method: str, session: str | None) -> None:
+        """The agent answers a request of lastword's."""
+        coming = session in self.coming_back
+        self.coming_back.discard(session)
+        if method == "initialize":
+            self.up = frame.error is None
+        elif frame.error is None and coming:
+            self.fresh.add(session)
+            self._own_succeeds(frame, method, session)
+        elif frame.error is None and method == SETS_MODE:
+            self.agent_has_set(frame.id or b"", session)  # late, and in force all the same
 
     def _own_succeeds(self, frame: Read, method: str, session: str | None) -> None:
         """The agent did what lastword asked of it for a session that comes back."""

@@ -88,7 +88,7 @@ def test_pi_tells_a_retry_in_prose() -> None:
     }
     sign = agents.read_update(update, agent="pi-acp")
     assert sign is not None
-    assert (sign.attempt, sign.max_attempts, sign.wait_seconds) == (1, 3, 2)
+    assert (sign.attempt, sign.max_attempts, sign.wait_seconds) == (2, 4, 2)
     assert agents.read_update(update, agent="opencode") is None
 
 

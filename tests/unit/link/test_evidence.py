@@ -45,6 +45,7 @@ SLOTS: dict[str, tuple[Any, ...]] = {
     "lost": (None, _named(ErrorType.AGENT_CRASH)),
     "answer": (None, UNKNOWN, INTERNAL, _named(ErrorType.AUTH)),
     "margin": (None, UNKNOWN, INTERNAL, _named(ErrorType.NETWORK)),
+    "hint": (None, _named(ErrorType.RATE_LIMIT)),
     "prose": (None, VAGUE_PROSE, NAMED_PROSE),
     "log": (b"", b"ERROR context_length_exceeded\n"),
     "stderr": (b"", b"it went wrong, error\n", b"ERROR model_not_found\n"),
@@ -72,7 +73,9 @@ def _turn(slots: dict[str, Any]) -> tuple[Link, Turn]:
         slots["lost"],
     )
     known.answer = FailedAnswer(verdict=slots["answer"]) if slots["answer"] else None
-    known.margin, known.text = slots["margin"], slots["prose"]
+    known.margin, known.hint = slots["margin"], slots["hint"]
+    if slots["prose"] is not None:
+        known.say(slots["prose"])
     known.log = slots["log"]
     link.stderr.receive(slots["stderr"])
     silent = slots["claim"] == "silent"
@@ -101,7 +104,7 @@ def test_the_first_that_names_a_failure_decides_and_a_vague_sign_hides_none() ->
         assert decided.type is expected, slots
 
 
-@pytest.mark.parametrize("source", ["margin", "prose", "log", "stderr", "claim"])
+@pytest.mark.parametrize("source", ["margin", "hint", "prose", "log", "stderr", "claim"])
 def test_a_failure_that_was_called_a_success_says_so_in_its_reason(source: str) -> None:
     slots = {name: values[0] for name, values in SLOTS.items()}
     decided = evidence.decide(*_turn(slots | {source: SLOTS[source][-1], "claim": "silent"}))

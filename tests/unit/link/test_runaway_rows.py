@@ -76,6 +76,7 @@ def test_in_a_run_of_updates_it_is_the_same() -> None:
     wire = in_turn()
     wire.agent(chunk("Begun."))
     wire.agent(update(sessionUpdate="tool_call", toolCallId="t", status="in_progress"))
+    wire.agent(chunk("Going on."))
     for number in range(60):
         running = {"toolCallId": "t", "status": "in_progress", "rawInput": {"at": number}}
         rows = [chunk(SENTENCE), update(sessionUpdate="tool_call_update", **running)]

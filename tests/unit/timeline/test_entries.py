@@ -191,7 +191,7 @@ def test_a_retry_that_the_agent_tells_of_is_kept_whoever_is_told() -> None:
     link.update(sessionUpdate="session_info_update", _meta={"codex": retry})
     link.update(sessionUpdate="session_info_update", _meta={"codex": {"willRetry": False}})
     (entry,) = link.of(Kind.RETRY)
-    assert entry.facts == {"attempt": 2, "type": "rate_limit"}
+    assert entry.facts == {"attempt": 2, "type": "rate_limit", "source": "wire"}
     assert entry.level is Level.WARNING
 
 

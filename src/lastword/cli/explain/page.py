@@ -85,7 +85,7 @@ def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool
     page.line()
     _row(page, "retry", _retry(explanation), "green" if error.retryable else "red")
     _row(page, "safe", _safe(error))
-    _row(page, "whose fault", _WHOSE[error.origin] if error.origin else "not known")
+    _row(page, "whose fault", _whose(error))
     _row(page, "what to do", _advice(error.action) if error.action else "")
     _row(page, "more exactly", (error.reason or "").replace("_", " "))
     _row(page, "told by", _told_by(error))
@@ -138,6 +138,14 @@ def _retry(explanation: Explanation) -> str:
         return f"not by itself; at the earliest {when}"
     known = error.type is not ErrorType.UNKNOWN
     return "no, it would not help" if known else "not by itself: whether it would help is not known"
+
+
+def _whose(error: AgentError) -> str:
+    """Return whose fault it was; what was not recognised blames nobody."""
+    if error.type is ErrorType.UNKNOWN:
+        named = error.reason == "tool_server"
+        return "a tool server's, not the model provider's" if named else "not known"
+    return _WHOSE[error.origin] if error.origin else "not known"
 
 
 def _safe(error: AgentError) -> str:

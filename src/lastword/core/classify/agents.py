@@ -7,8 +7,9 @@ claims success, or in prose; what each agent does is a row of `quirks.wire` or `
 
 from __future__ import annotations
 
+import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
@@ -24,12 +25,19 @@ from lastword.core.redact.truncate import clip
 from lastword.quirks import prose, wire
 from lastword.quirks.agents import agent_key
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _IN_RESULTS = tuple(row for row in wire.META_ERRORS if row.in_results)
 
 _NAMED_TYPES = frozenset(ErrorType) - {ErrorType.UNKNOWN, ErrorType.CANCELLED}
 
 _RETRY_TEXTS = {row.agent: (row, re.compile(row.pattern)) for row in wire.RETRY_TEXTS}
 _AIR_RETRY = re.compile(wire.AIR_RETRY.pattern)
+_COUNTS = re.compile(r"\b(\d{1,4})/(\d{1,4})\b")
+
+MAX_WAIT_MS = 30 * 86_400_000
+"""A longer wait is none that an agent keeps."""
 
 
 class Sign(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +138,7 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
     if category == "unknown" and counted is None:
         # Advice on something else, such as a model that took another's place.
         return None
-    attempt, most = (int(group) for group in counted.groups()) if counted else (None, None)
+    attempt, most = _tries(counted.groups()) if counted else (None, None)
     return Sign(verdict=verdict, will_retry=True, attempt=attempt, max_attempts=most)
 
 
@@ -138,12 +146,57 @@ def _meta_sign(meta: dict[Any, Any], rows: tuple[wire.MetaError, ...]) -> Sign |
     for row in rows:
         error = object_of(_within(meta, row.path))
         if error:
+            attempt, most = _counted(error, row)
             return Sign(
                 verdict=decide(gather.from_any(error)),
                 will_retry=not row.will_retry or error.get(row.will_retry) is True,
-                attempt=as_int(error.get(row.attempt)) if row.attempt else None,
+                attempt=attempt,
+                max_attempts=most,
             )
     return None
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _counted(error: dict[Any, Any], row: wire.MetaError) -> tuple[int | None, int | None]:
+    """The number of the try that comes next, and how many there will be at most."""
+    if row.attempt:
+        return as_int(error.get(row.attempt)), None
+    found = _COUNTS.search(clip(str(error.get("message") or ""))) if row.counts else None
+    return _tries(found.groups()) if found else (None, None)
+
+
+def _tries(counted: Sequence[str]) -> tuple[int, int]:
+    """A retry's number and how many there are at most, as numbers of tries: the first was 1."""
+    retry, most = (int(number) for number in counted)
+    return retry + 1, most + 1
+
+
+def read_event(method: str, params: object) -> Sign | None:
+    """A retry in a frame that was asked for, of which an agent tells the attempt and the wait."""
+    row = wire.EVENTS.get(method)
+    told = object_of(object_of(params).get("message"))
+    if row is None or any(told.get(key) != value for key, value in row.event.items()):
+        return None
+    status, code = as_int(told.get(row.status)), told.get(row.code)
+    if status is None:
+        # No answer ever came: it was the connection.
+        finding = Conclusion(ErrorType.NETWORK, row.name)
+        verdict = conclude(finding, Evidence())
+    else:
+        verdict = decide(gather.from_any({"status": status, "code": code}))
+    retry, most = as_int(told.get(row.attempt)), as_int(told.get(row.max_retries))
+    wait_ms = told.get(row.wait_ms)
+    wait = wait_ms / 1000 if _is_number(wait_ms) and 0 <= wait_ms < MAX_WAIT_MS else None
+    return Sign(
+        verdict=verdict,
+        will_retry=True,
+        attempt=None if retry is None else retry + 1,
+        max_attempts=None if most is None else most + 1,
+        wait_seconds=None if wait is None else math.ceil(wait),
+    )
 
 
 def _state_sign(meta: dict[Any, Any]) -> Sign | None:
@@ -163,12 +216,18 @@ def _within(meta: dict[Any, Any], path: tuple[str, ...]) -> object:
 
 
 def _text_sign(update: dict[Any, Any], agent: str | None) -> Sign | None:
-    row, pattern = _RETRY_TEXTS.get(agent_key(agent) or "", (None, None))
     text = object_of(update.get("content")).get("text")
-    found = pattern.search(clip(text)) if pattern and isinstance(text, str) else None
+    return read_retry_text(text, agent=agent) if isinstance(text, str) else None
+
+
+def read_retry_text(text: str, *, agent: str | None) -> Sign | None:
+    """A retry that an agent announces in the conversation."""
+    row, pattern = _RETRY_TEXTS.get(agent_key(agent) or "", (None, None))
+    found = pattern.search(clip(text)) if pattern else None
     if row is None or found is None:
         return None
-    attempt, most, wait = (int(group) for group in found.groups())
+    attempt, most = _tries(found.groups()[:2])
+    wait = int(found.group(3))
     verdict = conclude(Conclusion(ErrorType.UNKNOWN, row.name), Evidence())
     return Sign(
         verdict=verdict, will_retry=True, attempt=attempt, max_attempts=most, wait_seconds=wait

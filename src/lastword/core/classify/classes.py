@@ -49,6 +49,17 @@ BUGS = names("""
 OWN_BUGS = names("Misused NotInTurn")
 """What this package raises where it is called wrongly: its text names types and limits."""
 
+PROVIDER_PACKAGES = frozenset({
+    *("ai21", "aiohttp", "anthropic", "azure", "boto3", "botocore", "cerebras", "cohere", "groq"),
+    *("claude_agent_sdk", "dashscope", "fireworks", "google", "grpc", "h11", "h2", "http", "httpx"),
+    *("httpcore", "huggingface_hub", "instructor", "langchain", "langchain_anthropic", "litellm"),
+    *("langchain_aws", "langchain_core", "langchain_google_genai", "langchain_openai", "mistralai"),
+    *("llama_index", "ollama", "openai", "openrouter", "pydantic_ai", "replicate", "requests"),
+    *("smolagents", "ssl", "together", "transformers", "urllib", "urllib3", "vertexai", "zhipuai"),
+    *("websockets",),
+})  # fmt: skip
+"""Packages whose ValueError may be a provider's refusal, first component of the module."""
+
 _BUILTIN_MODULES = frozenset({"builtins", "", "asyncio.queues", "java.lang"})
 
 BY_STATUS = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lastword.core.classify.evidence import Evidence, ProcessEvidence
 from lastword.core.classify.extract import identifiers, pairs, status_in, traceback_class
+from lastword.core.classify.markup import readable
 from lastword.core.classify.text import MAX_TOKEN_CHARS, as_int, as_text, fold, normalise
 from lastword.core.redact.truncate import clip
 
@@ -61,8 +62,14 @@ CLASS_KEYS = frozenset({"errorname", "name", "exceptionclass"})
 
 STATUS_KEYS = _keys("""
     status statuscode httpstatus httpstatuscode httpcode code errorcode apierrorstatus
-    responsestatus upstreamstatus""")
+    responsestatus upstreamstatus errorstatus""")
 """Keys whose value may be an HTTP status."""
+
+_SPOKEN_HEADERS = ("x-amzn-errortype", "x-amzn-error-type")
+"""Headers that name the failure, where a body does not."""
+
+_TELLING_NULLS = frozenset({"errorstatus"})
+"""Keys that tell something by having no value (`quirks.agents` says what, as `key: null`)."""
 
 HEADER_KEYS = frozenset({"headers", "responseheaders", "httpheaders"})
 
@@ -91,6 +98,7 @@ class Collector:
         self.sdk_phase: str | None = None
         self.rpc_code: int | None = None
         self.process: ProcessEvidence | None = None
+        self.raiser: str | None = None
         self._texts: dict[str, None] = {}
         self._other_texts: list[str] = []
         self._values_left = MAX_VALUES
@@ -111,6 +119,8 @@ class Collector:
     def add_token(self, value: object) -> None:
         """Add a word made for machines."""
         text = as_text(value).strip()
+        if "#" in text or ":http" in text:
+            text = _aws_name(text)
         if not text or len(text) > MAX_TOKEN_CHARS or len(self.tokens) >= MAX_TOKENS:
             return
         self.tokens.setdefault(normalise(text))
@@ -135,8 +145,8 @@ class Collector:
         """Add prose, and whatever JSON or `key: value` pairs it carries."""
         if not text or len(self._texts) >= MAX_TEXTS:
             return
-        clipped = clip(text)
-        if clipped in self._texts:
+        clipped = clip(readable(text))
+        if not clipped or clipped in self._texts:
             return
         self._texts[clipped] = None
         start = text.find("{") if len(text) <= MAX_JSON_CHARS else -1
@@ -197,6 +207,8 @@ class Collector:
             self._other_texts.append(value)
 
     def _add_scalar(self, key: str, value: object, *, in_prose: bool = False) -> None:
+        if value is None and key in _TELLING_NULLS:
+            self.tokens.setdefault(f"{key}null")
         if key in STATUS_KEYS and not in_prose:
             self.add_status(value)
         if key in CLASS_KEYS:
@@ -213,8 +225,15 @@ class Collector:
             elif isinstance(value, str):
                 self.fields[key] = value[:256]
 
+    def _add_spoken_headers(self) -> None:
+        """Add what a header says of the failure, as a word like any other."""
+        for name in _SPOKEN_HEADERS:
+            if name in self.headers:
+                self.add_token(_aws_name(self.headers[name]))
+
     def freeze(self, agent: str | None = None) -> Evidence:
         """The pieces as one immutable value."""
+        self._add_spoken_headers()
         if not self._texts:  # nothing under a name that we know: any prose is better than none
             for other in self._other_texts:
                 self.add_text(other)
@@ -236,6 +255,7 @@ class Collector:
             wait_seconds=self.wait_seconds,
             sdk_phase=self.sdk_phase,
             process=self.process,
+            raiser=self.raiser,
             agent=agent,
         )
 
@@ -246,6 +266,11 @@ class Collector:
             if is_word and normalise(code) not in generic:
                 return code
         return None
+
+
+def _aws_name(text: str) -> str:
+    """An error's name out of `com.amazon.x#ValidationException:http://...`."""
+    return text[:512].rpartition("#")[2].partition(":")[0].strip()
 
 
 def _header_pair(entry: object) -> tuple[Any, Any] | None:

@@ -78,10 +78,13 @@ CONCEPTS = (
         ErrorType.BUDGET,
         "credit, credits, balance, quota, allowance, billing, plan, subscription, budget, spend, "
         "spending, usage limit, session limit, your limit, funds, invoice, free tier, "
-        "requests this month, messages, monthly, weekly, this month, allotment",
+        "requests this month, messages, monthly, weekly, this month, allotment, usage cap, "
+        "daily cap, monthly cap, trial, wallet, prepaid, premium request, paid plan, for today, "
+        "today's",
         "used up, exhausted, exceeded, ran out, run out, out of, depleted, insufficient, "
         "not enough, reached, hit, expired, no remaining, remaining, upgrade, unpaid, past due, "
-        "overdue, resets, consumed, no more, used all",
+        "overdue, resets, consumed, no more, used all, has ended, is over, does not have any, "
+        "doesn't have any, don't have any, do not have any, required",
         "per minute",
         "per second",
         "concurren",
@@ -114,10 +117,12 @@ CONCEPTS = (
     _concept(
         ErrorType.AUTH,
         "login, token, api key, key, credential, credentials, session, account, password, "
-        "authentication, authorization, permission, access",
+        "authentication, authorization, permission, access, logged in, signed in, signature, "
+        "licence, license, oauth, sso",
         "invalid, expired, missing, denied, revoked, suspended, disabled, not valid, wrong, "
         "rejected, required, failed, not set, not found, incorrect, unknown, forbidden, "
-        "not configured, log in, sign in, could not be verified, could not be refreshed",
+        "not configured, log in, sign in, could not be verified, could not be refreshed, must be, "
+        "not permitted, not granted, unauthorised, not allowed, no longer valid, mismatch",
         "unexpected token",
         "max_tokens",
         "tokens",
@@ -141,10 +146,11 @@ CONCEPTS = (
     _concept(
         ErrorType.NETWORK,
         "connection, socket, stream, network, websocket, transport, tunnel, upstream, host, peer, "
-        "body",
+        "body, internet, dns, tls, ssl, proxy",
         "closed, reset, lost, dropped, refused, interrupted, ended early, ended unexpectedly, "
         "unexpectedly, aborted, broken, disconnected, unreachable, cut off, decoding, terminated, "
-        "connection error, network error, premature, incomplete",
+        "connection error, network error, premature, incomplete, offline, failed, failure, "
+        "hung up, cut, not reachable, no route, could not be reached, cannot be reached",
         "rate",
         "quota",
         "parse",
@@ -162,6 +168,7 @@ CONCEPTS = (
         "server, service, model, provider, upstream, backend, runner, endpoint, capacity, system",
         "unavailable, is down, went down, overload, busy, outage, crashed, stopped, "
         "not responding, at capacity, no capacity, no provider, out of memory, not ready, "
+        "degraded, unhealthy, paused, disruption, incident, internal failure, "
         "starting up, loading, had an error, internal error, high demand, maintenance",
     ),
 )

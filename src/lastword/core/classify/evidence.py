@@ -68,6 +68,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         wait_seconds: A wait that the exception itself stated (`exc.retry_after`).
         sdk_phase: Where the transport stood: connect, headers, body, stream, spawn.
         process: Process evidence, where a process ended.
+        raiser: Who raised the exception, by its traceback: "agent", or "provider" where one of
+            its packages stands in it.
         agent: The agent's own name for itself.
     """
 
@@ -86,6 +88,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     wait_seconds: float | None = None
     sdk_phase: str | None = None
     process: ProcessEvidence | None = None
+    raiser: str | None = None
     agent: str | None = None
 
 

@@ -15,9 +15,10 @@ _TRACEBACK = "Traceback (most recent call last)"
 _STATUS = re.compile(
     r"""
     (?:status(?:[ _]?code)?|error[ _]?code|code|http(?:/\d(?:\.\d)?)?|api[ ]error|error|response
-       |returned|failed) \W{1,4} (?:\w{2,8}\W{1,2})?? ([45]\d\d) (?!\w|[.,]\d)
-    | ^\W{0,3} ([45]\d\d) (?=[ ]?[-:<{("'|] | [ ][A-Za-z]{2} | \W*$)
+       |exception|returned|failed) \W{1,4} (?:\w{2,8}\W{1,2})?? ([45]\d\d) (?!\w|[.,]\d)
+    | ^\W{0,3} ([45]\d\d) (?=[ ]?[-:<{("'|] | ,[ ]message= | [ ][A-Za-z]{2} | \W*$)
     | [\[(] ([45]\d\d) [\])]
+    | [ ]\|[ ] ([45]\d\d) :[ ]
     | \b ([45]\d\d) [ ](?:status|too[ ]many[ ]requests|bad[ ]request|unauthorized|forbidden
         |not[ ]found|internal[ ]server|bad[ ]gateway|service[ ]unavailable|gateway[ ]time)
     """,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lastword.core.classify.classes import PROVIDER_PACKAGES
 from lastword.core.classify.collect import Collector
 from lastword.core.classify.evidence import Evidence, ProcessEvidence
 from lastword.core.classify.moments import parse_wait
@@ -18,6 +19,8 @@ from lastword.core.classify.text import as_int
 from lastword.core.redact.truncate import clip
 
 MAX_CHAIN = 8
+MAX_FRAMES = 256
+"""Frames of a traceback that are asked for their package."""
 _STATUS_ATTRIBUTES = ("status_code", "status", "http_status", "api_error_status", "code")
 _FAKES_STATUS = "aiohttp.http_exceptions"
 """Its exceptions carry a 400 of aiohttp's own making where an answer was cut or was no HTTP."""
@@ -99,6 +102,7 @@ def _add_record(collector: Collector, record: dict[Any, Any]) -> None:
     """A failure described as JSON: status, headers, body, class, message, causes, process."""
     name = record.get("exception_class")
     collector.add_class(name if isinstance(name, str) else "")
+    collector.raiser = "agent"
     collector.add_status(record.get("http_status"))
     collector.add_token(record.get("code"))
     collector.add_headers(record.get("headers"))
@@ -152,6 +156,7 @@ def signal_number(signal: object) -> int | None:
 
 
 def _add_chain(collector: Collector, error: BaseException) -> None:
+    collector.raiser = _raiser_of(error)
     seen: set[int] = set()
     current: BaseException | None = error
     for _ in range(MAX_CHAIN):
@@ -160,6 +165,20 @@ def _add_chain(collector: Collector, error: BaseException) -> None:
         seen.add(id(current))
         _add_exception(collector, current)
         current = _next_in_chain(current)
+
+
+def _raiser_of(error: BaseException) -> str | None:
+    """Who raised an exception; None where nobody did, as of one that was only made."""
+    frame, packages = error.__traceback__, set()
+    for _ in range(MAX_FRAMES):
+        if frame is None:
+            break
+        module = frame.tb_frame.f_globals.get("__name__")
+        packages.add(module.partition(".")[0] if isinstance(module, str) else "")
+        frame = frame.tb_next
+    if not packages:
+        return None
+    return "provider" if packages & PROVIDER_PACKAGES else "agent"
 
 
 def _next_in_chain(error: BaseException) -> BaseException | None:

@@ -7,6 +7,8 @@ program itself raised, or could not start, would only happen again.
 
 from __future__ import annotations
 
+import re
+
 from lastword.core.classify.evidence import ProcessEnding
 
 SIGNALS = {
@@ -38,6 +40,8 @@ _NTSTATUS = {
     0xC000007B: ("spawn_failed", False),
 }
 _NTSTATUS_CTRL_C = 0xC000013A
+
+_NOT_FOUND = 127
 
 _MEMORY_SIGNS = (
     "heap out of memory",
@@ -86,6 +90,31 @@ _EXCEPTION_SIGNS = (
 )
 
 
+_START_SIGNS = (
+    ("missing_library", (
+        *("glibc_", "glibcxx_", "cxxabi_", "error while loading shared libraries", "libc.so.6"),
+        *("cannot open shared object file", "library not loaded", "vcruntime140", "msvcp140"),
+    )),
+    ("runtime_version", (
+        *("err_unknown_builtin_module", "does not provide an export named", "unsupported engine"),
+        *("requires node", "requires python", "unsupported node", "node.js version", "modulejob"),
+        *("loader.modulestrategy", "internal/modules/esm/translators"),
+    )),
+    ("file_not_found", (
+        *("cannot find module", "err_module_not_found", "cannot find the file specified"),
+        *("can't open file", "cannot find the path specified"),
+    )),
+)  # fmt: skip
+"""What keeps a program from running at all, and will until somebody mends the installation."""
+
+
+def read_start_failure(words: str) -> str | None:
+    """The reason why a program does not run on this system, if its last words (lower case) say."""
+    return next(
+        (reason for reason, signs in _START_SIGNS if any(sign in words for sign in signs)), None
+    )
+
+
 def read_ending(
     exit_code: int | None, exit_signal: int | None, stderr_tail: str, *, in_turn: bool = True
 ) -> ProcessEnding:
@@ -101,7 +130,10 @@ def read_ending(
         return ProcessEnding("interrupted", retryable=False, exit_code=code, cancelled=True)
     if any(sign in words for sign in _MEMORY_SIGNS):
         return ProcessEnding("oom", retryable=True, exit_code=code)
-    if code in {126, 127}:
+    unable = read_start_failure(words) if code != 0 else None
+    if unable is not None and (code != _NOT_FOUND or unable == "missing_library"):
+        return ProcessEnding(unable, retryable=False, exit_code=code)
+    if code in {126, _NOT_FOUND}:
         return ProcessEnding("spawn_failed", retryable=False, exit_code=code)
     if any(sign in words for sign in _NATIVE_SIGNS):
         return ProcessEnding("native_crash", retryable=True, exit_code=code)
@@ -115,6 +147,17 @@ def read_ending(
     if code is None:
         return ProcessEnding("connection_closed", retryable=True)
     return ProcessEnding("exit_status", retryable=False, exit_code=code)
+
+
+_EXIT_CODE = (
+    r"(?:exit(?:ed)?|terminated|failed) (?:with )?(?:exit )?(?:code|status):? ?(-?\d{1,10})\b"
+)
+
+
+def exit_code_in(folded: str) -> int | None:
+    """The exit code that prose states: `process exited with code 143`."""
+    found = re.search(_EXIT_CODE, folded)
+    return int(found.group(1)) if found else None
 
 
 def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | None]:

@@ -10,10 +10,19 @@ from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.concepts import BLAMED, read_concept
 from lastword.core.classify.evidence import Conclusion, Evidence
 from lastword.core.classify.messages.weak import WEAK
-from lastword.core.classify.process import is_spawn_text, read_ending
+from lastword.core.classify.process import (
+    exit_code_in,
+    is_spawn_text,
+    read_ending,
+    read_start_failure,
+)
 from lastword.core.classify.statuses import (
     AGENT_RPC_TYPES,
+    AGENT_SENTENCES,
+    AGENT_WORDS,
+    DECISIVE,
     NOT_FOUND,
+    PAYMENT_REQUIRED,
     REQUEST_BLAMED,
     REQUEST_TIMEOUT,
     RPC_CANCELLED,
@@ -24,7 +33,7 @@ from lastword.core.classify.statuses import (
 )
 from lastword.core.classify.text import normalise, phrase_in
 from lastword.core.classify.waits import read_seconds
-from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType
+from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.quirks.agents import agent_key
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
@@ -89,12 +98,57 @@ def bug(evidence: Evidence) -> Conclusion | None:
         own = normalise(evidence.classes[0]) in classes.OWN_BUGS
         rule = f"class:{evidence.classes[0]}"
         return Conclusion(ErrorType.INTERNAL, rule, "uncaught_exception") if own else None
-    if len(evidence.classes) != 1 or evidence.status is not None or evidence.process:
+    if evidence.status is not None or evidence.process:
+        return None
+    if _is_handlers_own(evidence):
+        rule = f"class:{evidence.classes[0]}"
+        return Conclusion(ErrorType.INTERNAL, rule, "uncaught_exception")
+    if len(evidence.classes) != 1 or evidence.raiser == "provider":
         return None
     name = normalise(evidence.classes[0])
     if evidence.modules[0] in {"builtins", "java.lang"} and name in classes.BUGS:
         return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
     return None
+
+
+def _is_handlers_own(evidence: Evidence) -> bool:
+    """Whether Python's own exceptions, and no others, were raised by the agent's code.
+
+    Their text may list type names or speak of an API key; no provider said it. What a transport
+    writes is believed from anyone, as is a text that states an HTTP status.
+    """
+    own = evidence.raiser == "agent" and bool(evidence.classes)
+    chain = zip(evidence.modules, evidence.classes, strict=True)
+    if not own or not all(m == "builtins" and classes.is_builtin(m, c) for m, c in chain):
+        return False
+    return evidence.sdk_phase is None and transport_failure(evidence) is None
+
+
+def agent_words(evidence: Evidence) -> Conclusion | None:
+    """A name or a sentence that one agent alone gives a failure."""
+    key = agent_key(evidence.agent)
+    for word in (*evidence.tokens, *map(normalise, evidence.classes), *evidence.words):
+        agent, kind, reason = AGENT_WORDS.get(word, ("", ErrorType.UNKNOWN, None))
+        if agent and key in {None, agent}:
+            return Conclusion(kind, f"agent:{agent}:{word}", reason)
+    for parts, (agent, kind, reason) in AGENT_SENTENCES.items():
+        if key in {None, agent} and all(part in evidence.folded for part in parts):
+            return Conclusion(kind, f"agent:{agent}:{parts[0]}", reason)
+    return None
+
+
+def tool_server(evidence: Evidence) -> Conclusion | None:
+    """A failure of an MCP server, which is not the model provider's and which no retry helps."""
+    if evidence.process is not None or (evidence.status is not None and evidence.status_stated):
+        return None
+    part = phrase_in(evidence.folded, messages.TOOL_SERVERS)
+    if (
+        part is None
+        or evidence.folded.startswith("api error")
+        or phrase_in(evidence.folded, messages.FAILED) is None
+    ):
+        return None
+    return Conclusion(ErrorType.UNKNOWN, f"message:{part}", "tool_server", origin=Origin.AGENT)
 
 
 def quota_window(evidence: Evidence) -> Conclusion | None:
@@ -113,6 +167,7 @@ def strong(evidence: Evidence) -> Conclusion | None:
     spoken.update(
         name for name in map(normalise, evidence.classes) if name not in tokens.GENERIC_CLASSES
     )
+    spoken -= _outranked(evidence.status)
     if spoken & tokens.VAGUE and evidence.status is None and transport_failure(evidence):
         spoken -= tokens.VAGUE
     for kind, words in tokens.STRONG.items():
@@ -124,6 +179,13 @@ def strong(evidence: Evidence) -> Conclusion | None:
             hopeless = part in messages.HOPELESS
             return Conclusion(kind, f"message:{part}", retryable=False if hopeless else None)
     return None
+
+
+def _outranked(status: int | None) -> frozenset[str]:
+    """The words that say less than this status does."""
+    if status == PAYMENT_REQUIRED:
+        return tokens.PASSING
+    return tokens.VAGUE if status in DECISIVE else frozenset()
 
 
 def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:
@@ -147,7 +209,7 @@ def _is_short_window(evidence: Evidence) -> bool:
 
 def strong_words(evidence: Evidence) -> Conclusion | None:
     """The same words where they stand inside prose."""
-    spoken = set(evidence.words) - tokens.GENERIC_CLASSES
+    spoken = set(evidence.words) - tokens.GENERIC_CLASSES - _outranked(evidence.status)
     for kind, words in tokens.STRONG.items():
         hit = spoken & words
         if hit:
@@ -203,7 +265,7 @@ def rpc_code(evidence: Evidence) -> Conclusion | None:
 def weak_tokens(evidence: Evidence) -> Conclusion | None:
     """Words of the body that say little, such as `invalid_request_error`."""
     for kind, words in tokens.WEAK.items():
-        hit = words.intersection(evidence.tokens)
+        hit = words.intersection(evidence.tokens) - _outranked(evidence.status)
         # "INTERNAL" in an agent's own error object may as well be the agent's bug.
         agents_own = kind is ErrorType.PROVIDER_UNAVAILABLE and evidence.rpc_code is not None
         # A 404 says more: half of the providers call an absent model an invalid request.
@@ -277,6 +339,14 @@ def weak_message(evidence: Evidence) -> Conclusion | None:
 
 def _crash_text(evidence: Evidence, rule: str) -> Conclusion:
     """A process's end told in prose: only what names a signal or comes unasked is worth a retry."""
+    unable = read_start_failure(evidence.folded)
+    if unable is not None:
+        return Conclusion(ErrorType.AGENT_CRASH, rule, unable, retryable=False)
+    code = exit_code_in(evidence.folded)
+    if code is not None and not is_spawn_text(evidence.folded):
+        ending = read_ending(code, None, evidence.folded)
+        if ending.signal is not None and not ending.cancelled:
+            return Conclusion(ErrorType.AGENT_CRASH, rule, ending.reason, ending.retryable)
     if is_spawn_text(evidence.folded):
         return Conclusion(ErrorType.AGENT_CRASH, rule, "spawn_failed", retryable=False)
     sudden = any(sign in evidence.folded for sign in ("signal", "unexpectedly", "memory", "fault"))
@@ -314,7 +384,7 @@ def builtin(evidence: Evidence) -> Conclusion | None:
 
 
 def _is_no_http(evidence: Evidence) -> bool:
-    return "status line" in evidence.folded
+    return "status line" in evidence.folded or "expected http/" in evidence.folded
 
 
 def _names(evidence: Evidence) -> set[str]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from lastword.core.classify.text import normalise
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.quirks import agents
 
 NOT_FOUND = 404
+PAYMENT_REQUIRED = 402
+DECISIVE = frozenset({400, 401, 402, 403, 404, 422})
+"""A word that only says that something broke does not outrank these."""
+
 REQUEST_BLAMED = frozenset({400, 413, 422})
 REQUEST_TIMEOUT = 408
 TOO_MANY_REQUESTS = 429
@@ -49,6 +54,20 @@ AGENT_RPC_TYPES = {
     if row.codes
 }
 """The codes of single agents, by the agent's key; other agents may mean other things by them."""
+
+AGENT_WORDS = {
+    normalise(word): (row.name, ErrorType(kind), reason)
+    for row in agents.ROWS
+    for word, (kind, reason) in row.words.items()
+}
+"""Names that one agent gives its failures -> the agent's key, type and reason."""
+
+AGENT_SENTENCES = {
+    parts: (row.name, ErrorType(kind), reason)
+    for row in agents.ROWS
+    for parts, (kind, reason) in row.sentences.items()
+}
+"""The same by parts of a sentence, each of which must stand in the text."""
 
 RPC_INTERNAL = -32603
 """Says nothing: most agents send every failure with it."""

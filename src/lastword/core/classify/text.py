@@ -13,7 +13,12 @@ _MAX_INT = 1 << 63
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
 _CLASS_SUFFIXES = ("exception", "error", "err", "fault")
-_TOO_WIDE_ALONE = frozenset({"api", "auth", "client", "internal", "key", "server", "type", "value"})
+_TOO_WIDE_ALONE = frozenset({
+    *("api", "auth", "client", "close", "closed", "import", "index", "internal", "key", "lookup"),
+    *("memory", "name", "net", "object", "os", "parameter", "protocol", "proxy", "range", "read"),
+    *("reference", "request", "response", "runtime", "server", "socket", "syntax", "system"),
+    *("transport", "type", "url", "value", "write"),
+})  # fmt: skip
 _PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
 
 
@@ -28,9 +33,12 @@ def fold(text: str) -> str:
 def normalise(name: str) -> str:
     """The spelling-blind form: `RateLimitError`, `rate_limit_error`, `RATE-LIMIT` -> `ratelimit`.
 
-    The ending stays where the rest alone is an everyday word: `server_error` is not `server`.
+    The ending stays where the rest alone is an everyday word: `server_error` is not `server`, and
+    the value of a field (`type: 'system'`) is no exception's name.
     """
-    bare = _NOT_ALPHANUMERIC.sub("", name[:MAX_TOKEN_CHARS].removeprefix("AI_").lower())
+    bare = name[:MAX_TOKEN_CHARS].removeprefix("AI_").lower()
+    if not (bare.isascii() and bare.isalnum()):
+        bare = _NOT_ALPHANUMERIC.sub("", bare)
     for suffix in _CLASS_SUFFIXES:
         stem = bare.removesuffix(suffix)
         if stem and stem != bare:
@@ -98,7 +106,8 @@ def _gapped(folded: str, part: str) -> bool:
         if start < 0:
             return False
         end = start + len(head)
-        at_word = start == 0 or not folded[start - 1].isalnum()
+        # Chinese and Japanese put no space between words.
+        at_word = start == 0 or not folded[start - 1].isalnum() or not head[:1].isascii()
         if at_word and tail in folded[end : end + MAX_GAP_CHARS + len(tail)]:
             return True
         start = folded.find(head, end)

@@ -200,8 +200,20 @@ GENERIC_CLASSES = names("""
 LISTED = GENERIC_CLASSES.union(*WEAK.values())
 """Words that have a meaning of their own, whatever they are made of: `extra_forbidden`."""
 
-VAGUE = names("server_error internal_server_error")
-"""Words for "something broke": a transport failure told beside them says more (claude does so)."""
+VAGUE = names("""
+    server_error internal_server_error internal_server upstream_error upstream_unavailable api_error
+    INTERNAL internal_error InternalError SystemError unknown_provider_error InternalServerError""")
+"""Words for "something broke".
+
+A transport failure told beside them says more (claude does so), and so does a status that is
+decisive: a gateway writes `server_error` over whatever came from behind it.
+"""
+
+PASSING = VAGUE | names("""
+    ThrottlingException throttled TooManyRequestsException too_many_requests rate_limit_error
+    rate_limit_exceeded rate_limited RequestLimitExceeded RESOURCE_EXHAUSTED overloaded_error
+    service_unavailable UNAVAILABLE unavailable_error timeout""")
+"""Wide words for what passes by itself: beside a 402, which asks for money, they say nothing."""
 
 WINDOW_WORDS = {
     "perday": (ErrorType.BUDGET, "daily_quota"),

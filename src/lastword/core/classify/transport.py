@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from lastword.core.classify.messages.languages import TRANSPORT
 from lastword.core.classify.text import names
 from lastword.core.failure.taxonomy import ErrorType
 
@@ -27,7 +28,8 @@ class TransportRow(msgspec.Struct, frozen=True):
 
 
 def _row(kind: ErrorType, reason: str, block: str, *phrases: str, retryable: bool) -> TransportRow:
-    return TransportRow(kind, reason, retryable, names(block), phrases)
+    spoken = TRANSPORT.get(reason, ())
+    return TransportRow(kind, reason, retryable, names(block), (*phrases, *spoken))
 
 
 CERTIFICATE = _row(
@@ -37,7 +39,11 @@ CERTIFICATE = _row(
     DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_GET_ISSUER_CERT
     UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE CERT_HAS_EXPIRED
     CERT_NOT_YET_VALID CERT_UNTRUSTED CERT_SIGNATURE_FAILURE CERT_REVOKED CERT_REJECTED
-    ERR_TLS_CERT_ALTNAME_INVALID HOSTNAME_MISMATCH INVALID_CA CERT_CHAIN_TOO_LONG""",
+    ERR_TLS_CERT_ALTNAME_INVALID HOSTNAME_MISMATCH INVALID_CA CERT_CHAIN_TOO_LONG
+    SSLPeerUnverifiedException CertPathValidatorException CertPathBuilderException
+    SunCertPathBuilderException CertificateExpiredException ERR_PROXY_CERTIFICATE_INVALID
+    ERR_SSL_PINNED_KEY_NOT_IN_CERT_CHAIN RemoteCertificateChainErrors
+    RemoteCertificateNameMismatch RemoteCertificateNotAvailable""",
     "certificate_verify_failed",
     "certificate verify failed",
     "self-signed certificate",
@@ -53,6 +59,18 @@ CERTIFICATE = _row(
     "does not match certificate",
     "cert's altnames",
     "pkix path building failed",
+    "pkix path validation failed",
+    "err_cert_",
+    "remote certificate is invalid",
+    "remote certificate was rejected",
+    "certificate is not yet valid",
+    "certificate signed by unknown authority",
+    "certificate is invalid",
+    "certificate is valid for",
+    "unable to get issuer certificate",
+    "certificate unknown",
+    "unknown ca",
+    "bad certificate",
     retryable=False,
 )
 
@@ -60,7 +78,8 @@ ROWS = (
     _row(
         ErrorType.NETWORK,
         "name_not_resolved",
-        "ENOTFOUND ERR_NAME_NOT_RESOLVED EAI_NONAME EAI_NODATA",
+        """ENOTFOUND ERR_NAME_NOT_RESOLVED EAI_NONAME EAI_NODATA UnknownHostException
+        WSAHOST_NOT_FOUND WSANO_DATA UnresolvedAddressException""",
         "name or service not known",
         "nodename nor servname",
         "getaddrinfo enotfound",
@@ -70,12 +89,20 @@ ROWS = (
         "no such host",
         "failed to lookup address information: name",
         "could not resolve host",
+        "couldn't resolve host",
+        "no such host is known",
+        "remote name could not be resolved",
+        "server can't find",
+        "winerror 11001",
+        "errno 11001",
+        "os error 11001",
+        "exception (11001)",
         retryable=False,
     ),
     _row(
         ErrorType.NETWORK,
         "tls_version",
-        "",
+        "ERR_SSL_VERSION_OR_CIPHER_MISMATCH ERR_SSL_UNSUPPORTED_PROTOCOL NO_CIPHERS_AVAILABLE",
         "ssl .. unsupported protocol",
         "tls .. unsupported protocol",
         "alert protocol version",
@@ -110,7 +137,9 @@ ROWS = (
         ERR_SOCKET_CONNECTION_TIMEOUT
         ERR_CONNECTION_TIMED_OUT ConnectTimeoutException DeadlineExceeded RequestTimeoutError
         ClientConnectionTimeout APIConnectionTimeoutError GatewayTimeoutError
-        ERR_HTTP2_PING_TIMEOUT TooSlowError""",
+        ERR_HTTP2_PING_TIMEOUT TooSlowError HttpTimeoutException HttpConnectTimeoutException
+        ConnectionPoolTimeoutException InterruptedIOException ERR_DNS_TIMED_OUT WSAETIMEDOUT
+        ConnectionAcquisitionTimeout TimeoutCancellationException""",
         "timed out",
         "timeout error",
         "aborted due to timeout",
@@ -127,6 +156,20 @@ ROWS = (
         "operation timed",
         "i/o timeout",
         "awaiting headers",
+        "idle for too long",
+        "did not properly respond",
+        "source: timedout",
+        "kind: timedout",
+        "configured timeout",
+        "handshake timeout",
+        "(read timeout",
+        "winerror 10060",
+        "errno 10060",
+        "os error 10060",
+        "exception (10060)",
+        "(os error 110)",
+        "(os error 60)",
+        "[errno 110]",
         retryable=True,
     ),
     _row(
@@ -142,7 +185,8 @@ ROWS = (
         UND_ERR_RES_EXCEEDED_MAX_SIZE HPE_INVALID_CONSTANT HPE_HEADER_OVERFLOW
         HPE_INVALID_HEADER_TOKEN HPE_INVALID_CHUNK_SIZE HPE_UNEXPECTED_CONTENT_LENGTH
         HPE_INVALID_STATUS HPE_INVALID_VERSION HPE_LF_EXPECTED HPE_CR_EXPECTED HPE_STRICT
-        HPE_INVALID_CONTENT_LENGTH HPE_INVALID_TRANSFER_ENCODING""",
+        HPE_INVALID_CONTENT_LENGTH HPE_INVALID_TRANSFER_ENCODING MALFORMED_FUNCTION_CALL
+        APIEmptyResponse MALFORMED_RESPONSE""",
         "parse error: expected",
         "does not match the http/1.1 protocol",
         "illegal status line",
@@ -159,6 +203,14 @@ ROWS = (
         "unexpected end of json input",
         "invalid utf-8",
         "error parsing sse",
+        "looking for beginning of value",
+        "expected http/",
+        "did not match any variant",
+        "empty or malformed response",
+        "an empty response",
+        "response was empty",
+        "not provide any assistant messages",
+        "no assistant message",
         retryable=False,
     ),
     _row(
@@ -170,6 +222,15 @@ ROWS = (
         "all connection attempts failed",
         "couldn't connect to server",
         "failed to establish a new connection",
+        "actively refused",
+        "winerror 10061",
+        "errno 10061",
+        "os error 10061",
+        "exception (10061)",
+        "(os error 111)",
+        "(os error 61)",
+        "[errno 111]",
+        "[errno 61]",
         retryable=True,
     ),
     _row(
@@ -192,6 +253,7 @@ ROWS = (
         "payload is not completed",
         "unexpected eof",
         "unexpected end of file",
+        "end of file reached",
         "incomplete read",
         "without a terminal event",
         "before completion",
@@ -200,6 +262,13 @@ ROWS = (
         "connection closed while reading",
         "closed before message completed",
         "incomplete envelope",
+        "unexpected end of stream",
+        "stream finished unexpectedly",
+        "prematurely closed",
+        "closed prematurely",
+        "responseended",
+        "stream was cut",
+        "response was cut",
         retryable=True,
     ),
     _row(
@@ -213,7 +282,10 @@ ROWS = (
         ERR_HTTP2_GOAWAY_SESSION ERR_HTTP2_SESSION_ERROR ENOTCONN ESHUTDOWN
         UND_ERR_CLOSED UND_ERR_DESTROYED ModelConnectionError
         ConnectionClosedException ResponseClosedError StreamResetException ERR_HTTP2_PROTOCOL_ERROR
-        ERR_QUIC_PROTOCOL_ERROR ERR_EMPTY_RESPONSE ERR_CONNECTION_ABORTED""",
+        ERR_QUIC_PROTOCOL_ERROR ERR_EMPTY_RESPONSE ERR_CONNECTION_ABORTED WSAECONNRESET
+        WSAECONNABORTED ClosedChannelException AsynchronousCloseException PrematureCloseException
+        NoHttpResponseException ConnectionShutdownException ERR_SOCKET_NOT_CONNECTED
+        ERR_HTTP2_SERVER_REFUSED_STREAM ERR_NETWORK_IO_SUSPENDED StreamResetError""",
         "connection reset",
         "econnreset",
         "socket hang up",
@@ -245,13 +317,35 @@ ROWS = (
         "closed the connection",
         "closed connection",
         "no response received",
+        "received no bytes",
+        "failed to respond",
+        "forcibly closed",
+        "use of closed network connection",
+        "server closed idle connection",
+        "connection shutdown",
+        "peer reset",
+        '": eof',
+        "winerror 10054",
+        "winerror 10053",
+        "errno 10054",
+        "errno 10053",
+        "os error 10054",
+        "os error 10053",
+        "exception (10054)",
+        "exception (10053)",
+        "(os error 104)",
+        "(os error 54)",
+        "(os error 32)",
+        "[errno 104]",
+        "[errno 54]",
         retryable=True,
     ),
     _row(
         ErrorType.NETWORK,
         "connection_failed",
         """ConnectError APIConnectionError ConnectionError EndpointConnectionError
-        ConnectionClosedEarly ClientConnectorError ClientConnectionError ClientConnectorSSLError
+        ConnectionClosedEarly ConnectionFailed ClientConnectorError ClientConnectionError
+        ClientConnectorSSLError
         ClientProxyConnectionError ProxyError ConnectTunnelError NetworkError TransportError
         NewConnectionError MaxRetryError gaierror ClientConnectorDNSError SSLError SSLEOFError
         SSLZeroReturnError EAI_AGAIN EAI_FAIL EHOSTUNREACH ENETUNREACH ENETDOWN EHOSTDOWN
@@ -260,7 +354,14 @@ ROWS = (
         ERR_SSL_WRONG_VERSION_NUMBER HTTPClientError URLError ConnectionNotEstablished
         ServerConnectionError ProtocolError InvalidHandshake InvalidProxy
         InvalidProxyStatus ERR_SSL_PROTOCOL_ERROR ERR_NETWORK ClientSSLError
-        WSServerHandshakeError ClosedResourceError BrokenResourceError""",
+        WSServerHandshakeError ClosedResourceError BrokenResourceError ERR_TUNNEL_CONNECTION_FAILED
+        ERR_FAILED ERR_ADDRESS_UNREACHABLE ERR_ADDRESS_INVALID ERR_NETWORK_ACCESS_DENIED
+        ERR_CONNECTION_FAILED ERR_SOCKS_CONNECTION_FAILED ERR_SSL_CLIENT_AUTH_CERT_NEEDED
+        ERR_CONTENT_LENGTH_MISMATCH ERR_INVALID_HTTP_RESPONSE ERR_ABORTED
+        ResourceAccessException SSLHandshakeException SSLException NoRouteToHostException
+        HttpHostConnectException WebClientRequestException HttpRequestException SocketException
+        PortUnreachableException ProxyFailedToEstablishSocketConnection WSAENETUNREACH
+        WSAEHOSTUNREACH""",
         "fetch failed",
         "connection error",
         "cannot connect to",
@@ -287,6 +388,28 @@ ROWS = (
         "network request failed",
         "ehostunreach",
         "enetunreach",
+        "error communicating with",
+        "proxyconnect tcp",
+        "dial tcp",
+        "connectex",
+        "server misbehaving",
+        "ssl connection could not be established",
+        "secure connection could not be established",
+        "error occurred while sending the request",
+        "check your internet connection",
+        "check your network",
+        "check your firewall",
+        "firewall rules and network",
+        "i/o error on",
+        "setting up the connection",
+        "establish a socket connection",
+        "client error (connect)",
+        "client error (sendrequest)",
+        "unexpected eof during handshake",
+        "winerror 10051",
+        "winerror 10065",
+        "winerror 11002",
+        "winerror 10013",
         retryable=True,
     ),
 )

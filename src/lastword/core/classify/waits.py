@@ -60,6 +60,10 @@ _TEXT_WAIT = re.compile(
 """A wait in prose: an amount with units after a word that asks for it, or bare seconds."""
 
 
+_OWN_RETRY = ("\u2026", "...", " (attempt", "(attempt", " [attempt", ", attempt")
+"""What follows an amount where it is the agent's own wait: `Retrying in 4 seconds... (attempt`."""
+
+
 class Waits(msgspec.Struct, frozen=True):
     """Seconds to wait at least (rounded up), and the moment a window opens again (epoch ms).
 
@@ -178,11 +182,19 @@ def _text_wait(folded: str) -> Wait | None:
 def wait_in_text(folded: str) -> float | None:
     """The wait that prose (lower case, single spaces) asks for, if it names one."""
     for found in _TEXT_WAIT.finditer(folded):
+        if _is_own_retry(folded, found):
+            continue
         amount = found.group(1) or found.group(2) or found.group(3)
         seconds = parse_wait(amount.replace(",", "").replace(" and ", " ").strip())
         if seconds is not None:
             return seconds
     return None
+
+
+def _is_own_retry(folded: str, found: re.Match[str]) -> bool:
+    """Whether this is what an agent says of its next try, which no server asked for."""
+    goes_on = found.group().startswith(("retrying", "trying"))
+    return goes_on and folded.startswith(_OWN_RETRY, found.end())
 
 
 def _stated_moment(evidence: Evidence) -> Moment | None:

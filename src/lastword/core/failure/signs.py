@@ -2,7 +2,7 @@
 
 Owns only what is cheap enough to ask of every turn that ends well: may there be a failure in it?
 What such signs look like is `quirks.prose`'s and `quirks.wire`'s, and what the failure then is
-`core.classify.agents`'s, or `core.failure.payload`'s.
+`core.classify`'s (`prose`, `agents`), or `core.failure.payload`'s.
 """
 
 from __future__ import annotations
@@ -10,9 +10,42 @@ from __future__ import annotations
 from typing import Any
 
 from lastword.quirks import prose, wire
+from lastword.quirks.agents import agent_key
 
 MAX_PROSE_CHARS = 4096
 _OPENING_CHARS = 200
+_WORDS_CHARS = 1024
+"""More than an error says without a body; it may be much longer with one."""
+
+_ANSWERS = (
+    *("i've ", "i'll ", "i'm ", "i have ", "let ", "here", "the ", "this ", "that ", "it "),
+    *("looking", "now ", "there ", "we ", "all ", "so ", "fixed", "added", "updated", "sure"),
+    *("your ", "ok ", "okay", "done", "yes", "no ", "no,", "in ", "to ", "if "),
+    *("#", "-", "*", "`", '"', ">", "|"),
+)  # fmt: skip
+"""How answers begin, and no error by its form."""
+
+_BEGINNINGS = (
+    *("4", "5", "[", "(", "{", "<", "e", "net::", "read ", "write ", "connect ", "getaddrinfo "),
+    *("terminated", "socket hang", "premature close", "other side"),
+)
+_MARKS = (
+    *("error", "exception", "fail", "status", "http", "timeout", "timedout", "econn", "etimed"),
+    *("_", "unable", "exhausted", "unavailable", "returned", "responded", "toomany"),
+)  # fmt: skip
+"""Without one of the two, no error by its form: a test holds it."""
+
+_PROMPT_CHARS = 16 * 1024
+_ASKS = (
+    *("err", "exception", "traceback", "status", "http", "fail", "timeout", "timed out", " log"),
+    *("econn", "etimed", "enot", "eai_", "epipe", "exceed", "fetch", "socket", "overload"),
+    *("unavail", "exhaust", "refus", "quota", "limit", "unauthori", "forbidden", "connect"),
+    *("40", "41", "42", "50", "52", "repeat", "translat", "quote", "verbatim", "echo", " say"),
+    *("say ", "reply", "answer", "example", "fehler", "\u00fcbersetz", "tradu", "fallo"),
+    *("\u043e\u0448\u0438\u0431", "\u9519", "\u932f", "\u5931\u8d25", "\u7ffb", "\u30a8\u30e9"),
+)  # fmt: skip
+"""Words of prompts whose honest answer may be an error's text: far more than are needed."""
+
 _PAYLOAD = b'"agent_error"'
 
 
@@ -26,6 +59,33 @@ def may_be_error(text: str) -> bool:
     if len(text) > MAX_PROSE_CHARS:
         return False
     return flattened(text[:_OPENING_CHARS]).startswith(prose.ALL_OPENINGS)
+
+
+def may_be_error_by_form(text: str) -> bool:
+    """May this message be nothing but an error, whoever wrote it?"""
+    size = len(text)
+    if size > MAX_PROSE_CHARS or (size > _WORDS_CHARS and "{" not in text and "<" not in text):
+        return False
+    head = text[:_OPENING_CHARS].lstrip().lower()
+    if head.startswith(_ANSWERS):
+        return False
+    if head.startswith(_BEGINNINGS):
+        return True
+    for mark in _MARKS:  # noqa: SIM110 - `any` takes twice as long
+        if mark in head:
+            return True
+    return False
+
+
+def asks_about_errors(prompt: str) -> bool:
+    """May an honest answer to this prompt be an error's text, as one that was to be repeated?
+
+    A long prompt may, whatever it says: it is not read.
+    """
+    if len(prompt) > _PROMPT_CHARS:
+        return True
+    told = prompt.lower()
+    return any(word in told for word in _ASKS)
 
 
 def may_hold_payload(line: bytes) -> bool:
@@ -50,3 +110,11 @@ def tells_by_air(line: bytes) -> bool:
 def may_tell_of_failure(line: bytes) -> bool:
     """Does this frame have a member that may tell of a failure?"""
     return any(mark in line for mark in wire.FAILURE_MARKS)
+
+
+def tells_of_retry(text: str, agent: str) -> bool:
+    """Is this text of the agent's about a retry of its model call, and about nothing else?"""
+    if not text.startswith(wire.RETRY_TEXT_OPENINGS):
+        return False
+    key = agent_key(agent)
+    return any(text.startswith(row.openings) for row in wire.RETRY_TEXTS if row.agent == key)

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.durations import plain_duration, plain_moment
+from lastword.core.failure.quoting import innermost, stated_reset, without_retry_advice
 from lastword.core.failure.safety import safety_of
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
@@ -121,6 +122,9 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
         "bad_arguments": "The agent did not accept its command line.",
         "crash_loop": "The agent crashed several times in a row.",
         "context_lost": "The agent was restarted and this session could not be brought back.",
+        "missing_library": "The agent needs a system library that is not here.",
+        "runtime_version": "The agent does not run on this version of its runtime.",
+        "file_not_found": "The agent did not find a file that it needs.",
         "told_to_stop": "The agent was stopped, as lastword was told to stop.",
     },
     ErrorType.AGENT_STALLED: {
@@ -134,6 +138,7 @@ WHAT_BY_REASON: dict[ErrorType, dict[str, str]] = {
     ErrorType.UNKNOWN: {
         "silent_success": "The agent ended the turn without an answer and without an error.",
         "agent_cancelled": "The agent cancelled the turn by itself.",
+        "tool_server": "A tool server (MCP) that the agent uses failed.",
     },
 }
 """What happened, where the reason says more than the type."""
@@ -172,6 +177,9 @@ ADVICE_BY_REASON: dict[str, str] = {
     "forbidden": "Check the account's permissions and the API key.",
     "spawn_failed": "Check that the agent is installed and its command is right.",
     "bad_arguments": "Check the agent's command line.",
+    "missing_library": "Install a build of the agent that is made for this system.",
+    "runtime_version": "Install the version of Node.js or Python that the agent asks for.",
+    "file_not_found": "Check the agent's installation and the paths in its configuration.",
     "crash_loop": "Check the agent's installation before you try again.",
     "context_lost": "Start a new session.",
     "uncaught_exception": "Start it anew, and report it if it happens again.",
@@ -182,7 +190,10 @@ ADVICE_BY_REASON: dict[str, str] = {
 }
 """What to do, where the reason knows better than the action."""
 
-_ADVICE_OF_UNKNOWN = {"silent_success": "Look at the agent's own log."}
+_ADVICE_OF_UNKNOWN = {
+    "silent_success": "Look at the agent's own log.",
+    "tool_server": "Check that server in the agent's configuration.",
+}
 """What to do, where nothing but the reason is known."""
 
 STARTED_AGAIN = "The agent is started again with your next prompt."
@@ -194,7 +205,10 @@ RESTARTED_ADVICE: dict[str, str] = {
 }
 """What to do where a crashed agent is started again."""
 
-_NOT_RESTARTED = ("spawn_failed", "bad_arguments", "crash_loop", "context_lost")
+_NOT_RESTARTED = (
+    *("spawn_failed", "bad_arguments", "crash_loop", "context_lost"),
+    *("missing_library", "runtime_version", "file_not_found"),
+)
 
 _ACTION_BY_REASON: dict[str, Action] = {
     "certificate": Action.FIX_CONFIGURATION,
@@ -202,6 +216,10 @@ _ACTION_BY_REASON: dict[str, Action] = {
     "tls_version": Action.FIX_CONFIGURATION,
     "spawn_failed": Action.FIX_CONFIGURATION,
     "bad_arguments": Action.FIX_CONFIGURATION,
+    "missing_library": Action.FIX_CONFIGURATION,
+    "runtime_version": Action.FIX_CONFIGURATION,
+    "file_not_found": Action.FIX_CONFIGURATION,
+    "tool_server": Action.FIX_CONFIGURATION,
     "region": Action.SWITCH_MODEL,
     "blocked": Action.FIX_CONFIGURATION,
     "runaway": Action.REPHRASE,
@@ -222,6 +240,7 @@ _QUOTED_TYPES = (
     ErrorType.INVALID_REQUEST,
     ErrorType.AGENT_CRASH,
 )
+_LIMITS = (ErrorType.BUDGET, ErrorType.RATE_LIMIT)
 _MARKUP = re.compile(r"[\x00-\x1f\x7f`*<>{}\\|\u2028\u2029]+")
 _SAYS_NOTHING = ("", "internal error", "error", "unknown error", "null", "none")
 _PREFIX = re.compile(r"^(?:internal error|error)\s?:\s?", re.IGNORECASE)
@@ -254,11 +273,11 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     """
     text = without_forbidden(redact(verdict.detail)) if verdict.detail else ""
     action = choose_action(verdict, retry_safety, restarts=restarts)
-    advice = _advice(verdict, action, now)
+    advice = _advice(verdict, action, now, text)
     if restarts and verdict.type is ErrorType.AGENT_CRASH:
         advice = RESTARTED_ADVICE.get(verdict.reason or "") or f"{advice} {STARTED_AGAIN}"
         if verdict.reason in _NOT_RESTARTED:
-            advice = _advice(verdict, action, now)
+            advice = _advice(verdict, action, now, text)
     return AgentError(
         type=verdict.type,
         message=_message(verdict, advice, attempts, text),
@@ -361,15 +380,19 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
 
 def _said(verdict: Verdict, text: str) -> str:
     """The part of the evidence that says something."""
-    if verdict.type is ErrorType.INVALID_REQUEST:
-        # The body's own message comes first; an SDK's rendering of the whole body follows it.
-        return text.strip().partition("\n")[0]
-    # Of a traceback the line that tells, not its frames.
-    return telling_lines(text) or text
+    told = innermost(text)
+    if told == text:
+        if verdict.type is ErrorType.INVALID_REQUEST:
+            # The body's own message comes first; an SDK's rendering of the body follows it.
+            told = text.strip().partition("\n")[0]
+        else:
+            # Of a traceback the line that tells, not its frames.
+            told = telling_lines(text) or text
+    return told if verdict.retryable else without_retry_advice(told)
 
 
-def _advice(verdict: Verdict, action: Action, now: datetime | None) -> str:
-    when = _when(verdict, now)
+def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -> str:
+    when = _when(verdict, now) or _told_when(verdict, text)
     if action is Action.WAIT:
         return f"Try again {when}." if when else ADVICE[action]
     if action is Action.TOP_UP and when:
@@ -391,6 +414,13 @@ def _when(verdict: Verdict, now: datetime | None) -> str:
     if verdict.reset_at_epoch_ms:
         return plain_moment(verdict.reset_at_epoch_ms, now)
     return ""
+
+
+def _told_when(verdict: Verdict, text: str) -> str:
+    """When a limit is said to reset, where only the failure's own words say so."""
+    told = stated_reset(on_one_line(text)) if verdict.type in _LIMITS else ""
+    # As plain words, since what they were said in may be anything.
+    return f"after {told}" if told else ""
 
 
 def quotable(text: str) -> str:
@@ -442,3 +472,19 @@ __all__ = [
     "usual_action",
     "without_forbidden",
 ]
+
+
+def of_retry(
+    verdict: Verdict, *, wait_seconds: int | None, attempt: int, max_attempts: int | None
+) -> str:
+    """A sentence on what failed, and one on when the agent tries again.
+
+    Args:
+        verdict: What the last try failed of.
+        wait_seconds: How long from now, where that is known.
+        attempt: The number of the try that comes next; the first was 1.
+        max_attempts: How many there will be at most, where that is known.
+    """
+    when = f" in {plain_duration(wait_seconds)}" if wait_seconds else ""
+    of = "" if max_attempts is None else f" of {max_attempts}"
+    return f"{WHAT[verdict.type]} The agent tries again{when} (attempt {attempt}{of})."

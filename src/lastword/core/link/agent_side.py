@@ -12,7 +12,17 @@ from msgspec import UNSET
 
 from lastword.core.failure.error_object import MAX_FRAME_BYTES
 from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, ErrorType
-from lastword.core.link import ending, entries, notices, prompts, resend, retries, updates, v2
+from lastword.core.link import (
+    ending,
+    entries,
+    notices,
+    prompts,
+    resend,
+    retries,
+    updates,
+    v2,
+    wishes,
+)
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Side, forwarded_as
 from lastword.core.link.evidence import FailedAnswer
 from lastword.core.link.handshake import advertise, read_agent
@@ -52,6 +62,8 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
         _withdrawn(link, frame)
     if message.method in wire.METHODS:
         return [FORWARD, *retries.told(link, session, frame)]
+    if message.method in wire.EVENTS:
+        return wishes.received(link, session, frame)
     return [FORWARD]
 
 
@@ -260,8 +272,10 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: OpenRequest)
             return answer_to_nobody(link, request_id)
         return prompts.answered(link, frame, request.turn)
     link.client_has_answer(request_id)
-    if jsonrpc.loads(frame.message.error) is not None:
-        return _error_passes(link, frame, request_id)
+    error = jsonrpc.loads(frame.message.error)
+    if error is not None:
+        plainly = wishes.asked_plainly(link, request_id, request, error)
+        return [wishes.sent(plainly)] if plainly else _error_passes(link, frame, request_id)
     if request.method == acp.INITIALIZE:
         return _initialized(link, frame, request_id)
     created: list[Effect] = []

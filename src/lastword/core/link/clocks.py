@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import agent_side, ending, entries, notices, prompts
+from lastword.core.link import agent_side, ending, entries, notices, prompts, retries
 from lastword.core.link.effects import Effect, Kill
-from lastword.core.link.turn import AT_WORK, Event, Move, State
+from lastword.core.link.hints import Hint, HintSource
+from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS, Event, Move, State
 from lastword.core.protocol import acp
+from lastword.core.redact.truncate import telling_lines
 from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ def handle(link: Link) -> list[Effect]:
     """Do what is due now."""
     effects: list[Effect] = []
     effects += _requests_due(link)
+    look_at = _stderr_look(link)
+    if look_at is not None and look_at <= link.now:
+        effects += _look_at_stderr(link)
     held = link.held_error
     if held is not None and held.until <= link.now:
         link.take_held_error()
@@ -58,6 +63,48 @@ def handle(link: Link) -> list[Effect]:
         if any(prompt.due <= link.now for prompt in session.waiting):
             effects += _waited_too_long(link, session)
     return effects
+
+
+STDERR_PAUSE_SECONDS = 0.3
+"""What an agent writes of one failure comes within less; so long after the last of it, it is
+whole."""
+
+STDERR_LOOK_SECONDS = 1.0
+"""At most so often is stderr looked at while a turn is open."""
+
+STDERR_LOOKS = 120
+"""At most so often in one turn: an agent that goes on for longer is looked at when it stalls."""
+
+
+def _stderr_look(link: Link) -> float | None:
+    """When what an open, silent turn's agent wrote to stderr is to be looked at."""
+    stderr = link.stderr
+    if stderr.looked_to == stderr.total:
+        return None
+    turns = link.open_turns()
+    turn = turns[0] if len(turns) == 1 else None
+    if turn is None or turn.state not in AT_WORK or turn.evidence.looks >= STDERR_LOOKS:
+        return None
+    if stderr.came_at < max(turn.started_at, turn.session.progress_at):
+        # It was written before the turn, or the agent has shown something since.
+        return None
+    return max(stderr.came_at + STDERR_PAUSE_SECONDS, stderr.looked_at + STDERR_LOOK_SECONDS)
+
+
+def _look_at_stderr(link: Link) -> list[Effect]:
+    (turn,) = link.open_turns()
+    turn.evidence.count_look()
+    text = link.stderr.news(turn.evidence.stderr_mark, link.now)
+    if not telling_lines(text):
+        return []
+    # Loaded at the first line that looks like an error: no part of a healthy turn.
+    from lastword.core import classify  # noqa: PLC0415
+
+    verdict = classify.read_lines(text, source="stderr")
+    if verdict is None:
+        return []
+    hint = Hint(source=HintSource.STDERR, verdict=verdict, at_seconds=link.now)
+    return retries.hinted(link, hint)
 
 
 def _waited_too_long(link: Link, session: Session) -> list[Effect]:
@@ -85,6 +132,9 @@ def _dues(link: Link) -> Iterator[float]:
             yield request.due
     if link.held_error is not None:
         yield link.held_error.until
+    look_at = _stderr_look(link)
+    if look_at is not None:
+        yield look_at
     for session in link.sessions.values():
         yield from _session_dues(link, session)
 
@@ -99,6 +149,9 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield turn.stop_due
         if turn.state is State.WAITING:
             yield turn.again_at
+        shown = retries.due(link, turn)
+        if shown is not None:
+            yield shown
     if session.turns:
         due, _ = _watchdog(link, session)
         if due is not None:
@@ -120,9 +173,9 @@ def _requests_due(link: Link) -> list[Effect]:
 
 def _turn_due(link: Link, turn: Turn) -> list[Effect]:
     if turn.held is not None and turn.held_until <= link.now:
-        return prompts.end_silent(link, turn)
+        return prompts.held_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:
-        return []
+        return retries.show(link, turn) if turn.state in TELLS_OF_WAITS else []
     move = turn.end_grace()
     held_back = ending.quarantine(link, turn)
     if move is Move.CONFIRM:
@@ -158,8 +211,11 @@ def _watchdog_due(link: Link, session: Session) -> list[Effect]:
     due, reason = _watchdog(link, session)
     if due is None or due > link.now:
         return []
+    told: list[Effect] = []
+    if len(link.open_turns()) == 1 and link.stderr.looked_to < link.stderr.total:
+        told = _look_at_stderr(link)
     verdict = ending.own_failure(ErrorType.AGENT_STALLED, reason)
-    return ending.stop_session(link, session, Event.TIMEOUT, verdict)
+    return told + ending.stop_session(link, session, Event.TIMEOUT, verdict)
 
 
 def _warning(link: Link, session: Session) -> float | None:
@@ -178,11 +234,21 @@ def _warning_due(link: Link, session: Session) -> list[Effect]:
         return []
     session.warn()
     silence = round(link.now - session.progress_at)
-    title = f"The agent has been silent for {silence} seconds. It may be waiting for the model."
+    title = _title_of_silence(session, silence)
     entry = entries.record(link, Kind.SILENCE, session, silent_seconds=silence)
     if not notices.can_show(link):
         return [entry]
     return [*notices.warn_of_silence(link, session, title), entry]
+
+
+def _title_of_silence(session: Session, seconds: int) -> str:
+    found = [turn.evidence.hint for turn in session.turns if turn.evidence.hint is not None]
+    if not found:
+        return f"The agent has been silent for {seconds} seconds. It may be waiting for the model."
+    # Loaded at the first failure: no part of a healthy turn.
+    from lastword.core.failure import wording  # noqa: PLC0415
+
+    return f"{wording.WHAT[found[-1].type]} The agent has been silent for {seconds} seconds."
 
 
 def _given_up(link: Link, session: Session) -> Effect:

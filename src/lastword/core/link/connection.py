@@ -10,12 +10,12 @@ This is the loop that drives it; every shell has it, in its own kind of waiting:
         carry out every effect, in order, before anything else is taken in
 
 Each call may move the moment that `next_timeout` gives, so it is asked anew before each wait; `now`
-is always the same clock's. `receive_oversized`, `receive_stderr`, `receive_log`, `receive_report`,
-`client_detached` and `client_attached` are further things that may have happened, taken in the same
-way. A shell that reads the agent's lines in blocks may offer them to `observe` first, and nobody
-else may: in the order in which they came, each block as `jsonrpc.decode_block` gives it. What it
-takes in passes as the bytes it came in; the message after that goes through `receive`, and the rest
-may be offered again.
+is always the same clock's. `receive_oversized`, `receive_stderr`, `receive_log`, `receive_hint`,
+`receive_report`, `client_detached` and `client_attached` are further things that may have happened,
+taken in the same way. A shell that reads the agent's lines in blocks may offer them to `observe`
+first, and nobody else may: in the order in which they came, each block as `jsonrpc.decode_block`
+gives it. What it takes in passes as the bytes it came in; the message after that goes through
+`receive`, and the rest may be offered again.
 
 Owns the core's interface. The work is done by `core.link.client_side`, `core.link.agent_side` and
 `core.link.clocks` on the state in `core.link.state`. Nothing here raises because of what a peer
@@ -27,7 +27,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import agent_side, client_side, clocks, ending, entries, resend, updates
+from lastword.core.link import (
+    agent_side,
+    client_side,
+    clocks,
+    ending,
+    entries,
+    hints,
+    resend,
+    retries,
+    updates,
+)
 from lastword.core.link.effects import CLIENT, FORWARD, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.options import Options
 from lastword.core.link.state import Link, Presence
@@ -37,6 +47,7 @@ from lastword.core.timeline.entry import By, Kind
 
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
+    from lastword.core.link.hints import Hint, SilentTurn
     from lastword.core.link.reports import HandlerReport
 
 __all__ = ["Connection", "Options", "Side"]
@@ -118,7 +129,7 @@ class Connection:
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
         """Take in what the agent wrote to stderr."""
         link = self.at(now)
-        link.stderr.receive(data)
+        link.stderr.receive(data, now)
         limit = link.options.stderr_limit_bytes
         if limit <= 0 or link.stderr.since_frame <= limit:
             return []
@@ -131,6 +142,22 @@ class Connection:
         link.stderr.receive_log(data)
         for turn in link.open_turns():
             turn.evidence.note_log(data)
+
+    def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
+        """Take in what a source beside the pipes says of an open turn's failed model call."""
+        return retries.hinted(self.at(now), hint)
+
+    def expects_hints(self, *, present: bool) -> None:
+        """Take in whether there are such sources.
+
+        An answer that says nothing of its failure's cause then waits a moment for them.
+        """
+        self.link.expect_hints(present=present)
+
+    def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
+        """The turns at work that have shown nothing for so long; asking moves no clock."""
+        self.link.at(now)
+        return hints.silent_turns(self.link, seconds)
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """Take in what a handler in this process says of the request that it is at work on."""
@@ -255,8 +282,9 @@ class Connection:
         return self.link.agent.name if self.link.initialized else None
 
     def stderr_tail(self) -> str:
-        """The last of what the agent wrote to stderr."""
-        return self.link.stderr.tail()
+        """The last of what the agent wrote to stderr: in open turns, where there are any."""
+        marks = [turn.evidence.stderr_mark for turn in self.link.open_turns()]
+        return self.link.stderr.tail(min(marks, default=0))
 
     def at(self, now: float) -> Link:
         """The link at this moment, to do something about it that no frame asked for."""

@@ -66,6 +66,8 @@ def hung_up() -> Verdict:
 def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]:
     """End a turn, typed, by its evidence. The turn's state has been stepped already."""
     session, facts = turn.session, turn.facts
+    if facts.text and evidence.is_error_text(link, turn):
+        facts = facts.without_text()
     failed = turn.evidence.answer
     known = evidence.decide(link, turn)
     if isinstance(known, AgentError):

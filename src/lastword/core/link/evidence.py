@@ -13,6 +13,10 @@ import msgspec
 
 from lastword.core.failure import signs
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
+from lastword.core.link.facts import content_text
+from lastword.core.link.hints import HintSource
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,13 +24,34 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.failure.error_object import SentError
+    from lastword.core.link.hints import Hint
     from lastword.core.link.session import Turn
     from lastword.core.link.state import Link
 
 SILENT = "silent_success"
 """The reason of a failure that the agent called a success."""
 
+RETRIES_PENDING = "retries_pending"
+"""The reason of a failure that the agent was still trying to get over when its time was up."""
+
 MAX_LOG_BYTES = 64 * 1024
+
+MAX_PROMPT_BYTES = 16 * 1024
+"""A longer prompt may ask for anything, and is not kept."""
+
+_WATCHDOG = frozenset({"first_update_timeout", "idle_timeout", "turn_timeout"})
+"""Reasons to stop a turn that say no more than that it took too long."""
+
+_FINE = frozenset({ErrorType.BUDGET, ErrorType.CONTEXT_OVERFLOW, ErrorType.AUTH})
+_COARSE = frozenset(
+    {
+        ErrorType.RATE_LIMIT,
+        ErrorType.NETWORK,
+        ErrorType.PROVIDER_UNAVAILABLE,
+        ErrorType.TIMEOUT,
+    }
+)
+"""What a source that sees a status alone makes of one of the others."""
 
 
 class FailedAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +83,18 @@ class TurnEvidence(msgspec.Struct):
         lost: how the agent's process ended.
         answer: the agent's answer, where that is a failure.
         margin: a failure told of in the margin of an update, or of an answer that claims success.
-        text: the turn's message, as long as it is a single chunk: it may be nothing but an error.
+        prompt: what was prompted, as it came; `None` where that is too long to be read.
+        text: the turn's last message, as long as it is a single chunk: it may be nothing but an
+            error. Agents send an error in one piece, and what comes in several is a model's.
+        chunks: how many pieces it came in.
+        messages: how many messages there were; between two something else was shown.
+        refused: the agent's answer is `refusal`.
+        output_tokens: how many the model gave for this turn, where the answer tells.
+        hint: what a model call failed of, while nothing has been shown since.
+        hint_source: who said that.
+        goes_on: does the agent try again, as far as that was said?
+        hinted: was there any hint in this turn?
+        looks: how often stderr was looked at while the turn was open.
         log: what the agent told its own log.
         claim: what an answer is by its form alone: one that shows nothing, or has no stop reason.
     """
@@ -70,7 +106,17 @@ class TurnEvidence(msgspec.Struct):
     lost: Verdict | None = None
     answer: FailedAnswer | None = None
     margin: Verdict | None = None
-    text: str | None = None
+    prompt: bytes | None = b""
+    text: str | None = ""
+    chunks: int = 0
+    messages: int = 0
+    refused: bool = False
+    output_tokens: int | None = None
+    hint: Verdict | None = None
+    hint_source: HintSource = HintSource.STDERR
+    goes_on: bool | None = None
+    hinted: bool = False
+    looks: int = 0
     log: bytes = b""
     claim: Verdict | None = None
 
@@ -104,9 +150,46 @@ class TurnEvidence(msgspec.Struct):
         """The form of the agent's answer says this, where nothing else says more."""
         self.claim = verdict
 
-    def say(self, text: str | None) -> None:
-        """The turn's message is this single chunk; `None` where there is more to it."""
-        self.text = text
+    def was_asked(self, prompt: bytes) -> None:
+        """A prompt of the turn's; where there are several nobody reads them."""
+        short = self.prompt == b"" and len(prompt) <= MAX_PROMPT_BYTES
+        self.prompt = prompt if short else None
+
+    def say(self, text: str) -> None:
+        """A piece of the turn's message came."""
+        self.messages += not self.chunks
+        self.text = None if self.chunks else text
+        self.chunks += 1
+
+    def say_more(self) -> None:
+        """Further pieces came, or one that is no text."""
+        self.messages += not self.chunks
+        self.chunks, self.text = self.chunks + 1, None
+
+    def show_other(self) -> None:
+        """Something else was shown: what is said next is another message."""
+        self.chunks, self.text = 0, ""
+
+    def answer_is(self, *, refused: bool, output_tokens: int | None) -> None:
+        """What the answer says beside its claim of success."""
+        self.refused, self.output_tokens = refused, output_tokens
+
+    def take_hint(self, hint: Hint, verdict: Verdict) -> None:
+        """A source tells of a failed call; the newest stands, unless it says less."""
+        self.hinted = True
+        held = self.hint
+        coarser = held is not None and hint.source < self.hint_source
+        lowers = held is not None and held.type in _FINE and verdict.type in _COARSE
+        if certainty(verdict) > 1 and not (coarser and lowers):
+            self.hint, self.hint_source, self.goes_on = verdict, hint.source, hint.goes_on
+
+    def count_look(self) -> None:
+        """Stderr was looked at."""
+        self.looks += 1
+
+    def get_over(self) -> None:
+        """The agent has shown output: whatever had failed was got over."""
+        self.hint = None
 
     def note_log(self, data: bytes) -> None:
         """The agent told its log something."""
@@ -129,8 +212,14 @@ def announced(_link: Link, turn: Turn) -> AgentError | None:
 
 
 def stopped(_link: Link, turn: Turn) -> Verdict | None:
-    """We ended the turn: whatever the agent says to that is no cause of it."""
-    return turn.evidence.stopped
+    """We ended the turn: whatever the agent says to that is no cause of it.
+
+    Where its time was up in the midst of retries, what those were for is the cause.
+    """
+    known = turn.evidence
+    if known.stopped is not None and known.hint is not None and known.stopped.reason in _WATCHDOG:
+        return msgspec.structs.replace(known.hint, reason=RETRIES_PENDING)
+    return known.stopped
 
 
 def lost(_link: Link, turn: Turn) -> Verdict | None:
@@ -149,15 +238,63 @@ def margin(_link: Link, turn: Turn) -> Verdict | None:
     return _beside(turn, turn.evidence.margin)
 
 
+def hint(_link: Link, turn: Turn) -> Verdict | None:
+    """A call of the model had failed, and nothing was shown after that."""
+    return _beside(turn, turn.evidence.hint)
+
+
 def prose(link: Link, turn: Turn) -> Verdict | None:
-    """The turn is nothing but its agent's error, in words."""
-    text = "" if turn.facts.tool_seen else turn.evidence.text or ""
+    """The turn's last message is nothing but its agent's error, in words."""
+    return _beside(turn, _in_words(link, turn))
+
+
+def _in_words(link: Link, turn: Turn) -> Verdict | None:
+    """What the last message is the error of, by two signs of different kinds.
+
+    It has the form of an error, or begins as this agent's do; and the turn speaks for it.
+    """
+    known = turn.evidence
+    alone = not turn.facts.tool_seen and known.messages == 1
+    named = known.hinted or known.margin is not None
+    spoken_for = named or known.refused or known.output_tokens == 0
+    if alone or spoken_for:
+        found = _of_known_opening(link, known.text or "")
+        if found is None and named:
+            # Some agents put a remark of their own before it, in the same message.
+            found = _of_known_opening(link, content_text(turn.session.repetition.content))
+        if found is not None:
+            return found
+    if not signs.may_be_error_by_form(known.text or ""):
+        return None
+    if not spoken_for and (not alone or turn.facts.thought or _may_be_answer(known)):
+        return None
+    # Loaded at the first message that looks like an error, as above.
+    from lastword.core.classify import prose as forms  # noqa: PLC0415
+
+    return forms.error_by_form(known.text or "", spoken_for=spoken_for)
+
+
+def _may_be_answer(known: TurnEvidence) -> bool:
+    """May a message that has an error's form be what was asked for?
+
+    The model told that it gave some tokens, or the prompt speaks of errors.
+    """
+    if known.output_tokens or known.prompt is None:
+        return True
+    params = object_of(object_of(jsonrpc.loads(msgspec.Raw(known.prompt or b"{}"))).get("params"))
+    blocks = params.get("prompt")
+    texts = [object_of(block).get("text") for block in blocks] if isinstance(blocks, list) else []
+    asked = "\n".join(text for text in texts if isinstance(text, str))
+    return signs.asks_about_errors(asked)
+
+
+def _of_known_opening(link: Link, text: str) -> Verdict | None:
     if not signs.may_be_error(text):
         return None
     # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
     from lastword.core.classify import agents  # noqa: PLC0415
 
-    return _beside(turn, agents.read_prose(text, agent=link.agent.name))
+    return agents.read_prose(text, agent=link.agent.name)
 
 
 def log(_link: Link, turn: Turn) -> Verdict | None:
@@ -203,6 +340,7 @@ RULES: tuple[Callable[[Link, Turn], AgentError | Verdict | None], ...] = (
     lost,
     answer,
     margin,
+    hint,
     prose,
     log,
     stderr,
@@ -226,6 +364,12 @@ def decide(link: Link, turn: Turn) -> AgentError | Verdict:
     return best or unexplained()
 
 
+def is_vague(link: Link, turn: Turn) -> bool:
+    """Does nothing that is known of the failure name it?"""
+    found = decide(link, turn)
+    return not isinstance(found, AgentError) and certainty(found) <= 1
+
+
 def unexplained() -> Verdict:
     """A failure of which nothing is known."""
     from lastword.core import classify  # noqa: PLC0415  (as in `prose`)
@@ -238,4 +382,32 @@ def hides_failure(link: Link, turn: Turn) -> bool:
     known = turn.evidence
     if known.announced is not None or known.margin is not None:
         return True
-    return known.text is not None and prose(link, turn) is not None
+    if _ended_on_hint(turn):
+        return True
+    return bool(known.text or known.hinted) and prose(link, turn) is not None
+
+
+def _ended_on_hint(turn: Turn) -> bool:
+    """Did the turn end on a failed call, with nothing to show for it afterwards?
+
+    What stood on stderr may be anybody's: it counts only where the turn shows nothing at all. Once
+    there was text, so does a call that was to be tried again: a further one may have gone well, and
+    had nothing to add. A command of the agent's own, such as `/compact`, may well show nothing.
+    """
+    known = turn.evidence
+    if known.hint is None or turn.slash:
+        return False
+    if not turn.facts.output:
+        return True
+    tried_again = turn.facts.text and known.goes_on is True
+    return known.hint_source > HintSource.STDERR and not tried_again
+
+
+def is_wordless(turn: Turn) -> bool:
+    """Did a tool run, and was nothing said after it?"""
+    return turn.facts.tool_seen and turn.evidence.chunks == 0
+
+
+def is_error_text(link: Link, turn: Turn) -> bool:
+    """Is the only message of this failed turn the error itself, which is no output?"""
+    return turn.evidence.messages == 1 and _in_words(link, turn) is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Raw
 
 from lastword.core.failure.safety import TurnFacts
 from lastword.core.protocol import acp, jsonrpc
@@ -23,7 +24,15 @@ MAX_OPEN_TOOLS = 4096
 
 def text_of(update: Update) -> str | None:
     """The text of a chunk, where it has one."""
-    content: Any = jsonrpc.loads(update.content)
+    return _text_in(jsonrpc.loads(update.content))
+
+
+def content_text(content: object) -> str:
+    """The text of a chunk's content as it came (JSON); empty where it has none."""
+    return _text_in(jsonrpc.loads(content) if isinstance(content, Raw) else None) or ""
+
+
+def _text_in(content: Any) -> str | None:
     text = content.get("text") if isinstance(content, dict) else None
     return text if isinstance(text, str) else None
 
@@ -141,6 +150,10 @@ class Facts(msgspec.Struct):
         self.tool_ran = True
         if not safe:
             self.unsafe_tool = True
+
+    def without_text(self) -> Facts:
+        """The same, had the agent said nothing: what it said was the error itself."""
+        return msgspec.structs.replace(self, text=False, shown=False)
 
     def phase(self, *, tool_running: bool) -> Phase:
         """How far the turn has come."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from lastword.core.classify import Verdict
     from lastword.core.link.connection import Connection
+    from lastword.core.link.hints import Hint, SilentTurn
     from lastword.core.link.reports import HandlerReport
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Malformed
     from lastword.core.restart.layer import RestartLayer
@@ -89,6 +90,19 @@ class FailOpen:
     def receive_stderr(self, data: bytes, now: float) -> list[Effect]:
         """As `Connection.receive_stderr`."""
         return self._effects(lambda: self.connection.receive_stderr(data, now))
+
+    def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
+        """As `Connection.receive_hint`."""
+        return self._effects(lambda: self.connection.receive_hint(hint, now))
+
+    def expects_hints(self, *, present: bool) -> None:
+        """As `Connection.expects_hints`."""
+        self._try(lambda: self.connection.expects_hints(present=present), None)
+
+    def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
+        """As `Connection.silent_turns`."""
+        none: list[SilentTurn] = []
+        return self._try(lambda: self.connection.silent_turns(now, seconds), none)
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """As `Connection.receive_report`."""

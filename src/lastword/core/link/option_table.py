@@ -128,6 +128,18 @@ OPTIONS = (
         "auto",
     ),
     Option("silent-success", "error|pass", "what to make of a success with nothing shown", "error"),
+    Option(
+        "evidence",
+        "auto|wire",
+        "where to look for what the agent hides: also in its journals and events, or in the pipes",
+        "auto",
+    ),
+    Option(
+        "show-retries",
+        "auto|off",
+        "a line in the conversation while the agent retries, for clients that show it no other way",
+        "auto",
+    ),
     Option("restart", "on-crash|never", "what to do about an agent that died", "on-crash"),
     Option("retry", "count", "send a prompt again that failed before anything happened", 0),
     Option("retry-wait-limit", "seconds", "the longest wait for that; 0 waits however long", 300.0),

@@ -41,6 +41,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             itself, and without it waits are the longest that they can be.
         in_process: the handler is in this very process: it can be cancelled, and needs no restart.
         silent_success: `error` treats a success with nothing shown as a failure, `pass` does not.
+        evidence: `auto` looks for the cause of a failure also beside the pipes, `wire` does not.
+        show_retries: `auto` tells a client that shows retries no other way of them by a thought in
+            the conversation, `off` does not.
         record: `False` keeps no record, a text keeps it in that folder; for doors in process alone.
         record_text: keep words in the record, secrets removed: messages, details, stderr's tail.
         implementation: what we call ourselves to the client.
@@ -59,6 +62,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     stderr_limit_bytes: int = default_bytes("stderr_limit")
     fallback: str = default_word("fallback")
     silent_success: str = default_word("silent_success")
+    evidence: str = default_word("evidence")
+    show_retries: str = default_word("show_retries")
     restart: str = "never"
     retry: int = default_count("retry")
     retry_wait_limit_seconds: float = default_seconds("retry_wait_limit")

@@ -45,6 +45,7 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
     joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
     turn = joined or link.turn_of(session, request_id)
     turn.add_prompt(request_id, slash=_begins_with_slash(frame))
+    turn.evidence.was_asked(frame.line)
     if joined is None:
         session.begin(turn, link.now)
     else:
@@ -105,7 +106,7 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
     """Version 1: the agent answered the prompt."""
     error = jsonrpc.loads(frame.message.error)
     if error is not None:
-        return end_with_error(link, turn, error)
+        return end_with_error(link, turn, error, frame=frame)
     stop_reason = _stop_reason(frame)
     announced = turn.evidence.announced is not None
     if announced and _speaks_for_itself(link, turn):
@@ -118,14 +119,41 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
     if announced or stop_reason not in acp.STOP_REASONS:
         _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
         return end_failed(link, turn)
-    may_hide = stop_reason == acp.END_TURN and not notices.reads(link, frame.line)
+    may_hide = stop_reason in MAY_HIDE and not notices.reads(link, frame.line)
     if may_hide and link.options.silent_success == "error":
+        turn.evidence.answer_is(
+            refused=stop_reason == acp.REFUSAL, output_tokens=_output_tokens(frame, turn)
+        )
         if _hides_failure(link, turn, frame):
             return _end_as_none(link, turn)
-        if is_silent(link, turn):
+        if stop_reason == acp.END_TURN and (is_silent(link, turn) or is_cut_off(link, turn)):
             hold(link, turn, frame)
             return []
     return finish(link, turn, stop_reason)
+
+
+MAY_HIDE = frozenset({acp.END_TURN, acp.REFUSAL})
+"""Stop reasons that agents give a turn which has failed; no other was seen."""
+
+
+class _Usage(msgspec.Struct, rename="camel"):
+    output_tokens: Any = None
+
+
+class _UsedResult(msgspec.Struct):
+    usage: _Usage | None = None
+
+
+def _output_tokens(frame: Frame, turn: Turn) -> int | None:
+    """How many tokens the model gave, where the answer tells and it may matter."""
+    if not turn.evidence.text or b'"usage"' not in frame.line:
+        return None
+    try:
+        usage = msgspec.json.decode(frame.message.result or b"{}", type=_UsedResult).usage
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    count = usage.output_tokens if usage is not None else None
+    return count if isinstance(count, int) and not isinstance(count, bool) else None
 
 
 class _Result(msgspec.Struct, rename="camel"):
@@ -180,14 +208,32 @@ def is_silent(link: Link, turn: Turn) -> bool:
     )
 
 
+def is_cut_off(link: Link, turn: Turn) -> bool:
+    """Did this success end on a tool, without a word after it? A source may say why."""
+    at_work = turn.state in AT_WORK and not turn.overlapped
+    return link.expects_hints and at_work and evidence.is_wordless(turn)
+
+
 def hold(link: Link, turn: Turn, frame: Frame) -> None:
     """Keep an answer back for a moment: output may follow it."""
     turn.hold(frame, link.now + HOLD_SECONDS)
 
 
+def held_long_enough(link: Link, turn: Turn) -> list[Effect]:
+    """Nothing followed an answer that was held back: it is what it looked like."""
+    if turn.held_failure:
+        turn.let_go()
+        return end_failed(link, turn)
+    if is_silent(link, turn) or evidence.hides_failure(link, turn):
+        return end_silent(link, turn)
+    return release_held(link, turn)
+
+
 def release_held(link: Link, turn: Turn) -> list[Effect]:
-    """Send the agent's answer that was held back, unchanged."""
+    """Send the agent's answer that was held back, unchanged; a failure is told as one."""
     held = turn.let_go()
+    if held is not None and turn.held_failure:
+        return end_failed(link, turn)
     if held is None or turn.step(Event.RESULT) is not Move.FINISH:
         return []
     ending.forget(link, turn)
@@ -266,9 +312,17 @@ def _end_as_none(link: Link, turn: Turn) -> list[Effect]:
 
 
 def end_with_error(
-    link: Link, turn: Turn, error: object, *, state: dict[str, Any] | None = None
+    link: Link,
+    turn: Turn,
+    error: object,
+    *,
+    state: dict[str, Any] | None = None,
+    frame: Frame | None = None,
 ) -> list[Effect]:
-    """The agent answered with a JSON-RPC error; in version 2 it may stand in an idle `state`."""
+    """The agent answered with a JSON-RPC error; in version 2 it may stand in an idle `state`.
+
+    The `frame` that it came in is kept back for a moment where nothing tells its cause yet.
+    """
     note_payload(link, turn, error, "data")
     announced = turn.evidence.announced
     if _speaks_for_itself(link, turn) and announced is not None:
@@ -280,13 +334,13 @@ def end_with_error(
     # Loaded at the first failure, as in `_hides_failure`.
     from lastword.core import classify  # noqa: PLC0415
 
-    turn.evidence.answer_with(
-        FailedAnswer(
-            verdict=classify.classify_rpc_error(error, agent=link.agent.name),
-            sent=SentError(error, ending.redactor(link)),
-            state=state or {},
-        )
-    )
+    verdict = classify.classify_rpc_error(error, agent=link.agent.name)
+    sent = SentError(error, ending.redactor(link))
+    turn.evidence.answer_with(FailedAnswer(verdict=verdict, sent=sent, state=state or {}))
+    may_be_told = frame is not None and link.expects_hints and turn.state in AT_WORK
+    if frame is not None and may_be_told and evidence.is_vague(link, turn):
+        turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
+        return []
     return end_failed(link, turn)
 
 

@@ -1,8 +1,8 @@
-"""Agents that say they are retrying: told to clients that can show it.
+"""Retries of the agent's model calls: told to the client, in the way that it can show.
 
-Owns what such a signal becomes; which there are is `quirks.wire`'s, what one of them says
-`core.classify.agents`'s. The signal itself always passes as it came, and reading one costs
-something only where a client asked for `agent_retry` or shows such lines.
+Owns what a hint of one becomes: `agent_retry`, a notice, JetBrains AIR's warning, or a thought in
+the conversation. Which signals an agent itself gives is `quirks.wire`'s, what one of them says
+`core.classify.agents`'s; the signal always passes as it came.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.core.failure import ladder
+from lastword.core.failure import ladder, signs
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
-from lastword.core.link import ending, entries, notices
+from lastword.core.link import ending, entries, hints, notices
+from lastword.core.link.hints import Hint, HintSource
+from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Frame
+
+
+_AGAIN = "The agent is trying again."
+_PERHAPS = "The agent may be trying again."
 
 
 class Retrying(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,17 +60,45 @@ def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     sign = _sign(link, frame)
     if sign is None or not sign.will_retry:
         return []
-    turn = session.turns[-1]
-    word = Retrying(
+    hint = Hint(
+        source=HintSource.WIRE,
         verdict=sign.verdict,
-        attempt=sign.attempt or turn.retries + 2,
+        at_seconds=link.now,
+        session_id=session.session_id,
+        attempt=sign.attempt,
         max_attempts=sign.max_attempts,
         wait_seconds=sign.wait_seconds or sign.verdict.retry_after_seconds,
+        goes_on=True,
     )
-    if notices.reads(link, frame.line):
+    return hinted(link, hint, is_shown=notices.reads(link, frame.line))
+
+
+def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
+    """Take a hint in, and tell of the retry that it may be of, unless the client is shown it.
+
+    A call beside the turn, such as for a title, says nothing of how the turn will end.
+    """
+    turn = hints.turn_of(link, hint)
+    if turn is None:
+        return []
+    verdict = _with_source(hint)
+    if not hint.side:
+        turn.evidence.take_hint(hint, verdict)
+    attempt = turn.told_retries.next_attempt(hint)
+    if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
+        return []
+    word = Retrying(
+        verdict=verdict,
+        attempt=attempt,
+        max_attempts=hint.max_attempts,
+        wait_seconds=hint.wait_seconds,
+    )
+    turn.told_retries.tell(word, hint.source, hint.at_seconds)
+    if is_shown:
         turn.count_retry()
-        return [_entry(link, turn, word)]
-    return _tell(link, turn, word, "The agent is trying again.")
+        return [_entry(link, turn, word, hint.source)]
+    what_next = _AGAIN if hint.goes_on else _PERHAPS
+    return _tell(link, turn, word, what_next, source=hint.source)
 
 
 def announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
@@ -89,7 +123,7 @@ def announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
 
 def _may_tell(frame: Frame) -> bool:
     """Is there anything in it that may tell of a retry? Asked of many an update that does not."""
-    if frame.message.method in wire.METHODS:
+    if frame.message.method in wire.METHODS or frame.message.method in wire.EVENTS:
         return True
     return any(mark in frame.line for mark in wire.RETRY_MARKS)
 
@@ -104,16 +138,99 @@ def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
 
     when = f"in {durations.plain_duration(wait)}" if wait else "now"
     of = "" if word.max_attempts is None else f" of {word.max_attempts}"
+    turn.told_retries.tell(word, None, link.now)
     return _tell(link, turn, word, f"Trying again {when} (attempt {word.attempt}{of}).")
 
 
-def _tell(link: Link, turn: Turn, word: Retrying, what_next: str) -> list[Effect]:
+def _with_source(hint: Hint) -> Verdict:
+    """The verdict, whose rule says where it was seen."""
+    source, rule = f"{hint.source.name.lower()}:", hint.verdict.rule
+    named = rule if rule.startswith(source) else f"{source}{rule}"
+    return msgspec.structs.replace(hint.verdict, rule=named)
+
+
+def is_retry_text(link: Link, text: str | None) -> bool:
+    """Is this piece of a message nothing but the agent's word on a retry? It is no output."""
+    return bool(text) and signs.tells_of_retry(text or "", link.agent.name)
+
+
+def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
+    """What follows from a retry that the agent announces in the conversation."""
+    from lastword.core.classify import agents  # noqa: PLC0415  (loaded at the first retry)
+
+    sign = agents.read_retry_text(text, agent=link.agent.name)
+    if sign is None:
+        return []
+    hint = Hint(
+        source=HintSource.WIRE,
+        verdict=sign.verdict,
+        at_seconds=link.now,
+        session_id=session.session_id,
+        attempt=sign.attempt,
+        max_attempts=sign.max_attempts,
+        wait_seconds=sign.wait_seconds,
+        goes_on=True,
+    )
+    return hinted(link, hint)
+
+
+def due(link: Link, turn: Turn) -> float | None:
+    """When a line on the wait is due in the conversation, for a client that shows no other."""
+    if turn.state not in TELLS_OF_WAITS or not _by_thought(link):
+        return None
+    return turn.told_retries.due
+
+
+def show(link: Link, turn: Turn) -> list[Effect]:
+    """Tell of the wait in the conversation, where that is due.
+
+    It is told as a thought, which is no output of the turn's.
+    """
+    told = turn.told_retries
+    word = told.take_due(link.now) if _by_thought(link) else None
+    if word is None:
+        return []
+    # Loaded at the first retry that is told of, as in `_tell`.
+    from lastword.core.failure import wording  # noqa: PLC0415
+
+    text = wording.of_retry(
+        word.verdict,
+        wait_seconds=_left(word, link.now - told.word_at),
+        attempt=word.attempt,
+        max_attempts=word.max_attempts,
+    )
+    content = {"type": "text", "text": f"{text}\n\n"}
+    update = {"sessionUpdate": "agent_thought_chunk", "content": content}
+    return ending.to_client(ladder.session_update(turn.session.session_id, update))
+
+
+def _by_thought(link: Link) -> bool:
+    """Is a thought the only way in which this client would show a retry?"""
+    wanted = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
+    return wanted and not link.client.retry and not notices.can_show(link)
+
+
+def _left(word: Retrying, since_seconds: float) -> int | None:
+    """What is left of the wait that the agent keeps; `None` where none is known, or it is over."""
+    if word.wait_seconds is None:
+        return None
+    return max(math.ceil(word.wait_seconds - since_seconds), 0) or None
+
+
+def _tell(
+    link: Link,
+    turn: Turn,
+    word: Retrying,
+    what_next: str,
+    *,
+    source: HintSource | None = None,
+) -> list[Effect]:
     # Loaded at the first retry that is told of: no part of a healthy turn.
     from lastword.core.failure import wording  # noqa: PLC0415
 
     session, verdict = turn.session, word.verdict
     turn.count_retry()
-    entry = _entry(link, turn, word)
+    entry = _entry(link, turn, word, source)
     if not link.client.retry:
         if not notices.can_show(link):
             return [entry]
@@ -142,10 +259,12 @@ def _sign(link: Link, frame: Frame) -> Sign | None:
     params = jsonrpc.params_of(frame)
     if frame.message.method in wire.METHODS:
         return agents.read_notification(frame.message.method, params)
+    if frame.message.method in wire.EVENTS:
+        return agents.read_event(frame.message.method, params)
     return agents.read_update(params.get("update"), agent=link.agent.name)
 
 
-def _entry(link: Link, turn: Turn, word: Retrying) -> Effect:
+def _entry(link: Link, turn: Turn, word: Retrying, source: HintSource | None) -> Effect:
     return entries.record(
         link,
         Kind.RETRY,
@@ -155,4 +274,5 @@ def _entry(link: Link, turn: Turn, word: Retrying) -> Effect:
         max_attempts=word.max_attempts,
         wait_seconds=word.wait_seconds,
         type=word.verdict.type.value,
+        source=source.name.lower() if source is not None else None,
     )

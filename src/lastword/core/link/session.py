@@ -14,6 +14,7 @@ from lastword.core.link.choices import Choices
 from lastword.core.link.evidence import TurnEvidence
 from lastword.core.link.facts import Facts, OpenTools
 from lastword.core.link.runaway import Repetition
+from lastword.core.link.told import ToldRetries
 from lastword.core.link.turn import FINAL, TABLE, Event, Move, State
 from lastword.core.protocol import acp
 
@@ -39,6 +40,7 @@ class Turn:
         "failure_id",
         "failure_revision",
         "held",
+        "held_failure",
         "held_until",
         "kept",
         "number",
@@ -51,6 +53,7 @@ class Turn:
         "started_at",
         "state",
         "stop_due",
+        "told_retries",
         "translated",
         "tried",
         "waited",
@@ -71,6 +74,7 @@ class Turn:
         """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
         self.failure_revision = 0
         """How many records it has had under that id."""
+        self.told_retries = ToldRetries()
         self._begin(link)
 
     def _begin(self, link: Link) -> None:
@@ -95,6 +99,8 @@ class Turn:
         self.held: Frame | None = None
         """An answer that says success with nothing shown, kept back for a moment."""
         self.held_until = 0.0
+        self.held_failure = False
+        """Is that answer a failure that says nothing of its cause?"""
         self.retries = 0
         """How many retries of its model call the agent has told of."""
         self.translated = False
@@ -104,6 +110,11 @@ class Turn:
     def open(self) -> bool:
         """Has the turn not been answered yet?"""
         return self.state not in FINAL
+
+    @property
+    def waits(self) -> bool:
+        """Has the prompt failed, and is it to be sent again?"""
+        return self.state is State.WAITING
 
     def step(self, event: Event) -> Move:
         """Take an event in: moves to the table's next state, and gives what is to be done."""
@@ -156,9 +167,9 @@ class Turn:
         self.stop_due = None
         return self.step(Event.TIMEOUT)
 
-    def hold(self, frame: Frame, until: float) -> None:
-        """Keep the agent's answer back."""
-        self.held, self.held_until = frame, until
+    def hold(self, frame: Frame, until: float, *, failure: bool = False) -> None:
+        """Keep the agent's answer back; `failure` says that it is one."""
+        self.held, self.held_until, self.held_failure = frame, until, failure
 
     def let_go(self) -> Frame | None:
         """The answer that was kept back, if one was; afterwards none is."""
@@ -185,10 +196,12 @@ class Turn:
     def stop_waiting(self) -> None:
         """It is not sent again: the last failure is the turn's."""
         self.tried = self.tried[:-1]
+        self.retries -= 1  # the one that was told of, and does not follow
 
     def renew(self, link: Link) -> None:
         """The prompt is sent again: only what the tries before it came to is still known."""
         self._begin(link)
+        self.told_retries.begin_again()
 
     def add_record(self, failure_id: str) -> int:
         """JetBrains AIR is told of the turn's failure under this id: the record's number."""
@@ -368,5 +381,6 @@ class Session:
             turn.started_at += seconds
             turn.held_until += seconds
             turn.again_at += seconds
+            turn.told_retries.shift(seconds)
             if turn.stop_due is not None:
                 turn.stop_due += seconds

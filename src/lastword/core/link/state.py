@@ -41,6 +41,7 @@ class OpenRequest(msgspec.Struct):
         turn: the turn it started, for a prompt.
         sequence: the count of messages sent to that side when it was sent.
         params: what is remembered of its params, for a request that a new agent may need again.
+        plain: the line as the client sent it, where the agent was sent more.
     """
 
     method: str
@@ -49,6 +50,7 @@ class OpenRequest(msgspec.Struct):
     turn: Turn | None = None
     sequence: int = 0
     params: dict[str, Any] | None = None
+    plain: bytes | None = None
 
     def shift(self, seconds: float) -> None:
         """Let its clock have stood for so long."""
@@ -83,6 +85,8 @@ class Link:
         "answered_by_agent",
         "answered_by_client",
         "client",
+        "client_wishes",
+        "expects_hints",
         "from_agent",
         "from_client",
         "greeting",
@@ -101,6 +105,7 @@ class Link:
         "stderr",
         "terminals",
         "turns",
+        "wishes_refused",
         "withdrawn",
     )
 
@@ -137,6 +142,12 @@ class Link:
         """How many messages the client has sent; tells whether one was sent since another."""
         self.stderr = StderrRecord()
         self.redactions: dict[str, int] = {}
+        self.expects_hints = False
+        """Are there sources beside the pipes that may tell of a failure's cause?"""
+        self.client_wishes = False
+        """Did the client itself ask for events that we might ask for?"""
+        self.wishes_refused = False
+        """Did the agent refuse a request of the client's for what we added to it?"""
         self.greeting: bytes | None = None
         """The client's `initialize`, for an agent that is started again."""
         self.started_at = 0.0
@@ -163,6 +174,18 @@ class Link:
             return False
         self.presence = presence
         return True
+
+    def expect_hints(self, *, present: bool) -> None:
+        """There are sources beside the pipes, or there are none."""
+        self.expects_hints = present
+
+    def note_client_wishes(self) -> None:
+        """The client itself asked for such events."""
+        self.client_wishes = True
+
+    def note_wishes_refused(self) -> None:
+        """The agent refused a request for what was added to it: nothing is added any more."""
+        self.wishes_refused = True
 
     def greeted_by(self, client: ClientProfile, greeting: bytes) -> None:
         """The client said `initialize`, in these words."""
@@ -239,7 +262,7 @@ class Link:
 
     def asked_by_agent(self, request_id: bytes) -> bytes | None:
         """The agent's open request that an answer with this id, which none has, must mean."""
-        if request_id in self.answered_by_client:
+        if request_id in self.answered_by_client or request_id in self.withdrawn:
             return None
         return jsonrpc.only_same(request_id, self.from_agent)
 

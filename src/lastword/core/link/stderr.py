@@ -11,13 +11,26 @@ from lastword.core.redact.truncate import from_word_start
 HEAD_BYTES = 8 * 1024
 TAIL_BYTES = 64 * 1024
 
+LOOK_BYTES = 8 * 1024
+"""How much of it is looked at while a turn is open."""
+
 _MAX_PIECES = 512
 
 
 class StderrRecord:
     """A bounded record of a byte stream: head, tail, total."""
 
-    __slots__ = ("_head", "_tail", "_tail_bytes", "since_frame", "told", "total")
+    __slots__ = (
+        "_head",
+        "_tail",
+        "_tail_bytes",
+        "came_at",
+        "looked_at",
+        "looked_to",
+        "since_frame",
+        "told",
+        "total",
+    )
 
     def __init__(self) -> None:
         self._head = b""
@@ -28,9 +41,15 @@ class StderrRecord:
         """How many bytes the record knows of."""
         self.since_frame = 0
         """Bytes since the agent's last valid frame."""
+        self.came_at = 0.0
+        """When the last of it came."""
+        self.looked_at = 0.0
+        """When it was last looked at, while a turn was open, and how far."""
+        self.looked_to = 0
 
-    def receive(self, data: bytes) -> None:
+    def receive(self, data: bytes, now: float = 0.0) -> None:
         """Take bytes in."""
+        self.came_at = now
         self.total += len(data)
         self.since_frame += len(data)
         missing = HEAD_BYTES - len(self._head)
@@ -54,6 +73,12 @@ class StderrRecord:
     def note_told(self) -> None:
         """The record knows of all that came."""
         self.told = self.total
+
+    def news(self, since: int, now: float) -> str:
+        """The last of what came after the first `since` bytes and after the last look."""
+        since = max(since, self.looked_to, self.total - LOOK_BYTES)
+        self.looked_at, self.looked_to = now, self.total
+        return self.tail(since)
 
     def _compact(self) -> bytes:
         joined = b"".join(self._tail)[-TAIL_BYTES:]

@@ -22,11 +22,13 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
-    from lastword.core.link.session import Session
+    from lastword.core.link.session import Session, Turn
     from lastword.core.link.state import Link
     from lastword.core.protocol.jsonrpc import Envelope, Frame, Update
 
 _OPEN_OR_SAME = acp.OPEN_TOOL | {None}
+_OUTPUT_KINDS = acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS
+"""What comes of the model, which therefore has answered."""
 _NO_UPDATE = jsonrpc.Update()
 
 
@@ -74,19 +76,38 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
     # Read once: a client may have thousands of prompts open in one session.
     is_text = update.session_update in acp.TEXT_KINDS
     text = text_of(update) if is_text or update.session_update in acp.THOUGHT_KINDS else None
+    of_retry = is_text and retries.is_retry_text(link, text)
+    if of_retry:
+        effects += retries.told_in_text(link, session, text or "")
     for turn in session.turns:
         if turn.state is State.SENT:
             effects.append(entries.record(link, Kind.FIRST_PROGRESS, session, turn))
             turn.step(Event.UPDATE)
-        if is_text:
-            turn.evidence.say(None if turn.facts.text else text)
-        # A chunk with an empty text shows nothing.
-        if text != "":
-            had_output = turn.facts.output
-            turn.facts.note(update, tool_kind)
-            if turn.facts.output and not had_output:
-                effects.append(entries.record(link, Kind.FIRST_OUTPUT, session, turn))
+        # A chunk with an empty text shows nothing, and neither does one about a retry. What the
+        # agent says once we have told it to stop is about that.
+        stopped = turn.state is State.STOPPING and update.session_update not in acp.TOOL_KINDS
+        if text == "" or of_retry or stopped:
+            continue
+        _show(turn, update, text if is_text else None)
+        had_output = turn.facts.output
+        turn.facts.note(update, tool_kind)
+        if turn.facts.output and not had_output:
+            effects.append(entries.record(link, Kind.FIRST_OUTPUT, session, turn))
     return effects
+
+
+def _show(turn: Turn, update: Update, text: str | None) -> None:
+    """The turn shows something: a piece of its message, or another thing."""
+    known, kind = turn.evidence, update.session_update
+    if kind in acp.TEXT_KINDS and text is not None:
+        known.say(text)
+    elif kind in acp.TEXT_KINDS:
+        known.say_more()
+    elif kind in acp.SHOWN_KINDS:
+        known.show_other()
+    if kind in _OUTPUT_KINDS:
+        known.get_over()
+        turn.told_retries.forget_wait()
 
 
 def _of_unknown(link: Link, update: Update) -> Effect:
@@ -134,7 +155,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         return 0
     session_id = session.session_id
     # What a chunk would say of its turn is said already; until then it goes the long way.
-    text = all(turn.facts.text for turn in session.turns)
+    text = all(turn.evidence.chunks for turn in session.turns)
     thought = all(turn.facts.thought for turn in session.turns)
     repetition = session.repetition
     last_content, repeats = repetition.content, repetition.repeats
@@ -164,12 +185,21 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
             last_content, repeats = repetition.content, repetition.repeats
         taken += 1
     if taken:
-        for turn in session.turns:
-            turn.evidence.say(None)
+        _note_longer(session, messages[start : start + taken])
         repetition.went_on(last_content, repeats)
         session.progress(link.now)
         link.stderr.count_anew()
     return taken
+
+
+def _note_longer(session: Session, messages: list[Envelope]) -> None:
+    """A message that was a single chunk has become longer, if there is text among these."""
+    for turn in session.turns:
+        if turn.evidence.text is None:
+            continue
+        updates = (m.params.update for m in messages if m.params is not UNSET)
+        if any(u.session_update in acp.TEXT_KINDS for u in updates if u is not UNSET):
+            turn.evidence.say_more()
 
 
 def _plain_session(link: Link, message: Envelope) -> Session | None:
@@ -179,6 +209,8 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
         return None
     for turn in session.turns:
         if turn.held is not None or turn.state is State.SENT:
+            return None
+        if turn.evidence.hint is not None or turn.told_retries.word is not None:
             return None
     return session
 

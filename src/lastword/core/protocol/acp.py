@@ -54,6 +54,7 @@ TO_AGENT_ONLY = frozenset({INITIALIZE, "session/new", "session/load", PROMPT})
 STOP_REASONS = frozenset({"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"})
 CANCELLED = "cancelled"
 END_TURN = "end_turn"
+REFUSAL = "refusal"
 STOP_ERROR = "error"
 
 AUTH_REQUIRED = -32000

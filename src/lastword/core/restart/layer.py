@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from lastword.core.link import ending
 from lastword.core.link.effects import Effect, Kill, Send, Side, forwarded_as
 from lastword.core.protocol import jsonrpc
@@ -18,6 +20,7 @@ from lastword.core.restart.state import RestartState
 if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.connection import Connection
+    from lastword.core.link.hints import Hint, SilentTurn
     from lastword.core.link.reports import HandlerReport
     from lastword.core.link.state import Link
 
@@ -95,6 +98,25 @@ class RestartLayer:
     def receive_log(self, data: bytes, now: float) -> None:
         """As `Connection.receive_log`."""
         self._connection.receive_log(data, now)
+
+    def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
+        """As `Connection.receive_hint`; it names its session as the agent does."""
+        ours = self.state.names.ours.get(hint.session_id or "")
+        if ours is not None:
+            hint = msgspec.structs.replace(hint, session_id=ours)
+        return self._for_agent(self._connection.receive_hint(hint, now))
+
+    def expects_hints(self, *, present: bool) -> None:
+        """As `Connection.expects_hints`."""
+        self._connection.expects_hints(present=present)
+
+    def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
+        """As `Connection.silent_turns`."""
+        theirs = self.state.names.theirs
+        return [
+            msgspec.structs.replace(turn, session_id=theirs.get(turn.session_id, turn.session_id))
+            for turn in self._connection.silent_turns(now, seconds)
+        ]
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
         """As `Connection.receive_report`."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.link import ending, entries
+from lastword.core.link import ending, entries, wishes
 from lastword.core.link.choices import Choices
 from lastword.core.link.effects import Drop, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.state import OpenRequest
@@ -56,7 +56,8 @@ def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> lis
     settings = [(name, dict(params)) for (name, _), params in shown.made.items()]
     in_force = Choices(shown.mode_option)
     state.brings_back(session_id, ReturningSession([frame], settings, in_force))
-    params = {"mcpServers": [], **session.opening, "sessionId": session_id}
+    opening = {"mcpServers": [], **session.opening, "sessionId": session_id}
+    params = wishes.with_wish(link, opening)
     due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
     # A session on its way back has one such request open, and such a request its session.
     request_id = state.ask(Purpose.BRING_BACK, due, session_id)

@@ -275,6 +275,8 @@ def _fault(story: TurnHistory) -> str:
     error = story.error or {}
     if _error_type(error) is ErrorType.AGENT_STALLED:
         return _STALL_FAULT.get(str(error.get("reason")), _SILENT_FAULT)
+    if _error_type(error) is ErrorType.UNKNOWN and error.get("reason") is None:
+        return ""  # what was not recognised blames nobody
     origin = str(error.get("origin") or DEFAULTS[_error_type(error)].origin)
     return FAULT.get(origin, "")
 

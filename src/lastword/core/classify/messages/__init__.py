@@ -12,19 +12,23 @@ from lastword.core.classify.messages.auth import AUTH
 from lastword.core.classify.messages.budget import BUDGET, PER_DAY, PER_MINUTE, QUOTA
 from lastword.core.classify.messages.content_filter import CONTENT_FILTER
 from lastword.core.classify.messages.context_overflow import CONTEXT_OVERFLOW
+from lastword.core.classify.messages.languages import SPOKEN
 from lastword.core.classify.messages.model_not_found import MODEL_NOT_FOUND
 from lastword.core.classify.messages.service import (
+    FAILED,
     NETWORK,
     OTHER_PROTOCOLS,
     PROTOCOL_VERSION,
     PROVIDER_UNAVAILABLE,
     RATE_LIMIT,
     TIMEOUT,
+    TOOL_SERVERS,
 )
 from lastword.core.classify.text import rows
 from lastword.core.failure.taxonomy import ErrorType
 
 __all__ = [
+    "FAILED",
     "HOPELESS",
     "OTHER_PROTOCOLS",
     "PER_DAY",
@@ -32,10 +36,11 @@ __all__ = [
     "PROTOCOL_VERSION",
     "QUOTA",
     "STRONG",
+    "TOOL_SERVERS",
     "UNLESS",
 ]
 
-STRONG = {
+_ENGLISH = {
     ErrorType.CONTEXT_OVERFLOW: CONTEXT_OVERFLOW,
     ErrorType.CONTENT_FILTER: CONTENT_FILTER,
     ErrorType.BUDGET: BUDGET,
@@ -47,6 +52,8 @@ STRONG = {
     ErrorType.TIMEOUT: TIMEOUT,
 }
 
+STRONG = {kind: (*parts, *SPOKEN.get(kind, ())) for kind, parts in _ENGLISH.items()}
+
 UNLESS = {
     ErrorType.CONTENT_FILTER: rows("""
         fair usage
@@ -57,7 +64,7 @@ UNLESS = {
     ErrorType.BUDGET: rows("""
         in-flight
         not your usage limit
-        allocated quota exceeded
+        allocated quota exceeded,
     """),
     ErrorType.MODEL_NOT_FOUND: rows("""
         currently

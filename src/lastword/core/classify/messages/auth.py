@@ -53,6 +53,10 @@ AUTH = rows("""
     invalid access token
     invalid bearer token
     invalid credentials
+    credential is invalid
+    credentials are invalid
+    credential is not valid
+    credentials provided are
     invalid token
     access token invalid
     no longer valid
@@ -148,5 +152,7 @@ AUTH = rows("""
     proxy authentication required
     requires authentication
     ip .. not allowed
+    not from an approved
+    private endpoint
     blocked by cloudflare
 """)

@@ -10,6 +10,10 @@ BUDGET = rows("""
     insufficient account balance
     insufficient credit
     insufficient fund
+    insufficient .. funds
+    quota is not enough
+    quota not enough
+    pre-consumed quota failed
     insufficient_quota
     insufficient quota
     insufficient token quota
@@ -23,6 +27,8 @@ BUDGET = rows("""
     negative balance
     out of credit
     no credits
+    any credits
+    credit card
     not enough credit
     requires more credits
     more credits, or fewer
@@ -90,6 +96,12 @@ BUDGET = rows("""
     next billing
     daily usage
     daily free
+    daily tokens
+    tokens used up
+    today's quota
+    today's limit
+    again tomorrow
+    out of requests
     per day
     per 86400s
     per-day
@@ -114,6 +126,8 @@ BUDGET = rows("""
     _tpd
     tpd rate limit
     rpd rate limit
+    for this month
+    reached .. this month
     have no quota
     no quota
     quota has been used
@@ -122,6 +136,7 @@ BUDGET = rows("""
     exhausted your monthly
     exceeded your premium
     free quota
+    free allocated quota
     premium request
     free tier is not available
     free tier of the model has been exhausted
@@ -160,9 +175,6 @@ BUDGET = rows("""
     upgrade your plan
     out of extra usage
     extra usage is
-    \u4f59\u989d\u4e0d\u8db3
-    \u6b20\u8d39
-    \u5145\u503c
 """)
 
 QUOTA = rows("""

@@ -59,6 +59,4 @@ CONTENT_FILTER = rows("""
     violate our
     terms of service violation
     inspection failed
-    \u654f\u611f\u5185\u5bb9
-    \u4e0d\u5b89\u5168
 """)

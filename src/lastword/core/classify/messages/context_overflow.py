@@ -31,6 +31,8 @@ CONTEXT_OVERFLOW = rows("""
     maximum model length
     maximum input length
     max context length
+    max input characters
+    max input tokens
     max_seq_len
     max_model_len
     context length exceed
@@ -81,6 +83,7 @@ CONTEXT_OVERFLOW = rows("""
     number of tokens in the prompt
     max_tokens must be at least 1, got -
     free space in the kv cache
+    find a kv slot
     string too long. expected
     request exceeds the maximum size
     request size exceed
@@ -91,8 +94,4 @@ CONTEXT_OVERFLOW = rows("""
     compaction failed
     too long for the model
     tokens .. more than the
-    \u8d85\u957f
-    \u8fc7\u957f
-    \u8d85\u51fa\u6700\u5927\u957f\u5ea6
-    \u8d85\u8fc7\u6700\u5927\u957f\u5ea6
 """)

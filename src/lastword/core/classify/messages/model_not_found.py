@@ -49,6 +49,10 @@ MODEL_NOT_FOUND = rows("""
     deployment .. does not exist
     deployment .. not found
     no endpoints found
+    no endpoints available
+    no model available
+    no model selected
+    no chat model
     no allowed providers
     not available on your plan
     not available in your plan
@@ -66,5 +70,4 @@ MODEL_NOT_FOUND = rows("""
     may not exist or you may not have access
     listmodels to see
     model_not_found
-    \u6a21\u578b\u4e0d\u5b58\u5728
 """)

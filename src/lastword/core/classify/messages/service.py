@@ -38,6 +38,8 @@ PROVIDER_UNAVAILABLE = rows("""
     not ready to serve
     not ready yet
     loading model
+    model is unloaded
+    model unloaded
     model is loading
     model is currently loading
     model is warming
@@ -58,6 +60,8 @@ PROVIDER_UNAVAILABLE = rows("""
     high load
     heavy load
     high volume of requests
+    high volume of traffic
+    experiencing a high volume
     server busy
     server is busy
     servers are busy
@@ -69,7 +73,13 @@ PROVIDER_UNAVAILABLE = rows("""
     is down for
     scheduled maintenance
     trouble connecting to the model provider
-    llama runner process
+    llama runner
+    encountered while running the model
+    failed to load model
+    failed to load the model
+    unable to complete inference
+    degraded function
+    paused right now
     model runner has unexpectedly
     model failed to load
     unable to load model
@@ -151,12 +161,8 @@ RATE_LIMIT = rows("""
     error code: 1015
     usage pattern does not comply
     request frequency
-    \u5e76\u53d1\u6570\u8fc7\u9ad8
-    \u9650\u6d41
-    \u9650\u9891
-    \u8bf7\u6c42\u8fc7\u591a
-    \u8fc7\u4e8e\u9891\u7e41
-    \u8bf7\u6c42\u9891\u7387
+    qpsoverflow
+    qps overflow
 """)
 
 TIMEOUT = rows("""
@@ -179,6 +185,33 @@ NETWORK = rows("""
     incomplete chunked read
 """)
 """Said under a status of a gateway, and still a cut stream."""
+
+TOOL_SERVERS = rows("""
+    mcp server
+    mcp error
+    mcp client
+    mcp tool
+    mcp connection
+    context server
+    connection state: error
+""")
+"""Another server than the model provider's: one that an agent uses for its tools."""
+
+FAILED = rows("""
+    fail
+    error
+    timed out
+    timeout
+    closed
+    enoent
+    disconnect
+    crash
+    refused
+    unable
+    could not
+    exited
+""")
+"""Signs that the server that is named did not do its part."""
 
 PROTOCOL_VERSION = rows("""
     unsupported protocol version

@@ -34,6 +34,7 @@ WEAK = {
     """),
     ErrorType.AGENT_CRASH: rows("""
         process exited
+        processtransport
         exited unexpectedly
         terminated by signal
         exited with status
@@ -59,6 +60,22 @@ WEAK = {
         command not found
         executable file not found
         bin/env:
+        glibc_
+        glibcxx_
+        error while loading shared libraries
+        cannot open shared object file
+        library not loaded
+        err_unknown_builtin_module
+        does not provide an export named
+        unsupported engine
+        loader.modulestrategy
+        modulejob
+        internal/modules/esm/translators
+        requires node
+        cannot find module
+        err_module_not_found
+        cannot find the file specified
+        cannot find the path specified
     """),
     ErrorType.INTERNAL: rows("""
         cannot read propert
@@ -107,6 +124,9 @@ WEAK = {
         subscription
         limit reached
         limit will reset
+        reached the limit
+        reached your limit
+        hit the limit
     """),
     ErrorType.AUTH: rows("""
         api key
@@ -171,11 +191,16 @@ WEAK = {
         internal server error
         server error
         server had an error
+        server side error
+        server-side error
+        try again shortly
         unavailable
         upstream error
         upstream request failed
         provider returned error
         no output generated
+        failed to get response
+        failed to get a response
         try again later
         try again in a moment
     """),

@@ -1,0 +1,445 @@
+"""Sentences in other languages than English: Chinese, Japanese, German, French and Spanish.
+
+Of providers and agents, by type, as in the other tables; and of operating systems and transports,
+by the reason of the row of `transport` that they belong to. A number that stands beside a
+localised sentence (`WinError 10061`) is in `transport`.
+"""
+
+from __future__ import annotations
+
+from lastword.core.classify.text import rows
+from lastword.core.failure.taxonomy import ErrorType
+
+SPOKEN = {
+    ErrorType.CONTEXT_OVERFLOW: rows("""
+        超长
+        过长
+        超出最大长度
+        超过最大长度
+        上下文长度
+        长度超出
+        长度超过
+        超出上下文
+        超过上下文
+        コンテキスト長
+        コンテキストウィンドウ
+        入力が長すぎ
+        会話が長すぎ
+        プロンプトが長すぎ
+        トークン数が上限
+        konversation ist zu lang
+        unterhaltung ist zu lang
+        eingabe ist zu lang
+        anfrage ist zu lang
+        prompt ist zu lang
+        kontextfenster
+        conversation est trop longue
+        requête est trop longue
+        entrée est trop longue
+        fenêtre de contexte
+        conversación es demasiado larga
+        entrada es demasiado larga
+        mensaje es demasiado largo
+        ventana de contexto
+    """),
+    ErrorType.CONTENT_FILTER: rows("""
+        敏感内容
+        敏感词
+        敏感信息
+        不安全
+        不当内容
+        不当信息
+        违规内容
+        违反使用
+        内容审核
+        安全审核
+        コンテンツポリシー
+        利用ポリシー
+        不適切な
+        安全上の理由
+        inhaltsrichtlinie
+        nutzungsrichtlinie
+        politique de contenu
+        règles d'utilisation
+        contenu inapproprié
+        política de contenido
+        políticas de contenido
+        contenido inapropiado
+    """),
+    ErrorType.BUDGET: rows("""
+        余额不足
+        余额已用
+        额度不足
+        额度已用
+        额度用尽
+        额度已耗尽
+        剩余额度
+        预扣费额度失败
+        预扣费失败
+        配额不足
+        配额已用
+        免费额度
+        欠费
+        充值
+        资源包
+        套餐已
+        日流控
+        当日最大
+        每日限额
+        今日额度
+        每日调用
+        残高が不足
+        残高不足
+        クレジットが不足
+        クレジットを使い切
+        利用上限に達
+        使用上限に達
+        使用量の上限
+        利用枠
+        本日の上限
+        guthaben
+        kontingent
+        tageslimit
+        monatslimit
+        nutzungslimit
+        nutzungsgrenze
+        crédits insuffisants
+        crédit insuffisant
+        solde insuffisant
+        quota mensuel
+        quota journalier
+        quota dépassé
+        dépassé votre quota
+        limite d'utilisation
+        saldo insuficiente
+        crédito insuficiente
+        créditos insuficientes
+        sin saldo
+        sin créditos
+        cuota excedida
+        cuota mensual
+        superado su cuota
+        límite de uso
+    """),
+    ErrorType.MODEL_NOT_FOUND: rows("""
+        模型不存在
+        模型未开通
+        模型已下线
+        不支持该模型
+        不支持此模型
+        未找到模型
+        找不到模型
+        无权使用该模型
+        无权访问该模型
+        モデルが見つかりません
+        モデルは存在しません
+        モデルは利用できません
+        モデルはサポートされていません
+        modell nicht gefunden
+        modell .. existiert nicht
+        modell .. nicht verfügbar
+        modèle introuvable
+        modèle .. n'existe pas
+        modèle .. n'est pas disponible
+        modelo no encontrado
+        modelo .. no existe
+        modelo .. no está disponible
+    """),
+    ErrorType.AUTH: rows("""
+        鉴权失败
+        鉴权错误
+        认证失败
+        认证错误
+        身份验证
+        授权失败
+        授权错误
+        令牌无效
+        令牌已
+        该令牌
+        密钥无效
+        密钥错误
+        密钥已
+        密钥不正确
+        无效的密钥
+        无效的令牌
+        无效的api
+        token 无效
+        token 已过期
+        token无效
+        token已过期
+        token 失效
+        未授权
+        未登录
+        重新登录
+        请先登录
+        登录已过期
+        无权
+        权限不足
+        没有权限
+        已被封禁
+        已被禁用
+        地区不支持
+        不支持您所在
+        所在的地区
+        所在地区
+        认证过期
+        認証に失敗
+        認証エラー
+        認証されていません
+        キーが無効
+        キーが正しく
+        無効なapi
+        ログインしてください
+        再度ログイン
+        権限がありません
+        お住まいの地域
+        anmeldung fehlgeschlagen
+        melden sie sich
+        bitte anmelden
+        authentifizierung fehlgeschlagen
+        authentifizierungsfehler
+        nicht autorisiert
+        ungültiger api
+        api-schlüssel
+        api-key ist ungültig
+        zugriff verweigert
+        keine berechtigung
+        échec de l'authentification
+        échec de la connexion au compte
+        erreur d'authentification
+        authentification échouée
+        authentification requise
+        clé api
+        clé d'api
+        jeton expiré
+        jeton invalide
+        non autorisé
+        accès refusé
+        reconnecter
+        error de autenticación
+        autenticación fallida
+        clave de api
+        clave api
+        clave no válida
+        token caducado
+        no autorizado
+        acceso denegado
+        inicie sesión
+        inicia sesión
+    """),
+    ErrorType.PROVIDER_UNAVAILABLE: rows("""
+        服务器繁忙
+        服务繁忙
+        系统繁忙
+        模型繁忙
+        访问量过大
+        负载已饱和
+        负载过高
+        过载
+        无可用渠道
+        无可用的渠道
+        没有可用的渠道
+        没有可用渠道
+        服务不可用
+        服务暂时不可用
+        暂时不可用
+        服务暂不可用
+        服务异常
+        服务器错误
+        服务器内部错误
+        服务维护
+        維護中
+        维护中
+        过负荷
+        過負荷
+        混み合って
+        混雑して
+        高負荷
+        一時的に利用できません
+        サービスを利用できません
+        サーバーエラー
+        メンテナンス中
+        überlastet
+        ausgelastet
+        dienst nicht verfügbar
+        derzeit nicht verfügbar
+        vorübergehend nicht
+        wartungsarbeiten
+        surchargé
+        service indisponible
+        temporairement indisponible
+        momentanément indisponible
+        est indisponible
+        maintenance en cours
+        sobrecargado
+        servicio no disponible
+        no está disponible en este momento
+        temporalmente no disponible
+        no disponible temporalmente
+        en mantenimiento
+    """),
+    ErrorType.RATE_LIMIT: rows("""
+        并发数过高
+        并发超限
+        并发请求
+        并发数已
+        限流
+        限频
+        请求过多
+        请求太多
+        过于频繁
+        速度过快
+        请求过快
+        访问频率
+        太频繁
+        请求频率
+        频率超限
+        频率超过
+        速率限制
+        qps超限
+        レート制限
+        リクエスト数が上限
+        リクエストが多すぎ
+        リクエスト制限
+        zu viele anfragen
+        ratenbegrenzung
+        anfragelimit
+        trop de requêtes
+        limite de débit
+        limite de requêtes
+        demasiadas solicitudes
+        demasiadas peticiones
+        límite de solicitudes
+        límite de peticiones
+        límite de velocidad
+    """),
+}
+"""What providers and agents say. Decides over the status, as the English sentences do."""
+
+TRANSPORT = {
+    "name_not_resolved": rows("""
+        不知道这样的主机
+        无法解析主机
+        无法解析域名
+        域名解析失败
+        そのようなホストは不明
+        ホスト名を解決できません
+        名前解決に失敗
+        solcher host bekannt
+        host ist unbekannt
+        konnte nicht aufgelöst werden
+        nicht aufgelöst werden konnte
+        hôte inconnu
+        hôte n'est connu
+        impossible de résoudre
+        host desconocido
+        se conoce ningún host
+        no se pudo resolver
+        no se puede resolver
+    """),
+    "transport": rows("""
+        超时
+        没有正确答复
+        没有反应
+        タイムアウト
+        時間切れ
+        正しく応答しなかった
+        zeitüberschreitung
+        zeitlimit
+        nicht ordnungsgemäß reagiert
+        délai d'attente
+        délai imparti
+        a expiré avant
+        tiempo de espera
+        se agotó el tiempo
+        no respondió adecuadamente
+    """),
+    "connection_refused": rows("""
+        积极拒绝
+        拒绝连接
+        连接被拒绝
+        拒绝了连接
+        対象のコンピューターによって拒否
+        接続が拒否
+        接続を拒否
+        zielcomputer die verbindung verweigerte
+        verbindung verweigert
+        verbindungsaufbau abgelehnt
+        expressément refusée
+        connexion refusée
+        denegó expresamente
+        conexión rechazada
+        conexión denegada
+    """),
+    "connection_lost": rows("""
+        强迫关闭
+        强制关闭
+        连接被重置
+        连接已断开
+        连接断开
+        连接中断
+        连接已关闭
+        连接被关闭
+        強制的に切断
+        接続が切断
+        接続がリセット
+        接続が閉じられ
+        vom remotehost geschlossen
+        verbindung unterbrochen
+        verbindung wurde unterbrochen
+        verbindung wurde zurückgesetzt
+        verbindung wurde getrennt
+        verbindung wurde geschlossen
+        verbindung getrennt
+        fermée par l'hôte distant
+        connexion interrompue
+        connexion réinitialisée
+        connexion perdue
+        connexion fermée
+        connexion a été fermée
+        connexion a été interrompue
+        por el host remoto
+        conexión perdida
+        conexión interrumpida
+        conexión cerrada
+        conexión restablecida
+        se perdió la conexión
+    """),
+    "connection_failed": rows("""
+        无法连接
+        连接失败
+        连接错误
+        连接异常
+        网络错误
+        网络异常
+        网络连接
+        网络请求失败
+        请检查网络
+        接続できません
+        接続に失敗
+        接続エラー
+        ネットワークエラー
+        ネットワーク接続
+        verbindung fehlgeschlagen
+        verbindung konnte nicht
+        verbindung hergestellt werden
+        verbindungsfehler
+        verbindungsversuch ist fehlgeschlagen
+        netzwerkfehler
+        impossible de se connecter
+        impossible d'établir
+        connexion impossible
+        n'a pu être établie
+        échec de la connexion
+        erreur de connexion
+        erreur réseau
+        no se pudo conectar
+        no se puede conectar
+        no se pudo establecer
+        no se puede establecer
+        error de conexión
+        error de red
+        fallo de conexión
+    """),
+}
+"""What systems and transports say, where no status came."""

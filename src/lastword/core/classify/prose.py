@@ -1,0 +1,216 @@
+"""Prose that is an error by its form, whichever agent wrote it: the error's text and little else.
+
+Owns the decision; the patterns are `prose_forms`. How the errors of single agents begin is
+`quirks.prose`'s, read by `agents`. A form does not say that a turn failed: an honest answer may be
+an error's text, word for word, because somebody asked for one. So it is one sign of two, and the
+other is the turn's (`core.link.evidence`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.classify import gather
+from lastword.core.classify import prose_forms as forms
+from lastword.core.classify.classes import BUILTINS
+from lastword.core.classify.decide import decide
+from lastword.core.classify.text import normalise
+from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
+from lastword.core.failure.taxonomy import ErrorType
+
+if TYPE_CHECKING:
+    from lastword.core.classify.evidence import Verdict
+
+MAX_WORDS_CHARS = 600
+"""What an error says in words, its body aside. The longest that was seen has 470."""
+
+MAX_LABELS = 3
+_MAX_LINES = 8
+_SENTENCE_CHARS = 200
+
+_TOLD = frozenset({
+    ErrorType.RATE_LIMIT,
+    ErrorType.BUDGET,
+    ErrorType.PROVIDER_UNAVAILABLE,
+    ErrorType.CONTEXT_OVERFLOW,
+    ErrorType.AUTH,
+    ErrorType.MODEL_NOT_FOUND,
+    ErrorType.INVALID_REQUEST,
+    ErrorType.CONTENT_FILTER,
+    ErrorType.TIMEOUT,
+    ErrorType.NETWORK,
+})  # fmt: skip
+"""What fails between an agent and its model: a crash or a bug told in prose may be anybody's."""
+
+_GUESSES = ("concept:", "text:", "word:")
+"""Rules that rest on what prose may mean."""
+
+
+class _Parts(msgspec.Struct, frozen=True):
+    """A message taken apart.
+
+    Attributes:
+        words: all of it but the body.
+        body: the JSON or the page that a server sent.
+        kind: what the words begin with behind their labels, a group of `prose_forms.HEAD`, or "".
+        head: that beginning.
+        rest: what follows it; without one, all words.
+    """
+
+    words: str
+    body: str
+    kind: str
+    head: str
+    rest: str
+
+
+def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
+    """The verdict on a message that is an error by its form and little else, whoever wrote it.
+
+    Only where it names a type, and one that a model call can fail with.
+
+    Args:
+        text: The turn's whole message.
+        spoken_for: The turn itself speaks for a failure (a refusal, no output token, a hint):
+            then a bare form is enough, such as `401 Unauthorized` or `fetch failed`. Without it,
+            the message must tell of one failure, rather than of a kind of them: by a body, an
+            address, an id, a limit or a word to the user.
+    """
+    told = text.strip()
+    if not told or len(told) > MAX_PROSE_CHARS:
+        return None
+    parts = _taken_apart(told)
+    if parts is None or not _is_error(parts) or _is_answer(parts):
+        return None
+    verdict = decide(gather.from_text(told))
+    if verdict.type not in _TOLD or not _names_itself(parts, verdict):
+        return None
+    return verdict if spoken_for or _happened(parts, verdict) else None
+
+
+def _taken_apart(told: str) -> _Parts | None:
+    """The message in its parts; nothing where it has more words than an error."""
+    words, body = told, ""
+    page = forms.PAGE.search(told)
+    start, end = told.find("{"), told.rfind("}")
+    if page is not None:
+        words, body = told[: page.start()], told[page.start() :]
+    elif 0 <= start < end and forms.BODY_KEY.search(told, start, end):
+        words, body = f"{told[:start]} {told[end + 1 :]}", told[start : end + 1]
+    words = forms.STACK_LINE.sub("", words).strip()
+    if len(words) > MAX_WORDS_CHARS or words.count("\n") >= _MAX_LINES:
+        return None
+    head = forms.HEAD.match(words, _labels_end(words))
+    if head is None:
+        return _Parts(words, body, "", "", words)
+    kind = head.lastgroup or ""
+    return _Parts(words, body, kind, head[kind], words[head.end() :])
+
+
+def _labels_end(words: str) -> int:
+    """Where labels such as `API error (attempt 1/3): ` end, as long as no error begins there."""
+    at = 0
+    for _ in range(MAX_LABELS):
+        label = forms.LABEL.match(words, at)
+        if label is None or forms.HEAD.match(words, at):
+            break
+        if not forms.PLAIN_LABEL.match(words, at) and not forms.CALL.search(label[0]):
+            break  # `Upload failed: 413` is no call of a model.
+        at = label.end()
+    return at
+
+
+def _is_error(parts: _Parts) -> bool:
+    """Does it begin as an error does, or is it a sentence of a call that failed?"""
+    if flattened(parts.words).rstrip(".") in forms.WHOLE:
+        return True
+    if forms.TOLD_OF.match(parts.words):
+        return False
+    if parts.kind:
+        return _goes_on_as_error(parts)
+    if forms.PLAIN_LABEL.match(parts.words) or (parts.body and _is_label(parts.words)):
+        return True
+    first = parts.words[:_SENTENCE_CHARS]
+    return (
+        forms.OPENS.match(first) is not None
+        and forms.WITHIN.search(first) is not None
+        and forms.FAILED.search(first) is not None
+        and (bool(parts.body) or forms.CALL.search(first) is not None)
+    )
+
+
+def _is_label(words: str) -> bool:
+    """Is there nothing before the body, or what announces an error?"""
+    return not words or _labels_end(f"{words} ") > 0
+
+
+def _goes_on_as_error(parts: _Parts) -> bool:
+    """Is what follows the beginning no count, no verb, no value, and no program's own bug?"""
+    if parts.kind == "name":
+        return normalise(parts.head) not in BUILTINS
+    if parts.kind == "word":
+        return forms.SAYS.match(parts.rest) is not None
+    if parts.kind == "errno":
+        return True
+    reason = forms.REASON.match(parts.rest)
+    return forms.FOLLOWS.match(parts.rest, reason.end() if reason else 0) is not None
+
+
+def _is_answer(parts: _Parts) -> bool:
+    """Is there more to it than an error: markup, an explanation, a report of work?"""
+    words = parts.words
+    return bool(
+        forms.MARKED_UP.search(words)
+        or forms.NEW_PARAGRAPH.search(words)
+        or forms.GLOSS.match(words)
+        or forms.COUNTS.match(words)
+        or forms.LISTS.search(words)
+        or forms.GOES_ON.match(parts.rest)
+        or forms.EXPLAINS.search(flattened(forms.ADDRESS.sub("", words)))
+    )
+
+
+def _names_itself(parts: _Parts, verdict: Verdict) -> bool:
+    """Do the words say what failed, where a number or a label alone makes it an error?"""
+    if parts.body:
+        return True
+    if parts.kind == "number":
+        if forms.REASON.match(parts.rest) or forms.NO_BODY.match(parts.rest):
+            return True
+        return not parts.rest or not verdict.rule.startswith((*_GUESSES, "status:"))
+    labelled = not parts.kind and forms.PLAIN_LABEL.match(parts.words) is not None
+    return not (labelled and verdict.rule.startswith(_GUESSES))
+
+
+def _happened(parts: _Parts, verdict: Verdict) -> bool:
+    """Does it tell what only a failure that happened has, and not merely which kind it is?"""
+    if parts.body:
+        return bool(parts.words)
+    numbered = parts.kind in {"status", "number"} or forms.WITHIN.search(parts.words) is not None
+    if verdict.rule.startswith(_GUESSES) and not numbered:
+        return False
+    if forms.PACKAGED.match(parts.words) or _is_sdk_sentence(parts, verdict):
+        return True
+    if _is_anybodys(parts) and not forms.NEAR.search(parts.words):
+        return False
+    return forms.LIVE.search(parts.rest) is not None
+
+
+def _is_sdk_sentence(parts: _Parts, verdict: Verdict) -> bool:
+    """Is it `<status> <sentence>`, as SDKs write it, with a sentence that a table knows?"""
+    return (
+        parts.kind == "number"
+        and verdict.rule.startswith(("message:", "token:", "transport:"))
+        and forms.SENTENCE.match(parts.rest) is not None
+        and forms.REASON.match(parts.rest) is None
+    )
+
+
+def _is_anybodys(parts: _Parts) -> bool:
+    """Is it a failure that any program may have run into?"""
+    if parts.kind == "name":
+        return normalise(parts.head) in forms.ANYBODYS
+    labelled = not parts.kind and forms.PLAIN_LABEL.match(parts.words) is not None
+    return labelled or parts.kind == "errno"

@@ -1,0 +1,70 @@
+"""Quotation: the piece of a failure's own text that says something to a person.
+
+Owns which words of the evidence are quoted: the innermost message, not the JSON around it; no
+advice that the verdict contradicts; a reset that is told in words. Does not redact, and does not
+know sentences (`core.failure.wording`, which hands in redacted text).
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_NESTING = 4
+MAX_CHARS = 8192
+
+_MESSAGE = re.compile(
+    r"""["'](?:message|msg|error_msg|errorMessage|detail)["']\s{0,4}:\s{0,4}
+    (?:"((?:[^"\\]|\\.){1,4000})" | '((?:[^'\\]|\\.){1,4000})')""",
+    re.VERBOSE | re.DOTALL,
+)
+_SAYS_LITTLE = re.compile(
+    r"(?:internal (?:server )?error|error|unknown error|bad request|provider returned error"
+    r"|upstream request failed|unsuccessful response|request failed)\.?",
+    re.IGNORECASE,
+)
+_RETRY_ADVICE = re.compile(
+    r"(?:(?<=[.!?])\s{1,4}|[,;:\u2014-]\s{0,4}|^\s{0,4}|\s{1,4}and\s)"
+    r"(?:(?:please|kindly|you\scan|you\smay)\s)?(?:wait\s(?:a\s\w{1,12}\s)?and\s)?"
+    r"(?:re-?try|try(?:\s\w{1,12}){0,3}\sagain|try\sagain)\b[^.!?]{0,200}[.!?]?",
+    re.IGNORECASE,
+)
+
+_CLOCK = r"\d{1,2}(?::\d\d)?\s?[ap]m(?:\s\([A-Za-z_]{2,20}(?:/[A-Za-z_+-]{2,20}){0,2}\))?"
+_DAY = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s\d{1,2}"
+    r"(?:st|nd|rd|th)?(?:,?\s\d{4})?"
+)
+_RESET = re.compile(
+    r"\b(?:resets?|renews?|refills?|(?:try|available)\sagain|retry)\s(?:(?:at|on|after)\s)?"
+    rf"({_DAY}(?:,?\s(?:at\s)?{_CLOCK})?|{_CLOCK}"
+    r"|\d{4}-\d\d-\d\d(?:[T\s]\d\d:\d\d(?::\d\d)?)?(?:Z|\sUTC)?|\d\d:\d\d(?:\sUTC)?)(?!\w)",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def innermost(text: str) -> str:
+    """The message at the bottom of nested JSON and Python reprs; text without any as it is."""
+    told = text[:MAX_CHARS]
+    for _ in range(MAX_NESTING):
+        messages = [_unescaped(one or two) for one, two in _MESSAGE.findall(told)]
+        if not messages:
+            break
+        telling = [said for said in messages if not _SAYS_LITTLE.fullmatch(said.strip())]
+        told = (telling or messages)[0]
+    return told
+
+
+def _unescaped(text: str) -> str:
+    plain = text.replace("\\n", " ").replace('\\"', '"').replace("\\'", "'")
+    return plain.replace("\\\\", "\\")
+
+
+def without_retry_advice(text: str) -> str:
+    """The text without its "please try again", for a verdict that says a retry does not help."""
+    return _RETRY_ADVICE.sub(" ", text).strip(" ,;:-\u2014")
+
+
+def stated_reset(text: str) -> str:
+    """The moment of a reset as the text has it (`10:30pm (Europe/Berlin)`), or nothing."""
+    found = _RESET.search(" ".join(text[:MAX_CHARS].split()))
+    return found.group(1) if found else ""

@@ -1,0 +1,102 @@
+"""Hints: what a source beside the answer says of a model call that failed while its turn goes on.
+
+A source is the pipe itself, stderr, or whatever the shell reads beside it: an agent's journal, its
+event stream. Owns which turn a hint counts for. That it is told, once, is `core.link.retries`'s;
+what it decides at a turn's end is `core.link.evidence`'s. A hint never ends a turn.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.link.turn import AT_WORK, State
+
+if TYPE_CHECKING:
+    from lastword.core.classify import Verdict
+    from lastword.core.link.session import Turn
+    from lastword.core.link.state import Link
+
+HEARD = AT_WORK | {State.STOPPING}
+"""The states of a turn whose end a hint may still explain; who cancels is told `cancelled`."""
+
+
+class HintSource(IntEnum):
+    """Where a hint comes from; of two, the finer one is greater."""
+
+    STDERR = 1
+    """What the agent wrote on stderr: whose failure it is, is not certain."""
+    WIRE = 2
+    """The agent's own frames: a retry that it announced, or one that was asked for."""
+    EVENTS = 3
+    """A stream of events that the agent serves."""
+    JOURNAL = 4
+    """A file that the agent writes: it has the provider's own words."""
+
+
+class Hint(msgspec.Struct, frozen=True, kw_only=True):
+    """One failed model call of an open turn, as a source tells of it.
+
+    Attributes:
+        source: where it was seen.
+        verdict: what the call failed of.
+        at_seconds: when it happened or was seen, by the clock of `now`.
+        session_id: the agent's id of the session, `None` where the source names none.
+        attempt: the number of the try that comes next; the first was 1.
+        max_attempts: how many there will be at most, where that is known.
+        wait_seconds: how long from `at_seconds` the agent itself waits.
+        goes_on: does the agent try again? `None` where the source does not say.
+        side: the call was for something beside the turn, such as a title: it decides nothing.
+    """
+
+    source: HintSource
+    verdict: Verdict
+    at_seconds: float
+    session_id: str | None = None
+    attempt: int | None = None
+    max_attempts: int | None = None
+    wait_seconds: float | None = None
+    goes_on: bool | None = None
+    side: bool = False
+
+
+class SilentTurn(msgspec.Struct, frozen=True):
+    """A turn at work that has shown nothing for a while.
+
+    Attributes:
+        session_id: the agent's id of its session.
+        began_at: when its prompt was sent.
+        silent_since: when the agent was last heard of in its session.
+    """
+
+    session_id: str
+    began_at: float
+    silent_since: float
+
+
+def turn_of(link: Link, hint: Hint) -> Turn | None:
+    """The turn that a hint counts for: an open one that had begun before it.
+
+    A source that names no session counts only while exactly one turn is open.
+    """
+    if hint.session_id is None:
+        turns = link.open_turns()
+        found = turns[0] if len(turns) == 1 else None
+    else:
+        session = link.sessions.get(hint.session_id)
+        found = session.turns[-1] if session is not None and session.turns else None
+    if found is None or found.state not in HEARD or hint.at_seconds < found.started_at:
+        return None
+    return found
+
+
+def silent_turns(link: Link, seconds: float) -> list[SilentTurn]:
+    """The turns at work that have shown nothing for so long."""
+    return [
+        SilentTurn(session.session_id, turn.started_at, session.progress_at)
+        for session in link.sessions.values()
+        for turn in session.turns
+        if turn.state in HEARD and session.progress_at + seconds <= link.now
+    ]

@@ -1,0 +1,88 @@
+"""Retries that a turn's client has been told of, and the wait that they add up to.
+
+Owns which of several sources is news, and when a client that reads neither `agent_retry` nor
+notices is due a line. What is told, and how, is `core.link.retries`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lastword.core.link.hints import Hint, HintSource
+    from lastword.core.link.retries import Retrying
+
+SHOW_AFTER_SECONDS = 5.0
+"""A wait is shown in the conversation once it has lasted so long in all: most retries help sooner,
+and a line for each would be noise."""
+
+SHOW_EVERY_SECONDS = 30.0
+"""At most so often while it goes on."""
+
+
+class ToldRetries:
+    """What one turn's client knows of the retries in it."""
+
+    __slots__ = ("_attempt", "_shown", "_shown_at", "_source", "since", "word", "word_at")
+
+    def __init__(self) -> None:
+        self._attempt = 0
+        """The greatest number of a try that was told."""
+        self._source: HintSource | None = None
+        """Who told last."""
+        self.word: Retrying | None = None
+        """The last retry, as long as the agent has shown nothing since."""
+        self.word_at = 0.0
+        self.since = 0.0
+        """Since when the turn waits."""
+        self._shown: Retrying | None = None
+        self._shown_at = 0.0
+
+    def next_attempt(self, hint: Hint) -> int | None:
+        """The number of the try that this hint tells of; `None` where it is no news.
+
+        Each is told once, over all sources. One that does not count its tries is told only as
+        long as no other source has told of any: two that see the same would be told twice.
+        """
+        if hint.attempt is None:
+            own = self._source is None or self._source is hint.source
+            return max(self._attempt, 1) + 1 if own else None
+        return hint.attempt if hint.attempt > self._attempt else None
+
+    def tell(self, word: Retrying, source: HintSource | None, now: float) -> None:
+        """A retry is told, or would be to a client that reads such a thing."""
+        if self.word is None:
+            self.since = now
+        self._attempt = max(self._attempt, word.attempt)
+        self._source = source or self._source
+        self.word, self.word_at = word, now
+
+    def begin_again(self) -> None:
+        """The prompt is sent again: its tries are counted anew, what was shown stays shown."""
+        self._attempt, self._source, self.word = 0, None, None
+
+    def forget_wait(self) -> None:
+        """The agent has shown something: whatever it waited for is there."""
+        self.word = self._shown = None
+
+    @property
+    def due(self) -> float | None:
+        """When a line in the conversation is due."""
+        if self.word is None or self.word is self._shown:
+            return None
+        first = self.since + SHOW_AFTER_SECONDS
+        return first if self._shown is None else max(first, self._shown_at + SHOW_EVERY_SECONDS)
+
+    def take_due(self, now: float) -> Retrying | None:
+        """The retry of which a line is due, which stands in the conversation then."""
+        due = self.due
+        if due is None or due > now:
+            return None
+        self._shown, self._shown_at = self.word, now
+        return self.word
+
+    def shift(self, seconds: float) -> None:
+        """Let the clocks have stood for so long."""
+        self.since += seconds
+        self.word_at += seconds
+        self._shown_at += seconds

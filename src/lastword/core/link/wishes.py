@@ -1,0 +1,94 @@
+"""Wishes: a member in the request that opens a session, for events of which an agent tells nobody.
+
+Owns which agent is asked for what (a row of `quirks.wire`), the frame with the wish in it, and that
+an agent which refuses such a request is asked once more as the client asked it. What only we asked
+for is kept back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw
+
+from lastword.core.link import retries
+from lastword.core.link.effects import FORWARD, Drop, Effect, Send, Side
+from lastword.core.protocol import acp
+from lastword.core.protocol.tolerant import object_of, raw_members
+from lastword.quirks import wire
+from lastword.quirks.agents import agent_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lastword.core.link.session import Session
+    from lastword.core.link.state import Link, OpenRequest
+    from lastword.core.protocol.jsonrpc import Frame
+
+
+def row_for(link: Link) -> wire.AskedEvent | None:
+    """What this agent can be asked for."""
+    options = link.options
+    if options.evidence != "auto" or options.in_process or link.wishes_refused:
+        return None
+    key = agent_key(link.agent.name)
+    return next((row for row in wire.ASKED_EVENTS if row.agent == key), None)
+
+
+def line_with_wish(link: Link, frame: Frame) -> bytes | None:
+    """The client's request with the wish in it; `None` where there is none, or the client's own."""
+    row = row_for(link)
+    if row is None:
+        return None
+    vendor, member = row.path
+    try:
+        message = msgspec.json.decode(frame.line, type=dict[str, Raw])
+        params = raw_members(message.get("params"))
+        meta = raw_members(params.get("_meta"))
+        told = raw_members(meta.get(vendor))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    if member in told:
+        link.note_client_wishes()
+        return None
+    told[member] = Raw(msgspec.json.encode(row.wish))
+    meta[vendor] = Raw(msgspec.json.encode(told))
+    params["_meta"] = Raw(msgspec.json.encode(meta))
+    message["params"] = Raw(msgspec.json.encode(params))
+    return msgspec.json.encode(message)
+
+
+def with_wish(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The params of a request of our own that opens a session, with the wish in them."""
+    row = row_for(link)
+    meta = object_of(params.get("_meta"))
+    told = object_of(meta.get(row.path[0])) if row is not None else {}
+    if row is None or row.path[1] in told:
+        return dict(params)
+    wished = {row.path[1]: list(row.wish)}
+    return {**params, "_meta": {**meta, row.path[0]: {**told, **wished}}}
+
+
+def asked_plainly(link: Link, request_id: bytes, request: OpenRequest, error: object) -> bytes:
+    """The request as the client sent it, to be sent again; empty where there is no reason to.
+
+    A login that is missing is none of the wish's.
+    """
+    line, code = request.plain, object_of(error).get("code")
+    if line is None or code == acp.AUTH_REQUIRED:
+        return b""
+    link.note_wishes_refused()
+    link.client_asks(request_id, msgspec.structs.replace(request, plain=None))
+    return line
+
+
+def received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
+    """An event came: the client has it only where it asked for such events itself."""
+    passes: list[Effect] = [FORWARD] if link.client_wishes else [Drop("asked_for_by_lastword")]
+    return [*passes, *retries.told(link, session, frame)]
+
+
+def sent(line: bytes) -> Effect:
+    """Send the agent a request of the client's in another form."""
+    return Send(Side.AGENT, line)

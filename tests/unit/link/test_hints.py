@@ -1,0 +1,435 @@
+"""Hints: what sources beside the answer say of a failed call, told once, and what it decides."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword.core.classify import classify
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link.clocks import STDERR_LOOKS
+from lastword.core.link.evidence import RETRIES_PENDING, SILENT
+from lastword.core.link.hints import Hint, HintSource, SilentTurn
+from tests.kit.turn_signs import payload
+from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, result, update
+from tests.unit.restart.crashing import Link, request
+
+LIMITED = classify({"error": {"message": "slow down"}, "status": 429})
+EMPTY = classify({"error": {"message": "insufficient_quota", "code": "insufficient_quota"}})
+RESET = classify(ConnectionResetError("Connection reset by peer"))
+VAGUE = classify("something odd")
+
+JOURNAL, EVENTS, WIRE, STDERR = (
+    HintSource.JOURNAL,
+    HintSource.EVENTS,
+    HintSource.WIRE,
+    HintSource.STDERR,
+)
+TOOL = {"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "read", "status": "completed"}
+
+
+def begun(name: str = "agent", *, sessions: tuple[str, ...] = ("s",), **options: Any) -> Wire:
+    """A link with a prompt under way in each of these sessions."""
+    client = options.pop("client", {"retry": True})
+    capabilities = {"_meta": {"agent_error": {"version": 1, **client}}} if client else {}
+    wire = Wire(**options)
+    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
+    wire.client(INITIALIZE | {"params": params})
+    agent = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent})
+    for number, session in enumerate(sessions, 1):
+        wire.client(prompt(number, session))
+    return wire
+
+
+def hint(wire: Wire, verdict: Any = LIMITED, source: HintSource = JOURNAL, **told: Any) -> None:
+    """A source gives this hint."""
+    told = {"at_seconds": wire.now, "session_id": "s", "goes_on": True} | told
+    wire.carry_out(wire.core.receive_hint(Hint(source=source, verdict=verdict, **told), wire.now))
+
+
+def retries(wire: Wire) -> list[tuple[int, str]]:
+    told = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    return [(u["attempt"], u["error"]["type"]) for u in told]
+
+
+# --- which turn, and once
+
+
+def test_a_hint_is_told_as_a_retry_with_its_attempt_and_its_wait() -> None:
+    wire = begun()
+    hint(wire, attempt=2, max_attempts=11, wait_seconds=1.2)
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 11, 2)
+    assert told["error"]["type"] == "rate_limit"
+    (entry,) = [e for e in wire.entries if e.kind.value == "retry"]
+    assert entry.facts["source"] == "journal"
+
+
+def test_what_several_sources_tell_of_one_attempt_is_told_once() -> None:
+    wire = begun()
+    hint(wire, source=WIRE, attempt=2)
+    hint(wire, source=JOURNAL, attempt=2)
+    hint(wire, source=STDERR)
+    hint(wire, source=JOURNAL, attempt=3)
+    assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
+
+
+def test_a_source_that_counts_nothing_is_counted() -> None:
+    wire = begun()
+    hint(wire, source=STDERR)
+    hint(wire, source=STDERR)
+    assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
+
+
+def test_a_call_that_is_not_tried_again_is_told_as_no_retry_and_decides() -> None:
+    wire = begun()
+    hint(wire, goes_on=False)
+    assert retries(wire) == []
+    wire.agent(result())
+    wire.time(1)
+    assert payload(wire)["type"] == "rate_limit"
+
+
+def test_a_call_beside_the_turn_is_told_and_decides_nothing() -> None:
+    wire = begun()
+    hint(wire, side=True)
+    assert retries(wire) == [(2, "rate_limit")]
+    wire.agent(result())
+    wire.time(1)
+    assert (payload(wire)["type"], payload(wire)["reason"]) == ("unknown", SILENT)
+
+
+def test_of_two_sessions_the_one_that_is_named_is_told() -> None:
+    wire = begun(sessions=("s", "other"))
+    hint(wire, session_id="other")
+    told = [json.loads(frame) for frame in wire.to_client]
+    assert [f["params"]["sessionId"] for f in told if "method" in f] == ["other"]
+    wire.agent(result(2))
+    wire.agent(result(1))
+    wire.time(1)
+    kinds = [wire.answers(n)[0]["error"]["data"]["agent_error"]["type"] for n in (2, 1)]
+    assert kinds == ["rate_limit", "unknown"]
+
+
+def test_a_hint_without_a_session_counts_only_where_one_turn_is_open() -> None:
+    wire = begun(sessions=("s", "other"))
+    hint(wire, session_id=None)
+    assert retries(wire) == []
+    wire.agent(chunk("Done.", "other"))
+    wire.agent(result(2))
+    hint(wire, session_id=None)
+    assert retries(wire) == [(2, "rate_limit")]
+
+
+@pytest.mark.parametrize("told", [{"session_id": "nobody"}, {"at_seconds": -1.0}])
+def test_a_hint_of_no_session_that_is_open_and_one_from_before_the_turn_count_for_nothing(
+    told: dict[str, Any],
+) -> None:
+    wire = begun()
+    hint(wire, **told)
+    assert retries(wire) == []
+    wire.agent(result())
+    wire.time(1)
+    assert payload(wire)["type"] == "unknown"
+
+
+def test_who_cancels_is_told_cancelled_whatever_had_failed() -> None:
+    wire = begun()
+    wire.client(cancel())
+    hint(wire)
+    wire.agent(error())
+    assert retries(wire) == []
+    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
+
+
+def test_a_hint_after_the_turn_is_nobodys() -> None:
+    wire = begun()
+    wire.agent(chunk())
+    wire.agent(result())
+    hint(wire)
+    assert retries(wire) == []
+
+
+# --- what it decides
+
+
+def test_a_typed_answer_stands_before_a_hint_and_a_vague_one_does_not() -> None:
+    wire = begun()
+    hint(wire)
+    wire.agent(error(1, 401, "Unauthorized"))
+    assert payload(wire)["type"] == "auth"
+    wire = begun()
+    hint(wire)
+    wire.agent(error())
+    assert payload(wire)["type"] == "rate_limit"
+
+
+def test_a_turn_whose_time_is_up_in_the_midst_of_retries_failed_of_what_they_were_for() -> None:
+    wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
+    hint(wire, attempt=2)
+    wire.time(80)
+    assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
+
+
+def test_output_after_a_hint_shows_that_it_was_got_over() -> None:
+    wire = begun(idle_timeout_seconds=60)
+    hint(wire)
+    wire.agent(chunk("Here I am."))
+    wire.time(80)
+    assert payload(wire)["type"] == "agent_stalled"
+
+
+def test_what_the_agent_says_once_we_stopped_it_is_no_output() -> None:
+    wire = begun(first_update_timeout_seconds=60)
+    hint(wire)
+    wire.time(60)
+    wire.agent(chunk("No content generated."))
+    wire.agent(result())
+    told = payload(wire)
+    assert (told["type"], told["phase"]) == ("rate_limit", "before_output")
+
+
+def test_a_finer_cause_is_not_lowered_by_a_coarser_source() -> None:
+    wire = begun()
+    hint(wire, EMPTY, JOURNAL)
+    hint(wire, LIMITED, WIRE)
+    wire.agent(error())
+    assert payload(wire)["type"] == "budget"
+    wire = begun()
+    hint(wire, LIMITED, WIRE)
+    hint(wire, RESET, STDERR)
+    hint(wire, VAGUE, JOURNAL)
+    wire.agent(error())
+    assert payload(wire)["type"] == "network"
+
+
+def test_a_success_that_ends_on_a_tool_and_a_failed_call_is_none() -> None:
+    wire = begun()
+    wire.agent(update(**TOOL))
+    hint(wire)
+    wire.agent(result())
+    assert payload(wire)["type"] == "rate_limit"
+
+
+def test_what_stood_on_stderr_fails_no_turn_that_has_shown_something() -> None:
+    wire = begun()
+    wire.agent(update(**TOOL))
+    hint(wire, source=STDERR)
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+@pytest.mark.parametrize(("goes_on", "fails"), [(None, True), (False, True), (True, False)])
+def test_text_and_a_cut_are_a_failure_unless_the_call_was_to_be_tried_again(
+    goes_on: bool | None, fails: bool
+) -> None:
+    wire = begun()
+    wire.agent(chunk("The answer is"))
+    hint(wire, RESET, goes_on=goes_on)
+    wire.agent(result())
+    assert ("error" in wire.answers()[0]) is fails
+
+
+def test_a_command_of_the_agents_own_may_well_show_nothing() -> None:
+    wire = Wire()
+    wire.client(INITIALIZE)
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
+    wire.client(prompt(text="/compact"))
+    hint(wire)
+    wire.agent(result())
+    wire.time(1)
+    assert wire.answers() == [result()]
+
+
+@pytest.mark.parametrize("usage", [{"outputTokens": 7}, {"outputTokens": True}, 7, None])
+def test_what_an_answer_says_of_its_usage_is_read_with_care(usage: Any) -> None:
+    wire = begun("codex-acp")
+    wire.agent(chunk("unexpected status 429 Too Many Requests"))
+    answer = {"stopReason": "end_turn", "usage": usage}
+    wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer})
+    assert payload(wire)["type"] == "rate_limit"
+
+
+# --- an end that says nothing waits a moment for the sources
+
+
+def test_a_vague_error_waits_a_moment_for_what_the_sources_say() -> None:
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    wire.agent(error())
+    assert wire.answers() == []
+    hint(wire, goes_on=False)
+    wire.time(1)
+    assert payload(wire)["type"] == "rate_limit"
+
+
+def test_a_vague_error_that_nobody_explains_is_told_as_it_came() -> None:
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    wire.agent(error())
+    wire.time(1)
+    assert payload(wire)["type"] == "unknown"
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    wire.agent(error(1, 401, "Unauthorized"))
+    assert payload(wire)["type"] == "auth"
+
+
+def test_output_and_a_cancel_let_a_vague_error_go_at_once() -> None:
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    wire.agent(error())
+    wire.agent(chunk("late"))
+    assert payload(wire)["type"] == "unknown"
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    wire.agent(error())
+    wire.client(cancel())
+    assert payload(wire)["type"] == "unknown"
+
+
+def test_a_success_without_a_word_after_its_tool_waits_a_moment_and_passes_as_it_came() -> None:
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    wire.agent(update(**TOOL))
+    wire.agent(result())
+    assert wire.answers() == []
+    wire.time(1)
+    assert wire.answers() == [result()]
+
+
+def test_a_success_without_a_word_after_its_tool_fails_where_a_source_says_why() -> None:
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    wire.agent(update(**TOOL))
+    wire.agent(result())
+    hint(wire, goes_on=False)
+    wire.time(1)
+    assert payload(wire)["type"] == "rate_limit"
+
+
+# --- stderr as it comes
+
+
+LINE = b"ERROR RateLimitError: 429 Too Many Requests. Attempt #1\n"
+
+
+def test_what_is_on_stderr_is_told_once_it_pauses_and_only_what_is_new() -> None:
+    wire = begun()
+    wire.stderr(LINE)
+    assert retries(wire) == []
+    wire.time(1.5)
+    wire.time(5)
+    assert retries(wire) == [(2, "rate_limit")]
+    wire.stderr(LINE)
+    wire.time(10)
+    assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
+    assert {e.facts["source"] for e in wire.entries if e.kind.value == "retry"} == {"stderr"}
+
+
+def test_stderr_from_before_the_turn_is_no_evidence_of_it() -> None:
+    wire = begun(sessions=())
+    wire.stderr(LINE)
+    wire.now = 1.0
+    wire.client(prompt())
+    wire.time(60)
+    assert retries(wire) == []
+    assert "RateLimitError" not in wire.core.stderr_tail()
+
+
+def test_stderr_that_speaks_of_no_failure_is_no_hint() -> None:
+    wire = begun()
+    wire.stderr(b"INFO all is well\n")
+    wire.time(5)
+    wire.stderr(b"ERROR of a kind that nobody knows\n")
+    wire.time(10)
+    assert retries(wire) == []
+
+
+def test_stderr_of_two_open_turns_may_be_of_either() -> None:
+    wire = begun(sessions=("s", "other"))
+    wire.stderr(LINE)
+    wire.time(5)
+    assert retries(wire) == []
+
+
+def test_stderr_of_a_turn_that_goes_on_well_is_not_looked_at() -> None:
+    wire = begun()
+    wire.stderr(LINE)
+    wire.now = 0.1
+    wire.agent(chunk())
+    wire.time(5)
+    assert retries(wire) == []
+
+
+def test_so_many_looks_are_taken_in_a_turn_and_one_more_when_it_stalls() -> None:
+    wire = begun(first_update_timeout_seconds=3 * STDERR_LOOKS, warn_after_seconds=0)
+    for second in range(2 * STDERR_LOOKS):
+        wire.stderr(b"INFO again\n")
+        wire.time(float(second))
+    wire.stderr(LINE)
+    wire.time(wire.now + 5)
+    assert retries(wire) == []
+    wire.time(3.0 * STDERR_LOOKS + 20)
+    assert payload(wire)["reason"] == RETRIES_PENDING
+
+
+# --- the shells' questions
+
+
+def test_the_turns_that_show_nothing_are_named_with_their_times() -> None:
+    wire = begun(sessions=("s", "other"))
+    wire.now = 2.0
+    wire.agent(chunk("at work", "other"))
+    assert wire.core.silent_turns(2.5, 1.0) == [SilentTurn("s", 0.0, 0.0)]
+
+
+def test_a_session_of_two_names_is_known_to_the_sources_by_the_agents() -> None:
+    link = Link()
+    link.die()
+    link.time(link.now + 10)
+    link.client(request(7, "session/new", cwd="/w", mcpServers=[]))
+    link.greet()
+    link.asked()
+    link.answer(7, sessionId="s")
+    ours = link.answers(7)[0]["result"]["sessionId"]
+    assert ours != "s"
+    link.client(prompt(8, ours))
+    link.core.expects_hints(present=True)
+    assert [turn.session_id for turn in link.core.silent_turns(link.now, 0.0)] == ["s"]
+    hint(link, session_id="s", goes_on=False)
+    link.agent(result(8))
+    link.time(link.now + 1)
+    assert link.answers(8)[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def test_a_hint_of_any_other_session_passes_the_names_by() -> None:
+    link = Link()
+    link.die_and_be_greeted()
+    (load,) = link.asked()
+    link.answer(load["id"])
+    hint(link, goes_on=False)
+    link.agent(result(2))
+    link.time(link.now + 1)
+    assert link.answers(2)[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def test_a_silence_with_a_known_cause_is_told_with_it() -> None:
+    capabilities = {"session": {"notices": {}}}
+    wire = Wire()
+    params = {"protocolVersion": 1, "clientCapabilities": capabilities}
+    wire.client(INITIALIZE | {"params": params})
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})
+    wire.client(prompt())
+    hint(wire, goes_on=False)
+    wire.time(50)
+    (notice,) = wire.updates()
+    assert notice["title"].startswith("The model provider is limiting requests.")
+
+
+def test_the_types_that_a_status_alone_cannot_tell_are_as_they_are_here() -> None:
+    assert (EMPTY.type, LIMITED.type) == (ErrorType.BUDGET, ErrorType.RATE_LIMIT)
+    assert (RESET.type, VAGUE.type) == (ErrorType.NETWORK, ErrorType.UNKNOWN)

@@ -1,0 +1,144 @@
+"""A message that is an error by its form: a failure where the turn speaks for it as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.kit.honest_answers import equal_answers, honest_answers
+from tests.kit.turn_signs import payload
+from tests.kit.wire import INITIALIZE, Wire, chunk, prompt, result, update
+from tests.unit.link.test_hints import RESET, STDERR, TOOL, hint
+
+TOLD = "Error: 401 Incorrect API key provided: sk-abc***. Check it at https://example.com/keys"
+BARE = "401 Unauthorized"
+THOUGHT = update(
+    sessionUpdate="agent_thought_chunk", content={"type": "text", "text": "Let me see."}
+)
+
+
+def asked(text: str = "Add a dark mode.", name: str = "an-agent-of-ours") -> Wire:
+    """A prompt under way at an agent that no table knows."""
+    wire = Wire()
+    wire.client(INITIALIZE)
+    agent = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent})
+    wire.client(prompt(text=text))
+    return wire
+
+
+def ended(wire: Wire, stop_reason: str = "end_turn", **members: Any) -> bool:
+    """The turn ends so: has it failed?"""
+    answer = {"stopReason": stop_reason, **members}
+    wire.agent({"jsonrpc": "2.0", "id": 1, "result": answer})
+    wire.time(wire.now + 1)
+    return "error" in wire.answers()[0]
+
+
+def test_an_error_that_is_all_that_was_shown_is_one_of_any_agent() -> None:
+    wire = asked()
+    wire.agent(chunk(TOLD))
+    assert ended(wire)
+    told = payload(wire)
+    assert (told["type"], told["reason"], told["phase"]) == (
+        "auth",
+        "silent_success",
+        "before_output",
+    )
+
+
+@pytest.mark.parametrize("before", [update(**TOOL), THOUGHT, chunk("It goes well.")])
+def test_what_was_shown_before_speaks_against_it(before: dict[str, Any]) -> None:
+    wire = asked()
+    wire.agent(before)
+    wire.agent(chunk(TOLD))
+    assert not ended(wire)
+
+
+def test_a_prompt_about_errors_may_have_asked_for_one() -> None:
+    wire = asked("Why does my curl fail?")
+    wire.agent(chunk(TOLD))
+    assert not ended(wire)
+
+
+def test_a_prompt_that_is_too_long_and_several_prompts_may_have_asked_for_anything() -> None:
+    wire = asked("Add a dark mode. " * 2000)
+    wire.agent(chunk(TOLD))
+    assert not ended(wire)
+
+
+@pytest.mark.parametrize(("tokens", "fails"), [(0, True), (12, False), (None, True)])
+def test_output_tokens_of_the_model_speak_against_it(tokens: int | None, fails: bool) -> None:
+    wire = asked()
+    wire.agent(chunk(TOLD))
+    usage = {} if tokens is None else {"usage": {"outputTokens": tokens, "inputTokens": 7}}
+    assert ended(wire, **usage) is fails
+
+
+def test_a_refusal_that_is_an_error_is_that_error_and_any_other_is_one() -> None:
+    wire = asked("Why does my curl fail?")
+    wire.agent(chunk(BARE))
+    assert ended(wire, "refusal")
+    assert payload(wire)["type"] == "auth"
+    wire = asked()
+    wire.agent(chunk("I will not help with that."))
+    wire.agent(result(1, "refusal"))
+    assert wire.answers() == [result(1, "refusal")]
+
+
+def test_a_bare_form_needs_a_turn_that_speaks_for_it() -> None:
+    wire = asked()
+    wire.agent(chunk(BARE))
+    assert not ended(wire)
+    wire = asked()
+    wire.agent(update(**TOOL))
+    hint(wire, RESET, STDERR)
+    wire.agent(chunk(BARE))
+    assert ended(wire)
+    assert payload(wire)["type"] == "auth"
+
+
+def test_a_prompt_of_an_odd_shape_asks_for_nothing() -> None:
+    wire = asked()
+    wire.agent(chunk("Done."))
+    wire.agent(result())
+    wire.client(
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "session/prompt",
+            "params": {"sessionId": "s", "prompt": 7},
+        }
+    )
+    wire.agent(chunk(TOLD))
+    wire.agent(result(2))
+    assert "error" in wire.answers(2)[0]
+
+
+def passes(answer: str, question: str, name: str) -> bool:
+    """Is this only message of a turn taken for the answer that it is?"""
+    wire = asked(question, name)
+    wire.agent(chunk(answer))
+    wire.agent(result())
+    return wire.answers() == [result()]
+
+
+@pytest.mark.parametrize("name", ["an-agent-of-ours", "codex-acp", "claude-code-acp"])
+def test_a_thousand_honest_answers_that_speak_of_errors_pass(name: str) -> None:
+    answers = honest_answers()
+    assert len(answers) >= 1000
+    for _, answer in answers:
+        # Whatever was asked: what is asked here says nothing for them.
+        assert passes(answer, "Add a dark mode.", name), answer
+
+
+def test_an_errors_text_that_was_asked_for_is_the_answer() -> None:
+    for question, answer in equal_answers():
+        assert passes(answer, question, "an-agent-of-ours"), answer
+
+
+def test_the_same_text_that_nobody_asked_for_is_the_error() -> None:
+    answers = {answer for _, answer in equal_answers()}
+    failed = [not passes(answer, "Add a dark mode.", "an-agent-of-ours") for answer in answers]
+    assert sum(failed) >= len(answers) / 2

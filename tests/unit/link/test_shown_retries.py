@@ -1,0 +1,168 @@
+"""Retries in the conversation: a thought, for clients that show them no other way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lastword.core.link.told import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS
+from tests.kit.wire import Wire, chunk, error, result, second_version, update
+from tests.unit.link.test_hints import LIMITED, WIRE, begun, hint
+
+PI = {"text": "Retrying (attempt 1/3, waiting 2s)...", "end": "Retry finished, resuming."}
+
+
+def plain(name: str = "agent", **options: Any) -> Wire:
+    return begun(name, client=None, **options)
+
+
+def thoughts(wire: Wire) -> list[str]:
+    return [
+        u["content"]["text"].strip()
+        for u in wire.updates()
+        if u["sessionUpdate"] == "agent_thought_chunk"
+    ]
+
+
+def test_a_wait_is_shown_once_it_has_lasted_with_what_is_left_of_it() -> None:
+    wire = plain()
+    hint(wire, attempt=3, max_attempts=10, wait_seconds=23.0)
+    wire.time(SHOW_AFTER_SECONDS - 0.1)
+    assert thoughts(wire) == []
+    wire.time(SHOW_AFTER_SECONDS)
+    (told,) = thoughts(wire)
+    assert told.startswith("The model provider is limiting requests.")
+    assert told.endswith("The agent tries again in 18 seconds (attempt 3 of 10).")
+
+
+def test_a_wait_that_is_over_and_one_that_nobody_knows_are_not_counted_down() -> None:
+    for wait in (2.0, None):
+        wire = plain()
+        hint(wire, attempt=2, wait_seconds=wait)
+        wire.time(10)
+        assert thoughts(wire) == [
+            "The model provider is limiting requests. The agent tries again (attempt 2)."
+        ]
+
+
+def test_further_retries_are_shown_at_most_so_often() -> None:
+    wire = plain()
+    for attempt in range(2, 12):
+        hint(wire, attempt=attempt)
+        wire.time(wire.now + 4)
+    assert len(thoughts(wire)) == 2
+    wire.time(wire.now + SHOW_EVERY_SECONDS)
+    assert len(thoughts(wire)) == 3
+    wire.time(wire.now + 4 * SHOW_EVERY_SECONDS)
+    assert len(thoughts(wire)) == 3
+
+
+def test_what_was_got_over_soon_is_not_shown() -> None:
+    wire = plain()
+    hint(wire)
+    wire.now = 2.0
+    wire.agent(chunk("Here."))
+    wire.time(60)
+    assert thoughts(wire) == []
+    hint(wire)
+    wire.time(wire.now + SHOW_AFTER_SECONDS)
+    assert len(thoughts(wire)) == 1
+
+
+def test_who_asked_for_retries_or_wants_none_in_the_conversation_gets_none() -> None:
+    for wire in (begun(), plain(show_retries="off")):
+        hint(wire)
+        wire.time(60)
+        assert thoughts(wire) == []
+
+
+def test_in_version_2_a_notice_needs_no_leave() -> None:
+    wire = second_version()
+    hint(wire)
+    wire.time(60)
+    kinds = [u["sessionUpdate"] for u in wire.updates()]
+    assert "notice" in kinds
+    assert thoughts(wire) == []
+
+
+def test_a_thought_of_ours_is_no_output_of_the_turn() -> None:
+    wire = plain()
+    hint(wire)
+    wire.time(10)
+    wire.agent(error())
+    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    assert (told["phase"], told["retry_safety"]) == ("before_output", "auto")
+
+
+def test_while_everything_stood_still_no_wait_went_by() -> None:
+    wire = plain()
+    hint(wire, wait_seconds=20.0)
+    wire.core.stand_still(100)
+    wire.now = 100.0
+    wire.time(100 + SHOW_AFTER_SECONDS)
+    assert thoughts(wire) == [
+        "The model provider is limiting requests. The agent tries again in 15 seconds (attempt 2)."
+    ]
+
+
+def test_what_an_agent_says_of_its_retries_in_the_conversation_is_no_output() -> None:
+    wire = begun("pi-acp")
+    wire.agent(chunk(PI["text"]))
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 4, 2)
+    hint(wire, LIMITED, goes_on=False)
+    wire.agent(chunk(PI["end"]))
+    wire.agent(result())
+    wire.time(wire.now + 1)
+    failed = wire.answers()[0]["error"]["data"]["agent_error"]
+    assert (failed["type"], failed["phase"]) == ("rate_limit", "before_output")
+
+
+def test_the_same_words_of_another_agent_are_its_answer() -> None:
+    wire = begun("other")
+    wire.agent(chunk(PI["text"]))
+    wire.agent(result())
+    assert wire.answers() == [result()]
+    assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_message_chunk"]
+
+
+def test_what_a_turn_says_in_one_piece_beside_a_picture_is_no_error() -> None:
+    wire = begun("codex-acp")
+    picture = {"type": "image", "data": "", "mimeType": "image/png"}
+    wire.agent(update(sessionUpdate="agent_message_chunk", content=picture))
+    wire.agent(chunk("unexpected status 429 Too Many Requests"))
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> None:
+    wire = begun("codex-acp")
+    wire.agent(chunk("Warning: no metadata for this model."))
+    wire.agent(
+        update(
+            sessionUpdate="session_info_update",
+            _meta={
+                "codex": {
+                    "error": {
+                        "message": "Reconnecting... 1/5",
+                        "codexErrorInfo": "rateLimitExceeded",
+                        "willRetry": True,
+                    }
+                }
+            },
+        )
+    )
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert (told["attempt"], told["max_attempts"]) == (2, 6)
+    wire.agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
+    wire.agent(result())
+    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    assert (told["type"], told["retry_safety"]) == ("rate_limit", "auto")
+
+
+def test_an_honest_answer_behind_a_retry_passes() -> None:
+    wire = begun("codex-acp")
+    hint(wire, source=WIRE)
+    wire.agent(chunk("It is 42."))
+    wire.agent(chunk(" Ask me for more."))
+    wire.agent(result())
+    assert wire.answers() == [result()]

@@ -1,0 +1,193 @@
+"""Wishes: events of claude's that lastword asks for, in the request that opens a session."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from lastword.core.classify.agents import read_event
+from tests.kit.wire import INITIALIZE, Wire, cancel, prompt, result
+from tests.unit.restart.crashing import LOADING, Link, request
+
+CLAUDE = "@agentclientprotocol/claude-agent-acp"
+WISH = {"claudeCode": {"emitRawSDKMessages": [{"type": "system", "subtype": "api_retry"}]}}
+METHOD = "_claude/sdkMessage"
+RETRY = {
+    "type": "system",
+    "subtype": "api_retry",
+    "attempt": 1,
+    "max_retries": 10,
+    "retry_delay_ms": 2000.5,
+    "error_status": 429,
+    "error": "rate_limit",
+}
+
+
+def opened(name: str = CLAUDE, method: str = "session/new", **options: Any) -> Wire:
+    """A link whose client opens a session, with the request on its way to the agent."""
+    meta = options.pop("meta", None)
+    params = {"cwd": "/w", "mcpServers": [], **({"_meta": meta} if meta is not None else {})}
+    wire = Wire(**options)
+    extension = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": extension}})
+    agent = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1"}}
+    wire.agent({"jsonrpc": "2.0", "id": 0, "result": agent})
+    wire.client({"jsonrpc": "2.0", "id": 5, "method": method, "params": params})
+    return wire
+
+
+def asked(wire: Wire) -> Any:
+    """The `_meta` of what the agent was sent last."""
+    return json.loads(wire.to_agent[-1])["params"].get("_meta")
+
+
+def event(wire: Wire, **members: Any) -> None:
+    params = {"sessionId": "s", "message": RETRY | members}
+    wire.agent({"jsonrpc": "2.0", "method": METHOD, "params": params})
+
+
+def in_turn(**options: Any) -> Wire:
+    wire = opened(**options)
+    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    wire.client(prompt())
+    wire.to_client.clear()
+    return wire
+
+
+@pytest.mark.parametrize("method", ["session/new", "session/load", "session/resume"])
+def test_claude_is_asked_for_its_retries_where_a_session_is_opened(method: str) -> None:
+    wire = opened(method=method)
+    assert asked(wire) == WISH
+    sent = json.loads(wire.to_agent[-1])
+    assert (sent["id"], sent["method"], sent["params"]["cwd"]) == (5, method, "/w")
+
+
+def test_what_else_stands_in_meta_stays() -> None:
+    own = {"claudeCode": {"options": {"tools": []}}, "other": 1}
+    wire = opened(meta=own)
+    assert asked(wire) == {"claudeCode": {**own["claudeCode"], **WISH["claudeCode"]}, "other": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("codex-acp", {}), (CLAUDE, {"evidence": "wire"}), (CLAUDE, {"in_process": True})],
+)
+def test_no_other_agent_and_no_one_by_the_pipes_alone_is_asked(
+    name: str, options: dict[str, Any]
+) -> None:
+    wire = opened(name, **options)
+    assert asked(wire) is None
+
+
+@pytest.mark.parametrize("meta", ["text", {"claudeCode": 7}, {"claudeCode": None}])
+def test_a_meta_of_another_shape_is_left_as_it_is_or_made_whole(meta: Any) -> None:
+    wire = opened(meta=meta)
+    assert asked(wire) in (meta, WISH)
+
+
+def test_a_request_that_cannot_be_read_passes_as_it_came() -> None:
+    wire = opened()
+    line = b'{"jsonrpc":"2.0","id":6,"method":"session/new","params":{"_meta":{"a":"\\ud800"}}}'
+    wire.client(line)
+    sent = wire.to_agent[-1]
+    assert sent == line or b"emitRawSDKMessages" in sent
+
+
+def test_a_retry_is_told_and_its_event_kept_back() -> None:
+    wire = in_turn()
+    event(wire)
+    (told,) = wire.updates()
+    assert told["sessionUpdate"] == "agent_retry"
+    assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 11, 3)
+    assert told["error"]["type"] == "rate_limit"
+    assert not any(b"sdkMessage" in frame for frame in wire.to_client)
+
+
+def test_the_events_that_a_client_asked_for_itself_pass() -> None:
+    own = {"claudeCode": {"emitRawSDKMessages": True}}
+    wire = opened(meta=own)
+    assert asked(wire) == own
+    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    wire.client(prompt())
+    wire.to_client.clear()
+    event(wire)
+    assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD, "session/update"]
+
+
+def test_an_event_of_another_kind_says_nothing() -> None:
+    wire = in_turn()
+    event(wire, subtype="init")
+    assert wire.to_client == []
+
+
+def test_an_agent_that_refuses_such_a_request_is_asked_again_as_the_client_asked_it() -> None:
+    wire = opened()
+    refused = {"code": -32602, "message": "Invalid params"}
+    wire.agent({"jsonrpc": "2.0", "id": 5, "error": refused})
+    assert asked(wire) is None
+    assert wire.answers(5) == []
+    wire.agent({"jsonrpc": "2.0", "id": 5, "result": {"sessionId": "s"}})
+    assert wire.answers(5)[0]["result"] == {"sessionId": "s"}
+    wire.client({"jsonrpc": "2.0", "id": 6, "method": "session/new", "params": {"cwd": "/"}})
+    assert asked(wire) is None
+
+
+def test_what_it_refuses_all_the_same_is_its_own_answer() -> None:
+    wire = opened()
+    refused = {"code": -32602, "message": "Invalid params", "data": {}}
+    for _ in range(2):
+        wire.agent({"jsonrpc": "2.0", "id": 5, "error": refused})
+    assert [answer["error"] for answer in wire.answers(5)] == [refused]
+
+
+def test_a_login_that_is_missing_is_not_asked_for_twice() -> None:
+    wire = opened()
+    sent = len(wire.to_agent)
+    wire.agent({"jsonrpc": "2.0", "id": 5, "error": {"code": -32000, "message": "Log in"}})
+    assert len(wire.to_agent) == sent
+    assert len(wire.answers(5)) == 1
+
+
+def test_a_session_that_comes_back_is_asked_for_them_again() -> None:
+    named = LOADING | {"agentInfo": {"name": CLAUDE, "version": "1"}}
+    link = Link(named)
+    link.die_and_be_greeted()
+    (load,) = link.asked()
+    assert load["params"]["_meta"] == WISH
+    own = {"claudeCode": {"emitRawSDKMessages": False}}
+    link = Link(named)
+    link.client(request(5, "session/load", sessionId="s", cwd="/w", mcpServers=[], _meta=own))
+    link.answer(5)
+    link.asked()
+    link.die_and_be_greeted()
+    (load,) = link.asked()
+    assert load["params"]["_meta"] == own
+
+
+def test_a_cancelled_turn_is_told_of_no_retry() -> None:
+    wire = in_turn()
+    wire.client(cancel())
+    event(wire)
+    wire.agent(result(1, "cancelled"))
+    assert wire.updates() == []
+
+
+@pytest.mark.parametrize("wait", [None, True, -1, 1e18, "soon"])
+def test_a_wait_that_is_none_is_not_told(wait: Any) -> None:
+    sign = read_event(METHOD, {"message": RETRY | {"retry_delay_ms": wait}})
+    assert sign is not None
+    assert sign.wait_seconds is None
+
+
+def test_a_call_that_got_no_answer_failed_of_the_network() -> None:
+    sign = read_event(METHOD, {"message": RETRY | {"error_status": None, "attempt": "x"}})
+    assert sign is not None
+    assert (sign.verdict.type.value, sign.attempt) == ("network", None)
+
+
+@pytest.mark.parametrize("params", [None, {}, {"message": 7}])
+def test_an_event_without_its_members_is_none(params: Any) -> None:
+    assert read_event(METHOD, params) is None
+    assert read_event("_other", {"message": RETRY}) is None
