@@ -62,6 +62,10 @@ class ToldRetries:
         self._source = source or self._source
         self.word, self.word_at = word, now
 
+    def begin_again(self) -> None:
+        """The prompt is sent again: its tries are counted anew, what was shown stays shown."""
+        self._attempt, self._source, self.word = 0, None, None
+
     def forget_wait(self) -> None:
         """The agent has shown something: whatever it waited for is there."""
         self.word = self._shown = None
