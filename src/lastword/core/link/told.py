@@ -38,11 +38,6 @@ class ToldRetries:
         self._shown: Retrying | None = None
         self._shown_at: float | None = None
 
-    def begin_anew(self) -> None:
-        """The prompt is sent once more: its tries are counted from the first again."""
-        self._attempt, self._source = 0, None
-        self.forget_wait()
-
     def next_attempt(self, hint: Hint) -> int | None:
         """The number of the try that this hint tells of; `None` where it is no news.
 
