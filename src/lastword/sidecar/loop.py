@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
     from lastword.sidecar.console import Console
+    from lastword.sidecar.sources import Sources
 
 BLOCKED_SECONDS = 1.0
 """A client that takes no bytes for so long stops the clocks."""
@@ -85,6 +86,8 @@ class PollLoop:
         self._console = console
         self.stderr = console.stderr
         self.relay = Relay(connection, self.to_client, self.to_agent, note)
+        self.beside: Sources | None = None
+        """What may have a descriptor of its own, beside the pipes."""
         self.client_open = True
         self.agent_open = self.stderr_open = agent is not None
         self._blocked_since: float | None = None
@@ -164,10 +167,14 @@ class PollLoop:
             wanted[self.to_agent.fd] = select.POLLOUT
         if self.stderr.pending:
             wanted[self.stderr.fd] = select.POLLOUT
+        if self.beside is not None and self.beside.fd >= 0:
+            wanted[self.beside.fd] = self.beside.wants
         if self.to_client.broken or self.to_client.closed:
             del wanted[self.to_client.fd]
-        if wanted == self._interest:
-            return
+        if wanted != self._interest:
+            self._register(wanted)
+
+    def _register(self, wanted: dict[int, int]) -> None:
         for fd in self._interest.keys() - wanted.keys():
             self._poll.unregister(fd)
         for fd, events in wanted.items():
@@ -203,6 +210,8 @@ class PollLoop:
             self.to_agent.flush()
         elif fd == self.stderr.fd:
             self.stderr.flush()
+        elif self.beside is not None and fd == self.beside.fd:
+            self.beside.ready(now)
 
     def _note_blocking(self, now: float) -> None:
         """While the client takes nothing, the agent cannot show progress: its clocks stand."""

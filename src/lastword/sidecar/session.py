@@ -104,13 +104,13 @@ class Sidecar:
             self._console,
             wanted=options.evidence == "auto",
         )
+        self._loop.beside = self._sources
         self._finish_by: float | None = None
         self._ended_idle = False
 
     def _note(self, entry: Entry) -> None:
         self._console.record(entry)
-        if entry.kind is Kind.PROMPT:
-            self._sources.prompted(entry.at_seconds)
+        self._sources.note(entry.kind, entry.at_seconds)
         if self._recorder is not None:
             try:
                 self._recorder.record(entry)
@@ -249,6 +249,7 @@ class Sidecar:
     def _lose_client(self, now: float) -> None:
         if not self._client_lost:
             self._client_lost = True
+            self._sources.close()
             self._loop.relay.apply(self._connection.receive_eof(Side.CLIENT, None, now))
 
     def _look_at_agent(self, now: float) -> None:

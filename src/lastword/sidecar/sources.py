@@ -1,8 +1,9 @@
 """The sources beside the pipes: an agent's journals and events, and when they are looked at.
 
 Owns the clock of looks: while a turn is open and has been silent for a second, each second, and
-before a clock of the core's is carried out. Nothing of them is loaded sooner, and a source that
-breaks is one that says nothing: the session goes on without.
+before a clock of the core's is carried out. A stream of events tells nothing of what was before, so
+it is asked for once the agent is ready. Nothing of a source is loaded sooner, and one that breaks
+says nothing: the session goes on without.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from lastword.core.timeline.entry import Kind
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.core.link.failopen import FailOpen
-    from lastword.core.link.hints import SilentTurn
+    from lastword.core.link.hints import Hint
     from lastword.sidecar.console import Console
+    from lastword.sidecar.event_stream import EventStream
     from lastword.sidecar.journals import Journals
     from lastword.sidecar.loop import PollLoop
     from lastword.sidecar.starting import AgentStart
@@ -23,11 +27,26 @@ if TYPE_CHECKING:
 SILENT_SECONDS = 1.0
 """How long a turn has shown nothing when its sources are looked at, and from look to look."""
 
+MAX_CONNECTIONS = 3
+"""So often an agent's stream is asked for: one that ends each time is none."""
+
+_BEGINNINGS = frozenset({Kind.AGENT_READY, Kind.PROMPT})
+
 
 class Sources:
     """What can be known of an agent's silence."""
 
-    __slots__ = ("_agent", "_connection", "_console", "_journals", "_loop", "_start", "due")
+    __slots__ = (
+        "_agent",
+        "_connection",
+        "_connections",
+        "_console",
+        "_events",
+        "_journals",
+        "_loop",
+        "_start",
+        "due",
+    )
 
     def __init__(
         self,
@@ -45,13 +64,21 @@ class Sources:
         self._journals: Journals | None = None
         self._agent: str | None = None
         """Whose journals they are."""
+        self._events: EventStream | None = None
+        self._connections: dict[int, int] = {}
+        """How often each agent's stream was asked for, by its port."""
         self.due: float | None = None
         """When there is a look to be taken; `None` while no turn is open."""
         connection.expects_hints(present=wanted)
 
-    def prompted(self, now: float) -> None:
-        """A turn begins."""
-        if self._start is not None and self.due is None:
+    def note(self, kind: Kind, now: float) -> None:
+        """Something happened: an agent that serves events is ready, or a turn begins."""
+        if self._start is None or kind not in _BEGINNINGS:
+            return
+        if self._start.port is not None and self.fd < 0:
+            # As soon as the frame has been passed on that is just being looked at.
+            self.due = now
+        elif kind is Kind.PROMPT and self.due is None:
             self.due = now + SILENT_SECONDS
 
     def is_due(self, now: float) -> bool:
@@ -62,6 +89,15 @@ class Sources:
         """Look at what is there about the turns that are silent, or about all that are open."""
         if self._start is None:
             return
+        try:
+            self._look(now, all_turns=all_turns)
+        except Exception as error:  # noqa: BLE001 - without evidence a session goes on
+            self._without(error)
+
+    def _look(self, now: float, *, all_turns: bool) -> None:
+        if self._start is not None and self._start.given_file is not None:
+            self._start.given_file.trim()
+        self._look_at_events(now)
         turns = self._connection.silent_turns(now, 0.0)
         if not turns:
             self.due = None
@@ -70,14 +106,59 @@ class Sources:
         first = min(turn.silent_since for turn in turns) + SILENT_SECONDS
         self.due = now + SILENT_SECONDS if silent else first
         if silent or all_turns:
-            try:
-                self._look_at(turns if all_turns else silent, now)
-            except Exception as error:  # noqa: BLE001 - without evidence a session goes on
-                self._without(error)
+            self._take(self._known_journals().look(turns if all_turns else silent, now), now)
 
-    def _look_at(self, turns: Sequence[SilentTurn], now: float) -> None:
-        for hint in self._known_journals().look(turns, now):
+    def _take(self, hints: Sequence[Hint], now: float) -> None:
+        for hint in hints:
             self._loop.relay.apply(self._connection.receive_hint(hint, now))
+
+    # --- the stream of events
+
+    @property
+    def fd(self) -> int:
+        """The descriptor of the agent's stream, -1 where there is none."""
+        return -1 if self._events is None else self._events.fd
+
+    @property
+    def wants(self) -> int:
+        """What it is waited for, as poll has it."""
+        return 0 if self._events is None else self._events.wants
+
+    def ready(self, now: float) -> None:
+        """Take in what the stream has."""
+        try:
+            if self._events is not None:
+                self._take(self._events.ready(now), now)
+        except Exception as error:  # noqa: BLE001 - as in `look`
+            self._without(error)
+
+    def close(self) -> None:
+        """Let go of the stream: an agent may wait for its end before it ends itself."""
+        if self._events is not None:
+            self._events.close()
+
+    def _look_at_events(self, now: float) -> None:
+        if self._events is not None:
+            self._events.look(now)
+        port = None if self._start is None else self._start.port
+        if port is None or self._start is None or self.fd >= 0:
+            return
+        asked = self._connections.get(port, 0)
+        if asked >= MAX_CONNECTIONS:
+            return
+        self._connections = {port: asked + 1}
+        # Loaded for an agent that serves events.
+        from lastword.posix.listeners import listens  # noqa: PLC0415
+        from lastword.sidecar.event_stream import EventStream  # noqa: PLC0415
+
+        if not listens(port, self._start.group):
+            return
+        try:
+            self._events = EventStream(port, now)
+        except OSError:
+            return
+
+    # --- the journals
 
     def _known_journals(self) -> Journals:
         name = self._connection.agent_name
@@ -87,10 +168,12 @@ class Sources:
 
             given = self._start.given_file if self._start is not None else None
             self._agent, self._journals = name, Journals(name, os.environ, given)
-            self._connection.expects_hints(present=bool(self._journals))
+            present = bool(self._journals) or self.fd >= 0
+            self._connection.expects_hints(present=present)
         return self._journals
 
     def _without(self, error: Exception) -> None:
         self._start = self.due = None
+        self.close()
         self._connection.expects_hints(present=False)
         self._console.say(f"no more is looked for beside the agent ({type(error).__name__})")

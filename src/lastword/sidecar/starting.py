@@ -1,7 +1,8 @@
 """The agent's start: its command and its environment, with what lets it be asked of its failures.
 
 Owns what is added for an agent that is known by its program's name, and only there: a file to
-gemini's debug log. Imports as little as `posix.process`, since it comes before the agent's start.
+gemini's debug log, and a port to `opencode acp`, which else serves its events on one that nobody
+knows. Imports as little as `posix.process`, since it comes before the agent's start.
 """
 
 from __future__ import annotations
@@ -61,13 +62,17 @@ class GivenFile:
 class AgentStart:
     """How an agent is started, again where it has to be."""
 
-    __slots__ = ("command", "given_file", "watched")
+    __slots__ = ("command", "given_file", "group", "port", "watched")
 
     def __init__(self, command: Sequence[str], *, watched: bool) -> None:
         """Args: `watched` lets something be added, so that it can be asked of its failures."""
         self.command = tuple(command)
         self.watched = watched
         self.given_file: GivenFile | None = None
+        self.port: int | None = None
+        """Where the agent that was started last serves its events."""
+        self.group = 0
+        """Its process group."""
 
     def spawn(self) -> Agent:
         """Start it.
@@ -75,12 +80,25 @@ class AgentStart:
         Raises:
             OSError: as `posix.process.spawn`.
         """
-        return spawn(self.command, environment=self._environment())
+        agent = spawn(self._with_port(), environment=self._environment())
+        self.group = agent.pid
+        return agent
+
+    def _with_port(self) -> tuple[str, ...]:
+        """The command, and a port where there may be one."""
+        program, *words = self.command
+        self.port = None
+        given = any(word == "--port" or word.startswith("--port=") for word in words)
+        if self.watched and not given and "acp" in words and _is(program, "opencode"):
+            # Loaded for this one agent, whose own start takes a hundred times as long.
+            from lastword.posix.listeners import free_port  # noqa: PLC0415
+
+            self.port = free_port()
+        return self.command if self.port is None else (*self.command, "--port", str(self.port))
 
     def _environment(self) -> dict[str, str] | None:
         """Its environment, where that is not ours."""
-        named = os.path.basename(self.command[0]) == "gemini"
-        if not (self.watched and named) or os.environ.get(DEBUG_LOG):
+        if not (self.watched and _is(self.command[0], "gemini")) or os.environ.get(DEBUG_LOG):
             return None
         if self.given_file is None:
             try:
@@ -88,3 +106,7 @@ class AgentStart:
             except OSError:
                 return None
         return {**os.environ, DEBUG_LOG: self.given_file.path}
+
+
+def _is(program: str, name: str) -> bool:
+    return os.path.basename(program) == name
