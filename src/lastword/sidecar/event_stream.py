@@ -192,22 +192,27 @@ class EventLines:
 
     def take(self, data: bytes) -> None:
         """Take bytes in."""
-        *whole, last = data.split(b"\n")
-        for line in whole:
-            joined, self._part = self._part + line, b""
-            told = not self._skips and len(joined) <= MAX_LINE_BYTES
+        if self._skips:
+            _, ended, data = data.partition(b"\n")
+            if not ended:
+                return
             self._skips = False
-            if told and all(mark in joined for mark in MARKS):
-                self._found.append(joined)
-        if not self._skips:
-            self._part += last
-        if len(self._part) > MAX_LINE_BYTES:
+        whole, ended, last = (self._part + data).rpartition(b"\n")
+        # Nearly always there is nothing in it, which is seen without taking it apart.
+        if ended and all(mark in whole for mark in MARKS):
+            self._found += [line for line in whole.split(b"\n") if _tells(line)]
+        self._part = last
+        if len(last) > MAX_LINE_BYTES:
             self._part, self._skips = b"", True
 
     def marked(self) -> list[bytes]:
         """The lines with the marks, once."""
         found, self._found = self._found, []
         return found
+
+
+def _tells(line: bytes) -> bool:
+    return len(line) <= MAX_LINE_BYTES and all(mark in line for mark in MARKS)
 
 
 def _hint(line: bytes, now: float) -> Hint | None:

@@ -1,8 +1,9 @@
 """The agent's start: its command and its environment, with what lets it be asked of its failures.
 
 Owns what is added for an agent that is known by its program's name, and only there: a file to
-gemini's debug log, and a port to `opencode acp`, which else serves its events on one that nobody
-knows. Imports as little as `posix.process`, since it comes before the agent's start.
+gemini's debug log, and a port to `opencode acp`, which without one serves its events at 4096 or, as
+that is often taken, at any (1.18.33). Imports as little as `posix.process`, since it comes before
+the agent's start.
 """
 
 from __future__ import annotations
@@ -84,12 +85,22 @@ class AgentStart:
         self.group = agent.pid
         return agent
 
+    @property
+    def may_have_port(self) -> bool:
+        """Is it the agent that serves its events, and at no port of the user's choice?"""
+        program, *words = self.command
+        given = any(word == "--port" or word.startswith("--port=") for word in words)
+        return self.watched and not given and "acp" in words and _is(program, "opencode")
+
+    @property
+    def may_have_file(self) -> bool:
+        """Is it the agent that logs to a file it is given, and was it given none?"""
+        return self.watched and _is(self.command[0], "gemini") and not os.environ.get(DEBUG_LOG)
+
     def _with_port(self) -> tuple[str, ...]:
         """The command, and a port where there may be one."""
-        program, *words = self.command
         self.port = None
-        given = any(word == "--port" or word.startswith("--port=") for word in words)
-        if self.watched and not given and "acp" in words and _is(program, "opencode"):
+        if self.may_have_port:
             # Loaded for this one agent, whose own start takes a hundred times as long.
             from lastword.posix.listeners import free_port  # noqa: PLC0415
 
@@ -98,7 +109,7 @@ class AgentStart:
 
     def _environment(self) -> dict[str, str] | None:
         """Its environment, where that is not ours."""
-        if not (self.watched and _is(self.command[0], "gemini")) or os.environ.get(DEBUG_LOG):
+        if not self.may_have_file:
             return None
         if self.given_file is None:
             try:
