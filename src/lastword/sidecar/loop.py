@@ -138,16 +138,19 @@ class PollLoop:
             self._dispatch(fd, events, now)
         self._note_blocking(now)
 
-    def look_at_clocks(self, now: float) -> None:
-        """Do what is due.
+    def is_clock_due(self, now: float) -> bool:
+        """Is something to be done by a clock?
 
         What is ready has been read before: an agent that spoke in time must not look stalled
         because we were late. While the client takes nothing, no clock runs.
         """
         due = self._connection.next_timeout()
         late = LATE_SECONDS if self._busy else 0.0
-        if due is not None and due + late <= now and not self.to_client.pending_bytes:
-            self.relay.apply(self._connection.handle_timeout(now))
+        return due is not None and due + late <= now and not self.to_client.pending_bytes
+
+    def look_at_clocks(self, now: float) -> None:
+        """Do what is due."""
+        self.relay.apply(self._connection.handle_timeout(now))
 
     def _update_interest(self) -> None:
         wanted = {self.to_client.fd: select.POLLOUT if self.to_client.pending_bytes else 0}

@@ -158,10 +158,9 @@ class Sidecar:
             self._loop.wait(self._wake_at(now))
             now = time.monotonic()
             told = self._handle_signals(now, now - before)
-            due = self._connection.next_timeout()
-            if due is not None and due <= now:
+            if self._loop.is_clock_due(now):
                 # A clock ends what nothing else is known of: look first.
-                self._sources.look(now, all_turns=True)
+                self._sources.look(now, for_clock=True)
                 self._loop.look_at_clocks(now)
             elif self._sources.is_due(now):
                 self._sources.look(now)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 SILENT_SECONDS = 1.0
 """How long a turn has shown nothing when its sources are looked at, and from look to look."""
 
+HELD_SECONDS = 0.2
+"""As long has a turn been silent whose vague end the core holds back (0.25 s), and whose sources
+are looked at before the end is told."""
+
 MAX_CONNECTIONS = 3
 """So often an agent's stream is asked for: one that ends each time is none."""
 
@@ -85,16 +89,16 @@ class Sources:
         """Is there a look to be taken?"""
         return self.due is not None and self.due <= now
 
-    def look(self, now: float, *, all_turns: bool = False) -> None:
-        """Look at what is there about the turns that are silent, or about all that are open."""
+    def look(self, now: float, *, for_clock: bool = False) -> None:
+        """Look at what there is about turns that are silent, or may end by a clock."""
         if self._start is None:
             return
         try:
-            self._look(now, all_turns=all_turns)
+            self._look(now, HELD_SECONDS if for_clock else SILENT_SECONDS)
         except Exception as error:  # noqa: BLE001 - without evidence a session goes on
             self._without(error)
 
-    def _look(self, now: float, *, all_turns: bool) -> None:
+    def _look(self, now: float, seconds: float) -> None:
         if self._start is not None and self._start.given_file is not None:
             self._start.given_file.trim()
         self._look_at_events(now)
@@ -102,11 +106,11 @@ class Sources:
         if not turns:
             self.due = None
             return
-        silent = [turn for turn in turns if turn.silent_since + SILENT_SECONDS <= now]
         first = min(turn.silent_since for turn in turns) + SILENT_SECONDS
-        self.due = now + SILENT_SECONDS if silent else first
-        if silent or all_turns:
-            self._take(self._known_journals().look(turns if all_turns else silent, now), now)
+        self.due = first if first > now else now + SILENT_SECONDS
+        silent = [turn for turn in turns if turn.silent_since + seconds <= now]
+        if silent:
+            self._take(self._known_journals().look(silent, now), now)
 
     def _take(self, hints: Sequence[Hint], now: float) -> None:
         for hint in hints:
