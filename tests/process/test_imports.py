@@ -14,6 +14,8 @@ LATE = {
     *("lastword.core.classify", "lastword.core.failure.wording", "lastword.core.redact.redactor"),
     *("lastword.core.restart", "lastword.core.restart.layer"),
     *("lastword.core.failure.payload", "lastword.client", "lastword.kit.demo", "lastword.cli.demo"),
+    *("lastword.sidecar.journals", "lastword.quirks.journals"),
+    *("lastword.sidecar.event_stream", "lastword.posix.listeners", "socket"),
     *("pydantic", "anyio", "asyncio", "tenacity", "jsonrpcserver", "jsonschema", "sqlite3"),
     *("argparse", "subprocess", "logging", "json", "dataclasses", "http", "threading"),
 }
@@ -64,6 +66,16 @@ def test_a_healthy_turn_loads_nothing_that_only_a_failing_one_needs() -> None:
     )
     loaded = set(done.stdout.split())
     assert not {name for name in loaded if name in LATE - {"json", "dataclasses"}}
+
+
+def test_a_silent_turn_in_which_nothing_fails_loads_no_classifier() -> None:
+    code = "import sys, lastword.sidecar.journals; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert not {"lastword.core.classify", "lastword.sidecar.journal_lines"} & set(
+        done.stdout.split()
+    )
 
 
 def test_before_the_agent_is_spawned_almost_nothing_is_loaded() -> None:

@@ -14,13 +14,18 @@ from lastword.cli.page import Page
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.redact.redactor import redact_text
-from lastword.kit.doctor import clients, command, diagnosis, surroundings
+from lastword.kit.doctor import clients, command, diagnosis, sources, surroundings
 from lastword.kit.doctor.conversation import converse
 from lastword.kit.doctor.findings import Health, Observation, note, ok
+from lastword.posix.listeners import free_port
 from lastword.record import paths
+from lastword.sidecar import journals
+from lastword.sidecar.starting import AgentStart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from lastword.kit.doctor.conversation import Seen
 
 DESCRIPTION = """\
 Starts the agent as `lastword run` would (same environment, same directory),
@@ -126,7 +131,8 @@ def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
     except OSError as error:
         return Report(agent, [*findings, diagnosis.not_started(agent[0], error)], [])
     findings.append(_versions(speaks_v2=speaks_v2))
-    rows = clients.table(chosen.client, option=_fallback(), speaks_v2=speaks_v2)
+    findings += _sources(agent, seen)
+    rows = clients.table(chosen.client, option=_option("fallback"), speaks_v2=speaks_v2)
     return Report(agent, findings, rows)
 
 
@@ -141,11 +147,30 @@ def _complaint(variable: str, value: str) -> str | None:
     return None
 
 
-def _fallback() -> str:
+def _option(key: str) -> str:
+    """Return what the environment says of an option that is `auto` by default."""
     try:
-        return str(parse(["--", "agent"]).values.get("fallback", "auto"))
+        return str(parse(["--", "agent"]).values.get(key, "auto"))
     except UsageError:
         return "auto"
+
+
+def _sources(agent: list[str], seen: Seen) -> list[Observation]:
+    """Look at what `lastword run` would look at beside this agent's pipes."""
+    if _option("evidence") != "auto":
+        return [sources.switched_off()]
+    start = AgentStart(agent, watched=True)
+    found = []
+    for row in journals.rows_of(sources.agent_name(seen)):
+        if row.path:
+            begins = row.path.partition("*")[0].partition("{")[0].rstrip("/")
+            place = os.path.join(journals.folder_of(row, os.environ), begins)
+            found.append(sources.journal(place, in_time=row.in_time))
+        else:
+            found.append(sources.given_file(given=start.may_have_file))
+    if start.may_have_port:
+        found.append(sources.events(has_port=free_port() is not None))
+    return found or [sources.none()]
 
 
 def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:

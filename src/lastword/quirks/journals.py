@@ -1,46 +1,237 @@
-"""Agents' journals: where an agent writes down why a turn failed that it tells nobody else.
+"""Journals: the files in which agents write down why a model call failed, told nobody else or late.
 
-Reading them is `sidecar.agent_log`'s part, and when.
+A row says where an agent keeps its journal, by what a line of it is known to tell of a failed call,
+and where in the line each fact stands. Finding the file and reading it is `sidecar.journals`'s
+part, and when. Formats are internal to their agents: a line that does not fit its row tells
+nothing.
 """
 
 from __future__ import annotations
 
+import msgspec
+
 from lastword.quirks import Quirk
+
+Path = tuple[str, ...]
+"""The members of a decoded line that lead to a value."""
+
+
+class JournalMembers(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the facts stand in a line that is a JSON object.
+
+    Attributes:
+        must: what a line that tells of a failure has, by where it has it.
+        at: the moment, as ISO 8601.
+        failure: what the classifier is given, by the names that it knows.
+        session: the agent's id of the session; empty where the file's own name tells it.
+        attempt: the number of the retry that comes next.
+        max_attempts: how many retries there are at most.
+        wait_ms: how long the agent waits until then.
+    """
+
+    must: dict[Path, str]
+    at: Path
+    failure: dict[str, Path]
+    session: Path = ()
+    attempt: Path = ()
+    max_attempts: Path = ()
+    wait_ms: Path = ()
 
 
 class KnownJournal(Quirk, frozen=True, kw_only=True):
-    """Where one agent keeps its log; `name` is its `agentInfo.name`, lower case.
+    """One file of one agent's.
 
     Attributes:
-        agent: the agent's package.
-        variable: the environment variable that names its folder.
-        default: the folder without it.
-        path: the log's path within the folder.
-        marker: what stands in every line of the log that reports an error.
-        separator: what stands between a line's own beginning (time, level) and its text.
+        agent: the agent, by its key in `agents`.
+        variables: the environment variables that name the folder, with what follows in it; the
+            first that is set counts.
+        default: the folder without one.
+        path: the file within the folder. `*` stands for any name, or the beginning of one, and
+            `{session}` for the session's id. Empty for a file that `lastword run` gives the agent.
+        marker: bytes of every line that tells of a failure; no other line is decoded.
+        members: how such a line is read, where it is JSON.
+        pattern: how it is read otherwise: the groups `at`, `message` or `quoted` (a message in
+            quotes, as JSON has it), and where it has them `status`, `name`, `session`, `attempt`
+            (the try that failed, from 1), `wait` (seconds) and `side` (not empty: the call was for
+            something beside the turn). What it skips is atomic, so that no line takes long.
+        goes_on: does such a line say that the agent tries again?
+        in_time: is it written while the agent still tries, or once it has given up?
     """
 
     agent: str
-    variable: str
+    variables: tuple[tuple[str, str], ...]
     default: str
     path: str
     marker: bytes
-    separator: bytes
+    members: JournalMembers | None = None
+    pattern: str = ""
+    goes_on: bool | None = None
+    in_time: bool = True
 
 
 ROWS = (
     KnownJournal(
-        name="kimi code cli",
-        agent="kimi-cli",
-        variable="KIMI_SHARE_DIR",
+        name="claude",
+        agent="claude",
+        variables=(("CLAUDE_CONFIG_DIR", ""),),
+        default="~/.claude",
+        path="projects/*/{session}.jsonl",
+        marker=b'"subtype":"api_error"',
+        members=JournalMembers(
+            must={("type",): "system", ("subtype",): "api_error"},
+            at=("timestamp",),
+            failure={
+                "message": ("error", "message"),
+                "http_status": ("error", "status"),
+                "code": ("error", "connection", "code"),
+            },
+            attempt=("retryAttempt",),
+            max_attempts=("maxRetries",),
+            wait_ms=("retryInMs",),
+        ),
+        goes_on=True,
+        evidence=(
+            "runs: written 0.1 to 2.2 s after a 401, 429, 502 or a cut, which the agent tries ten "
+            "times in silence; the message holds the provider's whole answer"
+        ),
+        version="claude-agent-acp 0.100.0 with Claude Code 2.1.316",
+    ),
+    KnownJournal(
+        name="kimi-code",
+        agent="kimi-code",
+        variables=(("KIMI_CODE_HOME", ""),),
+        default="~/.kimi-code",
+        path="sessions/*/{session}/logs/kimi-code.log",
+        marker=b" llm request failed ",
+        pattern=(
+            r"(?P<at>\S++) ++WARN ++llm request failed (?>.*?errorName=)(?P<name>\w++) "
+            r'++errorMessage="(?P<quoted>(?:[^"\\]|\\.)*+)"(?: ++statusCode=(?P<status>\d{3}))?'
+        ),
+        evidence="runs: 0.1 s after a failure, 0.7 s after a cut, one line a try",
+        version="kimi-code 2.1.0",
+    ),
+    KnownJournal(
+        name="kimi",
+        agent="kimi-code",
+        variables=(("KIMI_SHARE_DIR", ""),),
         default="~/.kimi",
         path="logs/kimi.log",
         marker=b"| ERROR ",
-        separator=b" - ",
+        # A traceback's frames are indented; its last line, the exception, is not.
+        pattern=r"(?P<at>\d{4}-\d\d-\d\d \S++) \| ERROR ++\| \S++ - (?P<message>\S.*)",
+        goes_on=False,
+        in_time=False,
         evidence=(
             "runs: 401, 429, 502 and overflow are `end_turn` with nothing shown and nothing on "
-            "stderr; the log holds the exception, 0.1 to 14 s later, and nothing of a cut stream"
+            "stderr; the log holds the exception, 0.1 to 14 s later, and nothing of a cut stream. "
+            "kimi-cli and kimi-code give themselves the same name"
         ),
         version="kimi-cli 1.15.0",
+    ),
+    KnownJournal(
+        name="pi",
+        agent="pi",
+        variables=(("PI_CODING_AGENT_DIR", ""),),
+        default="~/.pi/agent",
+        path="sessions/*/*_{session}.jsonl",
+        marker=b'"stopReason":"error"',
+        members=JournalMembers(
+            must={("type",): "message", ("message", "stopReason"): "error"},
+            at=("timestamp",),
+            failure={"message": ("message", "errorMessage")},
+        ),
+        evidence="runs: 0.1 to 2.3 s after each failed try; its frames tell of tries, never why",
+        version="pi-acp 0.0.34",
+    ),
+    KnownJournal(
+        name="qwen",
+        agent="qwen",
+        variables=(("QWEN_RUNTIME_DIR", ""), ("QWEN_HOME", "")),
+        default="~/.qwen",
+        path="projects/*/chats/{session}.jsonl",
+        marker=b'"qwen-code.api_error"',
+        members=JournalMembers(
+            must={
+                ("subtype",): "ui_telemetry",
+                ("systemPayload", "uiEvent", "event.name"): "qwen-code.api_error",
+            },
+            at=("timestamp",),
+            failure={
+                "message": ("systemPayload", "uiEvent", "error_message"),
+                "http_status": ("systemPayload", "uiEvent", "status_code"),
+                "exception_class": ("systemPayload", "uiEvent", "error_type"),
+            },
+        ),
+        evidence=(
+            "runs: 3.3 to 6.7 s after the first failure, which its provider's package tries three "
+            "times first, and 0.7 s after a cut; thirty requests on a 429, in silence"
+        ),
+        version="qwen-code 0.24.4",
+    ),
+    KnownJournal(
+        name="gemini",
+        agent="gemini",
+        variables=(),
+        default="",
+        path="",
+        marker=b" failed with status ",
+        pattern=(
+            r"\[(?P<at>[^\]]+)\] \[WARN\] Attempt (?P<attempt>\d{1,4}) failed with status "
+            r"(?P<status>\d{3})\. Retrying with backoff\.\.\. ?(?P<message>.*)"
+        ),
+        goes_on=True,
+        evidence=(
+            "runs: 0.2 s after each failure, in the file that GEMINI_DEBUG_LOG_FILE names; "
+            "nothing else of the seven tries on a 429 is seen"
+        ),
+        version="gemini-cli 0.61.0",
+    ),
+    KnownJournal(
+        name="opencode",
+        agent="opencode",
+        variables=(("XDG_DATA_HOME", "opencode"),),
+        default="~/.local/share/opencode",
+        path="log/opencode.log",
+        marker=b' message="stream error" ',
+        pattern=(
+            r'timestamp=(?P<at>\S++) level=ERROR (?>.*?message="stream error" )(?>.*?session\.id=)'
+            r"(?P<session>\S++) (?:small=(?:(?P<side>true)|false) )?(?>.*?error\.error=)"
+            r'"(?P<quoted>(?:[^"\\]|\\.)*+)"'
+        ),
+        evidence="runs: 0.4 to 2.6 s after each failure, nothing of a cut; titles are small=true",
+        version="opencode-ai 1.18.33",
+    ),
+    KnownJournal(
+        name="vibe",
+        agent="vibe",
+        variables=(("VIBE_HOME", ""),),
+        default="~/.vibe",
+        path="logs/vibe.log",
+        marker=b" Retrying model completion ",
+        pattern=(
+            r"(?P<at>\S++) (?>.*?Retrying model completion )\(attempt (?P<attempt>\d{1,4}), "
+            r"delay (?P<wait>\d{1,6}(?:\.\d{1,6})?)s\): (?P<message>.*)"
+        ),
+        goes_on=True,
+        evidence="runs: 0.03 s after each failure; its frames tell the same without the cause",
+        version="mistral-vibe 3.0.2",
+    ),
+    KnownJournal(
+        name="cline",
+        agent="cline",
+        variables=(("CLINE_DATA_DIR", ""), ("CLINE_DIR", "data")),
+        default="~/.cline/data",
+        path="logs/hooks.jsonl",
+        marker=b'"hookName":"agent_error"',
+        members=JournalMembers(
+            must={("hookName",): "agent_error"},
+            at=("timestamp",),
+            failure={"message": ("error", "message"), "exception_class": ("error", "name")},
+            session=("sessionContext", "rootSessionId"),
+        ),
+        goes_on=False,
+        in_time=False,
+        evidence="runs: once it has given up, 5 to 10 s after the first failure",
+        version="cline 3.0.65",
     ),
 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
     from lastword.sidecar.console import Console
+    from lastword.sidecar.sources import Sources
 
 BLOCKED_SECONDS = 1.0
 """A client that takes no bytes for so long stops the clocks."""
@@ -85,6 +86,8 @@ class PollLoop:
         self._console = console
         self.stderr = console.stderr
         self.relay = Relay(connection, self.to_client, self.to_agent, note)
+        self.beside: Sources | None = None
+        """What may have a descriptor of its own, beside the pipes."""
         self.client_open = True
         self.agent_open = self.stderr_open = agent is not None
         self._blocked_since: float | None = None
@@ -135,16 +138,19 @@ class PollLoop:
             self._dispatch(fd, events, now)
         self._note_blocking(now)
 
-    def look_at_clocks(self, now: float) -> None:
-        """Do what is due.
+    def is_clock_due(self, now: float) -> bool:
+        """Is something to be done by a clock?
 
         What is ready has been read before: an agent that spoke in time must not look stalled
         because we were late. While the client takes nothing, no clock runs.
         """
         due = self._connection.next_timeout()
         late = LATE_SECONDS if self._busy else 0.0
-        if due is not None and due + late <= now and not self.to_client.pending_bytes:
-            self.relay.apply(self._connection.handle_timeout(now))
+        return due is not None and due + late <= now and not self.to_client.pending_bytes
+
+    def look_at_clocks(self, now: float) -> None:
+        """Do what is due."""
+        self.relay.apply(self._connection.handle_timeout(now))
 
     def _update_interest(self) -> None:
         wanted = {self.to_client.fd: select.POLLOUT if self.to_client.pending_bytes else 0}
@@ -164,10 +170,14 @@ class PollLoop:
             wanted[self.to_agent.fd] = select.POLLOUT
         if self.stderr.pending:
             wanted[self.stderr.fd] = select.POLLOUT
+        if self.beside is not None and self.beside.fd >= 0:
+            wanted[self.beside.fd] = self.beside.wants
         if self.to_client.broken or self.to_client.closed:
             del wanted[self.to_client.fd]
-        if wanted == self._interest:
-            return
+        if wanted != self._interest:
+            self._register(wanted)
+
+    def _register(self, wanted: dict[int, int]) -> None:
         for fd in self._interest.keys() - wanted.keys():
             self._poll.unregister(fd)
         for fd, events in wanted.items():
@@ -203,6 +213,8 @@ class PollLoop:
             self.to_agent.flush()
         elif fd == self.stderr.fd:
             self.stderr.flush()
+        elif self.beside is not None and fd == self.beside.fd:
+            self.beside.ready(now)
 
     def _note_blocking(self, now: float) -> None:
         """While the client takes nothing, the agent cannot show progress: its clocks stand."""

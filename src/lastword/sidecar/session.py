@@ -18,12 +18,12 @@ from lastword.core.link.connection import Connection
 from lastword.core.link.effects import Kill, Side
 from lastword.core.link.failopen import FailOpen
 from lastword.core.timeline.entry import TERMINAL, Entry, Kind
-from lastword.posix.process import Exit, guardian_of, spawn, widen
-from lastword.sidecar.agent_log import watch_logs
+from lastword.posix.process import Exit, guardian_of, widen
 from lastword.sidecar.child import Child
 from lastword.sidecar.console import Console
 from lastword.sidecar.loop import Descriptors, PollLoop
 from lastword.sidecar.signals import ENDING, PASSED
+from lastword.sidecar.sources import Sources
 from lastword.sidecar.stop import CLOSED_GRACE_SECONDS, PIPE_GRACE_SECONDS
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lastword.posix.process import Agent, Guardian
     from lastword.record.recorder import Recorder
     from lastword.sidecar.signals import SignalInbox
+    from lastword.sidecar.starting import AgentStart
 
 DRAIN_SECONDS = 0.25
 """After the agent's exit, how long its stdout is still read where another process holds it open."""
@@ -55,7 +56,7 @@ _LAST_STDERR_READS = 16
 class Settings(msgspec.Struct, frozen=True):
     """What the command line decides beyond the core's options."""
 
-    command: tuple[str, ...]
+    start: AgentStart
     line_limit_bytes: int
     verbose: bool = False
 
@@ -96,12 +97,20 @@ class Sidecar:
         )
         self._inbox = inbox
         self._client_lost = False
-        self._logs = watch_logs()
+        self._sources = Sources(
+            self._connection,
+            self._loop,
+            settings.start,
+            self._console,
+            wanted=options.evidence == "auto",
+        )
+        self._loop.beside = self._sources
         self._finish_by: float | None = None
         self._ended_idle = False
 
     def _note(self, entry: Entry) -> None:
         self._console.record(entry)
+        self._sources.note(entry.kind, entry.at_seconds)
         if self._recorder is not None:
             try:
                 self._recorder.record(entry)
@@ -123,7 +132,7 @@ class Sidecar:
         self._console.say(f"nothing more is recorded ({type(error).__name__}: {error})")
 
     def _agent_runs(self, now: float) -> None:
-        program = os.path.basename(self._settings.command[0])
+        program = os.path.basename(self._settings.start.command[0])
         self._note(Entry(kind=Kind.AGENT_STARTED, at_seconds=now, facts={"program": program}))
 
     def refuse(self, error: OSError) -> None:
@@ -133,7 +142,7 @@ class Sidecar:
             # Loaded at the first failure: no part of a healthy start.
             from lastword.core.classify import classify_spawn_failure  # noqa: PLC0415
 
-            return classify_spawn_failure(error.errno or 0, self._settings.command[0])
+            return classify_spawn_failure(error.errno or 0, self._settings.start.command[0])
 
         now = self._child.over_at = time.monotonic()
         self._loop.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
@@ -149,10 +158,12 @@ class Sidecar:
             self._loop.wait(self._wake_at(now))
             now = time.monotonic()
             told = self._handle_signals(now, now - before)
-            due = self._connection.next_timeout()
-            if due is not None and due <= now:
-                self._look_at_log(now)
+            if self._loop.is_clock_due(now):
+                # A clock ends what nothing else is known of: look first.
+                self._sources.look(now, for_clock=True)
                 self._loop.look_at_clocks(now)
+            elif self._sources.is_due(now):
+                self._sources.look(now)
             self._look_at_client(now)
             # A look costs a system call: where no signal came, the pipes tell that it is due.
             child = self._child
@@ -192,7 +203,7 @@ class Sidecar:
         else:
             child.dismiss_guardian()
         try:
-            agent = spawn(self._settings.command)
+            agent = self._settings.start.spawn()
         except OSError as error:
             self._child = Child(None, None)
             self._console.say(f"the agent could not be started: {error.strerror or error}")
@@ -219,12 +230,6 @@ class Sidecar:
                 self._child.stop.told_to_stop(number, now)
         return bool(numbers)
 
-    def _look_at_log(self, now: float) -> None:
-        """An agent that ended in silence may have told its own log why."""
-        log = self._logs.get((self._connection.agent_name or "").lower())
-        if log is not None:
-            self._connection.receive_log(log.news(), now)
-
     def _look_at_client(self, now: float) -> None:
         loop = self._loop
         if loop.to_client.broken:
@@ -243,6 +248,7 @@ class Sidecar:
     def _lose_client(self, now: float) -> None:
         if not self._client_lost:
             self._client_lost = True
+            self._sources.close()
             self._loop.relay.apply(self._connection.receive_eof(Side.CLIENT, None, now))
 
     def _look_at_agent(self, now: float) -> None:
@@ -318,7 +324,7 @@ class Sidecar:
     def _wake_at(self, now: float) -> float | None:
         over, seen = self._child.over_at, self._child.exit_seen_at
         wakes = [child.stop.due(now) for child in (self._child, *self._past)]
-        wakes.append(self._finish_by)
+        wakes += [self._finish_by, self._sources.due]
         if over is not None:
             wakes += [over + STDERR_FLUSH_SECONDS, over + FIRST_WORD_SECONDS]
         elif seen is not None:

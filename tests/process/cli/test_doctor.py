@@ -411,3 +411,57 @@ def test_a_session_without_an_id_is_a_problem(tmp_path: Path, result: str) -> No
     status, told = report("--timeout", "0.3", "--", script(tmp_path, f"#!/bin/sh\n{talk}"))
     assert status == 1
     assert finding(told, "session")["verdict"] == "problem"
+
+
+# --- the sources beside its pipes
+
+NAMED = (
+    "import json, os\n"
+    "for _ in range(2):\n"
+    "    message = json.loads(input())\n"
+    "    info = {'name': os.environ['AGENT_NAME'], 'version': '1'}\n"
+    "    hello = {'protocolVersion': 1, 'agentInfo': info, 'sessionId': 's'}\n"
+    "    print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], 'result': hello}), flush=True)\n"
+)
+
+
+def test_a_journal_is_named_with_what_it_tells(tmp_path: Path) -> None:
+    (tmp_path / ".claude" / "projects").mkdir(parents=True)
+    environment = {"HOME": str(tmp_path), "AGENT_NAME": "claude-agent-acp", "CLAUDE_CONFIG_DIR": ""}
+    status, told = report("--", *python(NAMED), **environment)
+    assert status == 0
+    found = finding(told, "sources")
+    assert found["verdict"] == "ok"
+    assert "journal ~/.claude/projects: readable" in found["says"]
+    assert "while the agent tries again" in found["says"]
+
+
+def test_a_journal_that_is_not_there_yet_is_a_note(tmp_path: Path) -> None:
+    environment = {"AGENT_NAME": "Kimi Code CLI", "KIMI_SHARE_DIR": str(tmp_path / "kimi")}
+    _, told = report("--", *python(NAMED), **environment)
+    found = finding(told, "sources")
+    assert found["verdict"] == "note"
+    assert f"journal {tmp_path}/kimi/logs/kimi.log: not there yet" in found["says"]
+    assert "given up" in found["says"]
+
+
+def test_events_and_a_file_are_told_of_where_they_are_given(tmp_path: Path) -> None:
+    environment = {"AGENT_NAME": "OpenCode", "XDG_DATA_HOME": str(tmp_path)}
+    program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="opencode")
+    _, told = report("--", program, "acp", **environment)
+    says = [found["says"] for found in told["findings"] if found["step"] == "sources"]
+    assert [words.partition(" ")[0] for words in says] == ["journal", "events:"]
+    _, told = report("--", program, "acp", "--port", "1", **environment)
+    assert not finding(told, "sources")["says"].startswith("events:")
+    program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="gemini")
+    _, told = report("--", program, AGENT_NAME="gemini-cli", GEMINI_DEBUG_LOG_FILE="")
+    assert "given a file in memory" in finding(told, "sources")["says"]
+    _, told = report("--", *python(NAMED), AGENT_NAME="gemini-cli")
+    assert finding(told, "sources")["verdict"] == "note"
+
+
+def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so() -> None:
+    _, told = report("--", *python(NAMED), AGENT_NAME="somebody's agent")
+    assert "No journal and no events" in finding(told, "sources")["says"]
+    _, told = report("--", *python(NAMED), AGENT_NAME="claude", LASTWORD_EVIDENCE="wire")
+    assert "Nothing is looked at" in finding(told, "sources")["says"]

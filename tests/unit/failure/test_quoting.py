@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from lastword.core.classify import classify_exit, classify_text
-from lastword.core.failure.quoting import innermost, stated_reset, without_retry_advice
+from lastword.core.failure.quoting import MAX_NESTING, innermost, stated_reset, without_retry_advice
 from lastword.core.failure.taxonomy import Action
 from lastword.core.failure.wording import compose
 
@@ -71,6 +73,13 @@ def test_a_sentence_quotes_the_innermost_message_without_its_advice() -> None:
     told = sentence('API Error: 400 {"error":{"message":"tools.1 is odd. Please try again."}}')
     assert 'It said: "tools.1 is odd".' in told
     assert "try again" not in sentence("Odd things came about, please try again.")
+
+
+def test_no_message_is_looked_for_deeper_than_nesting_is_read() -> None:
+    told = "the bottom"
+    for _ in range(MAX_NESTING + 1):
+        told = json.dumps({"message": told})
+    assert innermost(told) == json.dumps({"message": "the bottom"})
 
 
 @pytest.mark.parametrize(

@@ -390,7 +390,7 @@ def spent(seconds: int) -> dict[str, Any]:
 
 
 def test_a_budgets_next_window_is_waited_for_where_the_time_of_day_is_known() -> None:
-    wire = linked(retry_wait_limit_seconds=7200, wall_clock=lambda: NOW)
+    wire = linked(TYPED, retry_wait_limit_seconds=7200, wall_clock=lambda: NOW)
     wire.agent(spent(3600))
     wire.time(10)  # by then the wait stands in the conversation
     assert wire.core.next_timeout() == 3601
@@ -403,7 +403,7 @@ def test_a_budgets_next_window_is_waited_for_where_the_time_of_day_is_known() ->
 
 
 def test_a_machine_that_stood_still_waits_as_long_afterwards() -> None:
-    wire = linked(show_retries="off")
+    wire = linked(TYPED)
     wire.agent(error(message=LIMITED))
     wire.core.stand_still(100)
     assert wire.core.next_timeout() == 121
@@ -641,3 +641,53 @@ def test_a_warning_of_the_agents_to_air_is_none() -> None:
     wire.agent(error(message=LIMITED))
     wire.time(100)
     assert len(prompts(wire)) == 2
+
+
+# --- beside what else is known of a failure ------------------------------------------------------
+
+
+def test_the_wait_is_a_thought_for_a_client_that_shows_nothing_else() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.time(6)
+    (told,) = wire.updates()
+    assert told["sessionUpdate"] == "agent_thought_chunk"
+    wire.time(30)
+    assert len(prompts(wire)) == 2
+    wire.agent(chunk())
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_a_wait_that_is_given_up_is_no_try() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.time(30)
+    wire.agent(error(message=LIMITED))
+    wire.agent(update(sessionUpdate="plan", entries=[]))
+    assert failure(wire)["attempts"] == 2
+
+
+def vague(wire: Wire) -> None:
+    """The agent answers with a failure that says nothing, and on stderr with what it was."""
+    wire.stderr(b"Error: 503 Service Unavailable\n")
+    wire.agent(error(message="Internal error"))
+
+
+def test_a_vague_failure_is_tried_again_by_what_else_is_known_of_it() -> None:
+    wire = linked()
+    vague(wire)
+    wire.time(10)
+    assert len(prompts(wire)) == 2
+
+
+@pytest.mark.parametrize("how", [cancel(), prompt(2)])
+def test_a_vague_failure_is_not_waited_out_where_the_user_goes_on(how: dict[str, Any]) -> None:
+    wire = linked()
+    wire.agent(error(message="Internal error"))
+    wire.stderr(b"Error: 503 Service Unavailable\n")
+    wire.client(how)
+    (answer,) = wire.answers()
+    wire.time(100)
+    assert [each["id"] for each in prompts(wire)] == ([1, 2] if "id" in how else [1])
+    assert "cancelled" in str(answer) or answer["error"]

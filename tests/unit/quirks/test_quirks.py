@@ -16,7 +16,7 @@ from lastword.core.failure.error_object import Details
 from lastword.core.failure.ladder import Rung
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from lastword.kit.provider.target import Target, point
-from lastword.quirks import Quirk, agents, clients, pointing, prose, wire
+from lastword.quirks import Quirk, agents, clients, journals, pointing, prose, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def test_what_a_table_holds_is_all_among_its_rows(table: str) -> None:
 
 def test_a_row_about_an_agent_goes_by_a_name_that_is_known() -> None:
     keys = {row.name for row in agents.ROWS}
-    texts = [row.agent for row in (*wire.RETRY_TEXTS, wire.AIR_RETRY)]
+    texts = [row.agent for row in (*wire.RETRY_TEXTS, wire.AIR_RETRY, *journals.ROWS)]
     assert keys.issuperset([row.name for row in (*prose.ROWS, *pointing.ROWS)] + texts)
 
 

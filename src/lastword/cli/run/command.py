@@ -10,8 +10,9 @@ import signal
 import sys
 
 from lastword.cli.run.options import RunOptions, UsageError, help_text, parse
-from lastword.posix.process import Agent, Guardian, ensure_standard_streams, guardian_of, spawn
+from lastword.posix.process import Agent, Guardian, ensure_standard_streams, guardian_of
 from lastword.sidecar.signals import SignalInbox
+from lastword.sidecar.starting import AgentStart
 
 NOT_FOUND_STATUS = 127
 NOT_EXECUTABLE_STATUS = 126
@@ -51,8 +52,9 @@ def _relay(options: RunOptions) -> int:
     agent: Agent | None = None
     guardian: Guardian | None = None
     failure: OSError | None = None
+    start = AgentStart(options.command, watched=options.values["evidence"] == "auto")
     try:
-        agent = spawn(options.command)
+        agent = start.spawn()
     except OSError as error:
         failure = error
     if agent is not None:
@@ -60,7 +62,7 @@ def _relay(options: RunOptions) -> int:
     # Loaded while the agent starts: what an editor waits for is the slower of the two.
     from lastword.cli.run.start import sidecar_for  # noqa: PLC0415
 
-    sidecar = sidecar_for(options, agent, guardian, inbox)
+    sidecar = sidecar_for(options, start, agent, guardian, inbox)
     if failure is not None:
         status = _not_started(options.command[0], failure)
         sidecar.refuse(failure)

@@ -18,10 +18,15 @@ if TYPE_CHECKING:
     from lastword.record.run import Run
     from lastword.record.sink import Sink
     from lastword.sidecar.signals import SignalInbox
+    from lastword.sidecar.starting import AgentStart
 
 
 def sidecar_for(
-    options: RunOptions, agent: Agent | None, guardian: Guardian | None, inbox: SignalInbox
+    options: RunOptions,
+    start: AgentStart,
+    agent: Agent | None,
+    guardian: Guardian | None,
+    inbox: SignalInbox,
 ) -> Sidecar:
     """Return the sidecar that the command line asked for."""
     values: dict[str, Any] = options.values
@@ -40,7 +45,7 @@ def sidecar_for(
         roll=roll,
     )
     settings = Settings(
-        command=tuple(options.command),
+        start=start,
         line_limit_bytes=int(values["line_limit"]),
         verbose=bool(values["verbose"]),
     )

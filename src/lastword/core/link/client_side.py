@@ -17,7 +17,7 @@ from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side
 from lastword.core.link.handshake import read_client
 from lastword.core.link.session import FOREGROUND, may_wait
 from lastword.core.link.state import OpenRequest
-from lastword.core.link.turn import Event, State
+from lastword.core.link.turn import Event
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import By, Kind
@@ -107,11 +107,11 @@ def _prompt(link: Link, frame: Frame) -> list[Effect]:
         due = link.now + link.options.cancel_grace_seconds
         session.let_wait(frame, due)
         return []
-    # A failure is no longer waited out where the user goes on by something else.
-    failed = resend.give_up(link, session)
     # Prompts that overlap may well show nothing: an answer held back for that is let go.
     released = [e for turn in list(session.turns) for e in prompts.release_held(link, turn)]
-    return [*failed, *prompts.start(link, session, frame), *released, FORWARD]
+    # A failure is no longer waited out where the user goes on by something else.
+    failed = resend.give_up(link, session)
+    return [*released, *failed, *prompts.start(link, session, frame), FORWARD]
 
 
 def _request(link: Link, frame: Frame) -> list[Effect]:
@@ -200,12 +200,15 @@ def _cancel(link: Link, session: Session) -> list[Effect]:
 
 
 def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
-    if turn.state is State.WAITING:
+    if turn.waits:
         return resend.cancel(link, turn)
     effects: list[Effect] = []
     if turn.held is not None:
         # The agent had answered before the user cancelled.
         effects += prompts.release_held(link, turn)
+        if turn.waits:
+            # What it had answered was a failure, which the user does not wait for.
+            return [*effects, *resend.cancel(link, turn)]
     else:
         due = link.now + link.options.cancel_grace_seconds
         turn.cancel(due, waited=_waits_for_user(link, turn.session))

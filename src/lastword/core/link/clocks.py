@@ -12,7 +12,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import agent_side, ending, entries, notices, prompts, retries
 from lastword.core.link.effects import Effect, Kill
 from lastword.core.link.hints import Hint, HintSource
-from lastword.core.link.turn import AT_WORK, Event, Move, State
+from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS, Event, Move, State
 from lastword.core.protocol import acp
 from lastword.core.redact.truncate import telling_lines
 from lastword.core.timeline.entry import By, Kind
@@ -147,11 +147,11 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield turn.held_until
         if turn.stop_due is not None:
             yield turn.stop_due
+        if turn.state is State.WAITING:
+            yield turn.again_at
         shown = retries.due(link, turn)
         if shown is not None:
             yield shown
-        if turn.state is State.WAITING:
-            yield turn.again_at
     if session.turns:
         due, _ = _watchdog(link, session)
         if due is not None:
@@ -175,7 +175,7 @@ def _turn_due(link: Link, turn: Turn) -> list[Effect]:
     if turn.held is not None and turn.held_until <= link.now:
         return prompts.held_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:
-        return retries.show(link, turn) if turn.state in retries.WAITS else []
+        return retries.show(link, turn) if turn.state in TELLS_OF_WAITS else []
     move = turn.end_grace()
     held_back = ending.quarantine(link, turn)
     if move is Move.CONFIRM:

@@ -16,7 +16,7 @@ from lastword.core.failure import ladder, signs
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 from lastword.core.link import ending, entries, hints, notices
 from lastword.core.link.hints import Hint, HintSource
-from lastword.core.link.turn import AT_WORK, State
+from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
@@ -179,7 +179,7 @@ def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
 
 def due(link: Link, turn: Turn) -> float | None:
     """When a line on the wait is due in the conversation, for a client that shows no other."""
-    if turn.state not in WAITS or not _by_thought(link):
+    if turn.state not in TELLS_OF_WAITS or not _by_thought(link):
         return None
     return turn.told_retries.due
 

@@ -110,7 +110,6 @@ class Turn:
         """Is that answer a failure that says nothing of its cause?"""
         self.retries = 0
         """How many retries of its model call the agent has told of."""
-        self.told_retries.begin_anew()
         self.translated = False
         """Was the agent's own announcement of a failure kept back, to be told by us if it lasts?"""
 
@@ -118,6 +117,11 @@ class Turn:
     def open(self) -> bool:
         """Has the turn not been answered yet?"""
         return self.state not in FINAL
+
+    @property
+    def waits(self) -> bool:
+        """Has the prompt failed, and is it to be sent again?"""
+        return self.state is State.WAITING
 
     def step(self, event: Event) -> Move:
         """Take an event in: moves to the table's next state, and gives what is to be done."""
@@ -199,10 +203,12 @@ class Turn:
     def stop_waiting(self) -> None:
         """It is not sent again: the last failure is the turn's."""
         self.tried = self.tried[:-1]
+        self.retries -= 1  # the one that was told of, and does not follow
 
     def renew(self, link: Link) -> None:
         """The prompt is sent again: only what the tries before it came to is still known."""
         self._begin(link)
+        self.told_retries.begin_again()
 
     def add_record(self, failure_id: str) -> int:
         """JetBrains AIR is told of the turn's failure under this id: the record's number."""
@@ -388,7 +394,7 @@ class Session:
         for turn in self.turns:
             turn.started_at += seconds
             turn.held_until += seconds
-            turn.told_retries.shift(seconds)
             turn.again_at += seconds
+            turn.told_retries.shift(seconds)
             if turn.stop_due is not None:
                 turn.stop_due += seconds

@@ -38,11 +38,6 @@ class ToldRetries:
         self._shown: Retrying | None = None
         self._shown_at: float | None = None
 
-    def begin_anew(self) -> None:
-        """The prompt is sent once more: its tries are counted from the first again."""
-        self._attempt, self._source = 0, None
-        self.forget_wait()
-
     def next_attempt(self, hint: Hint) -> int | None:
         """The number of the try that this hint tells of; `None` where it is no news.
 
@@ -61,6 +56,10 @@ class ToldRetries:
         self._attempt = max(self._attempt, word.attempt)
         self._source = source or self._source
         self.word, self.word_at = word, now
+
+    def begin_again(self) -> None:
+        """The prompt is sent again: its tries are counted anew, what was shown stays shown."""
+        self._attempt, self._source, self.word = 0, None, None
 
     def forget_wait(self) -> None:
         """The agent has shown something: whatever it waited for is there."""

@@ -1,0 +1,261 @@
+"""The event stream that opencode serves: one request, never waited for, and one kind of event read.
+
+Owns a connection to the agent's own port and as much of HTTP/1.1 and of server-sent events as that
+needs. The stream holds the conversation: only a line that tells of a retry is decoded, and nothing
+is kept. A stream that is none, floods or ends is closed; nothing is lost by it but its hints.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.link.hints import Hint, HintSource
+from lastword.posix.listeners import LOOPBACK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATH = "/global/event"
+"""Of every folder that there are sessions in; `/event` tells of the server's own alone (seen with
+opencode 1.18.33)."""
+
+MARKS = (b'"session.status"', b'"retry"')
+READ_BYTES = 64 * 1024
+MAX_HEAD_BYTES = 16 * 1024
+MAX_LINE_BYTES = 256 * 1024
+"""A longer line is skipped; an event with a file in it may be one."""
+
+FLOOD_BYTES = 64 * 1024 * 1024
+FLOOD_SECONDS = 10.0
+"""More than so much in such a time is nothing that a conversation fills."""
+
+ANSWER_SECONDS = 5.0
+"""How long the agent may take to begin its answer."""
+
+MAX_WAIT_SECONDS = 366 * 24 * 3600.0
+MAX_ATTEMPT = 10_000
+_UNDER_WAY = {0, errno.EINPROGRESS, errno.EWOULDBLOCK}
+
+
+class EventStream:
+    """A connection that tells of retries."""
+
+    __slots__ = ("_answered", "_body", "_lines", "_read", "_since", "_socket", "fd", "wants")
+
+    def __init__(self, port: int, now: float) -> None:
+        """Begin to connect. Raises OSError where that fails at once."""
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.settimeout(0)
+        self.fd = self._socket.fileno()
+        self.wants = select.POLLOUT
+        self._since = now
+        self._read = 0
+        self._answered: bytes | None = b""
+        """What came of the answer's head; `None` once it is whole."""
+        self._body: Chunks | None = None
+        self._lines = EventLines()
+        failed = self._socket.connect_ex((LOOPBACK, port))
+        if failed not in _UNDER_WAY:
+            self.close()
+            raise OSError(failed, os.strerror(failed))
+
+    @property
+    def is_open(self) -> bool:
+        """Is there something to be waited for?"""
+        return self.fd >= 0
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._socket.close()
+        self.fd = -1
+
+    def look(self, now: float) -> None:
+        """Give up on an answer that does not begin."""
+        if self._answered is not None and now - self._since > ANSWER_SECONDS:
+            self.close()
+
+    def ready(self, now: float) -> list[Hint]:
+        """Take in what is there: the retries that are told of."""
+        try:
+            if self.wants == select.POLLOUT:
+                self._ask()
+                return []
+            data = self._socket.recv(READ_BYTES)
+        except BlockingIOError:
+            return []
+        except OSError:
+            data = b""
+        if not data or self._floods(len(data), now) or not self._take_head(data):
+            self.close()
+            return []
+        return list(self._hints(now))
+
+    def _ask(self) -> None:
+        request = f"GET {PATH} HTTP/1.1\r\nHost: {LOOPBACK}\r\nAccept: text/event-stream\r\n\r\n"
+        failed = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        # A new connection takes as much at once, or it is none.
+        if failed or self._socket.send(request.encode()) < len(request):
+            self.close()
+        self.wants = select.POLLIN
+
+    def _floods(self, count: int, now: float) -> bool:
+        if now - self._since > FLOOD_SECONDS:
+            self._since, self._read = now, 0
+        self._read += count
+        return self._read > FLOOD_BYTES
+
+    def _take_head(self, data: bytes) -> bool:
+        """Take bytes in; `False` where this is no stream of events."""
+        if self._answered is None:
+            return self._take_body(data)
+        self._answered += data
+        head, ended, rest = self._answered.partition(b"\r\n\r\n")
+        if not ended:
+            return len(head) <= MAX_HEAD_BYTES
+        status, *fields = head.lower().split(b"\r\n")
+        told = {name: value for name, _, value in (field.partition(b":") for field in fields)}
+        is_stream = told.get(b"content-type", b"").strip().startswith(b"text/event-stream")
+        if status.split()[1:2] != [b"200"] or not is_stream:
+            return False
+        self._answered = None
+        if told.get(b"transfer-encoding", b"").strip() == b"chunked":
+            self._body = Chunks()
+        return self._take_body(rest)
+
+    def _take_body(self, data: bytes) -> bool:
+        body = data if self._body is None else self._body.take(data)
+        if body is None:
+            return False
+        self._lines.take(body)
+        return True
+
+    def _hints(self, now: float) -> Iterator[Hint]:
+        for line in self._lines.marked():
+            hint = _hint(line, now)
+            if hint is not None:
+                yield hint
+
+
+class Chunks:
+    """The body of an answer that comes in chunks, without their frames."""
+
+    __slots__ = ("_head", "_left")
+
+    def __init__(self) -> None:
+        self._head = b""
+        """What came of a chunk's first line."""
+        self._left = 0
+        """How much of the chunk is to come, with the line's end behind it."""
+
+    def take(self, data: bytes) -> bytes | None:
+        """The bytes of the body, `None` at its end or where there are no chunks."""
+        body: list[bytes] = []
+        while data:
+            if self._left > 0:
+                piece, data = data[: self._left], data[self._left :]
+                # The last two bytes are the line's end.
+                body.append(piece[: max(0, self._left - 2)])
+                self._left -= len(piece)
+                continue
+            head, ended, data = (self._head + data).partition(b"\r\n")
+            if not ended:
+                self._head = head
+                return b"".join(body) if len(head) <= MAX_HEAD_BYTES else None
+            self._head = b""
+            digits = head.partition(b";")[0].strip()
+            if not digits or len(digits) > 8 or digits.strip(b"0123456789abcdefABCDEF"):  # noqa: PLR2004
+                return None
+            size = int(digits, 16)
+            if not size:
+                return None
+            self._left = size + 2
+        return b"".join(body)
+
+
+class EventLines:
+    """Lines of a stream of events: those with the marks in them, and no more."""
+
+    __slots__ = ("_found", "_part", "_skips")
+
+    def __init__(self) -> None:
+        self._part = b""
+        self._skips = False
+        """Is a line that is too long being passed over?"""
+        self._found: list[bytes] = []
+
+    def take(self, data: bytes) -> None:
+        """Take bytes in."""
+        if self._skips:
+            _, ended, data = data.partition(b"\n")
+            if not ended:
+                return
+            self._skips = False
+        whole, ended, last = (self._part + data).rpartition(b"\n")
+        # Nearly always there is nothing in it, which is seen without taking it apart.
+        if ended and all(mark in whole for mark in MARKS):
+            self._found += [line for line in whole.split(b"\n") if _tells(line)]
+        self._part = last
+        if len(last) > MAX_LINE_BYTES:
+            self._part, self._skips = b"", True
+
+    def marked(self) -> list[bytes]:
+        """The lines with the marks, once."""
+        found, self._found = self._found, []
+        return found
+
+
+def _tells(line: bytes) -> bool:
+    return len(line) <= MAX_LINE_BYTES and all(mark in line for mark in MARKS)
+
+
+def _hint(line: bytes, now: float) -> Hint | None:
+    """What an event tells of a retry."""
+    name, _, told = line.partition(b":")
+    if name != b"data":
+        return None
+    try:
+        event = msgspec.json.decode(told)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    event = _member(event, "payload") or event
+    properties = _member(event, "properties")
+    status = _member(properties, "status")
+    if _member(event, "type") != "session.status" or _member(status, "type") != "retry":
+        return None
+    session, message = _member(properties, "sessionID"), _member(status, "message")
+    if not isinstance(session, str) or not isinstance(message, str):
+        return None
+    # Loaded at the first retry: no part of a turn that goes well.
+    from lastword.core.classify import classify  # noqa: PLC0415
+
+    attempt, next_at = _member(status, "attempt"), _number(_member(status, "next"))
+    wait = None if next_at is None else max(0.0, next_at / 1000 - time.time())
+    known = (
+        isinstance(attempt, int) and not isinstance(attempt, bool) and 0 <= attempt < MAX_ATTEMPT
+    )
+    return Hint(
+        source=HintSource.EVENTS,
+        verdict=classify({"message": message, "http_status": None}),
+        at_seconds=now,
+        session_id=session,
+        # The first retry is the second try.
+        attempt=attempt + 1 if known else None,
+        wait_seconds=wait if wait is not None and wait <= MAX_WAIT_SECONDS else None,
+        goes_on=True,
+    )
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _number(value: Any) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known else None

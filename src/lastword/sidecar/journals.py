@@ -1,0 +1,166 @@
+"""The journals of one agent: which there are, and what they say of the turns that are silent.
+
+Owns where an agent's journals are by the environment that it inherits, and what of their news is a
+hint: the last line about each session that is no older than its turn. Loaded when a turn has first
+been silent for a while. When a look is due is `sidecar.sources`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from lastword.core.failure.taxonomy import UNDECIDED
+from lastword.core.link.hints import Hint, HintSource
+from lastword.quirks import journals
+from lastword.quirks.agents import agent_key
+from lastword.sidecar import journal_files
+from lastword.sidecar.journal_files import GrowingFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lastword.core.link.hints import SilentTurn
+    from lastword.quirks.journals import KnownJournal
+    from lastword.sidecar.journal_lines import FailedCall
+    from lastword.sidecar.starting import GivenFile
+
+MAX_FILES = 64
+"""So many files are remembered; the one that was added first goes for a new one."""
+
+MAX_LINES = 32
+"""At most so many marked lines are read at one look: the last."""
+
+LATE_SECONDS = 0.05
+"""How much the two clocks may differ that a line's moment and a turn's beginning are told by."""
+
+SESSION = "{session}"
+
+
+def rows_of(agent_name: str | None) -> list[KnownJournal]:
+    """The journals that an agent of this name may keep."""
+    key = agent_key(agent_name)
+    return [row for row in journals.ROWS if row.agent == key]
+
+
+def folder_of(row: KnownJournal, environment: Mapping[str, str]) -> str:
+    """Where an agent in this environment keeps a journal."""
+    for variable, rest in row.variables:
+        if environment.get(variable):
+            return os.path.join(environment[variable], rest)
+    return os.path.expanduser(row.default)
+
+
+class Journals:
+    """What an agent's journals say from one look to the next."""
+
+    __slots__ = ("_environment", "_files", "_given", "_rows")
+
+    def __init__(
+        self,
+        agent_name: str | None,
+        environment: Mapping[str, str],
+        given: GivenFile | None = None,
+    ) -> None:
+        """Look for them.
+
+        Args:
+            agent_name: What the agent calls itself.
+            environment: The agent's.
+            given: The file that it was told to write to, if it was.
+        """
+        self._rows = [row for row in rows_of(agent_name) if row.path or given]
+        self._environment = environment
+        self._given = given
+        self._files: dict[tuple[str, str | None], GrowingFile] = {}
+
+    def __bool__(self) -> bool:
+        """May there be any?"""
+        return bool(self._rows)
+
+    def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
+        """What is new of these turns, the oldest first."""
+        # Between the two clocks of this machine there is so much; lines tell the time of day.
+        since = time.time() - now
+        hints: list[Hint] = []
+        for row in self._rows:
+            if not row.path:
+                news = b"" if self._given is None else self._given.news()
+                hints += _hints(row, news, None, turns, now, since)
+            elif SESSION not in row.path:
+                hints += _hints(row, self._news(row, None), None, turns, now, since)
+            else:
+                for turn in turns:
+                    news = self._news(row, turn.session_id)
+                    hints += _hints(row, news, turn.session_id, [turn], now, since)
+        return sorted(hints, key=lambda hint: hint.at_seconds)
+
+    def _news(self, row: KnownJournal, session_id: str | None) -> bytes:
+        file = self._files.get((row.name, session_id)) or self._found(row, session_id)
+        return b"" if file is None else file.news()
+
+    def _found(self, row: KnownJournal, session_id: str | None) -> GrowingFile | None:
+        if session_id is not None and not journal_files.is_plain(session_id):
+            return None
+        path = row.path.replace(SESSION, session_id or "")
+        found = journal_files.find(folder_of(row, self._environment), path)
+        if found is None or not os.path.lexists(found):
+            return None
+        if len(self._files) >= MAX_FILES:
+            del self._files[next(iter(self._files))]
+        file = self._files[row.name, session_id] = GrowingFile(found)
+        return file
+
+
+def _hints(  # noqa: PLR0913, PLR0917 - a line's row, its text, and what it is measured by
+    row: KnownJournal,
+    news: bytes,
+    session_id: str | None,
+    turns: Sequence[SilentTurn],
+    now: float,
+    since: float,
+) -> Iterator[Hint]:
+    """The last line about each session, and about what is beside it."""
+    if row.marker not in news:
+        return
+    # Loaded at the first marked line: a turn that is silent and well needs no classifier.
+    from lastword.sidecar.journal_lines import read_line  # noqa: PLC0415
+
+    began_at = min(turn.began_at for turn in turns)
+    last: dict[tuple[str | None, bool], tuple[float, FailedCall]] = {}
+    for line in _marked(row.marker, news):
+        call = read_line(row, line)
+        at = None if call is None else min(call.at_epoch - since, now)
+        if call is None or at is None or at < began_at - LATE_SECONDS:
+            continue
+        if row.goes_on or call.verdict.type not in UNDECIDED:
+            last[session_id or call.session_id, call.side] = max(at, began_at), call
+    for (session, side), (at, call) in last.items():
+        yield Hint(
+            source=HintSource.JOURNAL,
+            verdict=call.verdict,
+            at_seconds=at,
+            session_id=session,
+            attempt=call.attempt,
+            max_attempts=call.max_attempts,
+            wait_seconds=call.wait_seconds,
+            goes_on=row.goes_on,
+            side=side,
+        )
+
+
+def _marked(marker: bytes, news: bytes) -> list[bytes]:
+    """The last lines with the marker in them, found from the end."""
+    lines: list[bytes] = []
+    end = len(news)
+    while len(lines) < MAX_LINES:
+        at = news.rfind(marker, 0, end)
+        if at < 0:
+            break
+        begin = news.rfind(b"\n", 0, at) + 1
+        line_end = news.find(b"\n", at)
+        lines.append(news[begin : line_end if line_end >= 0 else len(news)])
+        end = begin
+    lines.reverse()
+    return lines

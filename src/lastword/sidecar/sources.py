@@ -1,0 +1,183 @@
+"""The sources beside the pipes: an agent's journals and events, and when they are looked at.
+
+Owns the clock of looks: while a turn is open and has been silent for a second, each second, and
+before a clock of the core's is carried out. A stream of events tells nothing of what was before, so
+it is asked for once the agent is ready. Nothing of a source is loaded sooner, and one that breaks
+says nothing: the session goes on without.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from lastword.core.timeline.entry import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.core.link.failopen import FailOpen
+    from lastword.core.link.hints import Hint
+    from lastword.sidecar.console import Console
+    from lastword.sidecar.event_stream import EventStream
+    from lastword.sidecar.journals import Journals
+    from lastword.sidecar.loop import PollLoop
+    from lastword.sidecar.starting import AgentStart
+
+SILENT_SECONDS = 1.0
+"""How long a turn has shown nothing when its sources are looked at, and from look to look."""
+
+HELD_SECONDS = 0.2
+"""As long has a turn been silent whose vague end the core holds back (0.25 s), and whose sources
+are looked at before the end is told."""
+
+MAX_CONNECTIONS = 3
+"""So often an agent's stream is asked for: one that ends each time is none."""
+
+_BEGINNINGS = frozenset({Kind.AGENT_READY, Kind.PROMPT})
+
+
+class Sources:
+    """What can be known of an agent's silence."""
+
+    __slots__ = (
+        "_agent",
+        "_connection",
+        "_connections",
+        "_console",
+        "_events",
+        "_journals",
+        "_loop",
+        "_start",
+        "due",
+    )
+
+    def __init__(
+        self,
+        connection: FailOpen,
+        loop: PollLoop,
+        start: AgentStart,
+        console: Console,
+        *,
+        wanted: bool,
+    ) -> None:
+        self._connection = connection
+        self._loop = loop
+        self._console = console
+        self._start: AgentStart | None = start if wanted else None
+        self._journals: Journals | None = None
+        self._agent: str | None = None
+        """Whose journals they are."""
+        self._events: EventStream | None = None
+        self._connections: dict[int, int] = {}
+        """How often each agent's stream was asked for, by its port."""
+        self.due: float | None = None
+        """When there is a look to be taken; `None` while no turn is open."""
+        connection.expects_hints(present=wanted)
+
+    def note(self, kind: Kind, now: float) -> None:
+        """Something happened: an agent that serves events is ready, or a turn begins."""
+        if self._start is None or kind not in _BEGINNINGS:
+            return
+        if self._start.port is not None and self.fd < 0:
+            # As soon as the frame has been passed on that is just being looked at.
+            self.due = now
+        elif kind is Kind.PROMPT and self.due is None:
+            self.due = now + SILENT_SECONDS
+
+    def is_due(self, now: float) -> bool:
+        """Is there a look to be taken?"""
+        return self.due is not None and self.due <= now
+
+    def look(self, now: float, *, for_clock: bool = False) -> None:
+        """Look at what there is about turns that are silent, or may end by a clock."""
+        if self._start is None:
+            return
+        try:
+            self._look(now, HELD_SECONDS if for_clock else SILENT_SECONDS)
+        except Exception as error:  # noqa: BLE001 - without evidence a session goes on
+            self._without(error)
+
+    def _look(self, now: float, seconds: float) -> None:
+        if self._start is not None and self._start.given_file is not None:
+            self._start.given_file.trim()
+        self._look_at_events(now)
+        turns = self._connection.silent_turns(now, 0.0)
+        if not turns:
+            self.due = None
+            return
+        first = min(turn.silent_since for turn in turns) + SILENT_SECONDS
+        self.due = first if first > now else now + SILENT_SECONDS
+        silent = [turn for turn in turns if turn.silent_since + seconds <= now]
+        if silent:
+            self._take(self._known_journals().look(silent, now), now)
+
+    def _take(self, hints: Sequence[Hint], now: float) -> None:
+        for hint in hints:
+            self._loop.relay.apply(self._connection.receive_hint(hint, now))
+
+    # --- the stream of events
+
+    @property
+    def fd(self) -> int:
+        """The descriptor of the agent's stream, -1 where there is none."""
+        return -1 if self._events is None else self._events.fd
+
+    @property
+    def wants(self) -> int:
+        """What it is waited for, as poll has it."""
+        return 0 if self._events is None else self._events.wants
+
+    def ready(self, now: float) -> None:
+        """Take in what the stream has."""
+        try:
+            if self._events is not None:
+                self._take(self._events.ready(now), now)
+        except Exception as error:  # noqa: BLE001 - as in `look`
+            self._without(error)
+
+    def close(self) -> None:
+        """Let go of the stream: an agent may wait for its end before it ends itself."""
+        if self._events is not None:
+            self._events.close()
+
+    def _look_at_events(self, now: float) -> None:
+        if self._events is not None:
+            self._events.look(now)
+        port = None if self._start is None else self._start.port
+        if port is None or self._start is None or self.fd >= 0:
+            return
+        asked = self._connections.get(port, 0)
+        if asked >= MAX_CONNECTIONS:
+            return
+        self._connections = {port: asked + 1}
+        # Loaded for an agent that serves events.
+        from lastword.posix.listeners import listens  # noqa: PLC0415
+        from lastword.sidecar.event_stream import EventStream  # noqa: PLC0415
+
+        if not listens(port, self._start.group):
+            return
+        try:
+            self._events = EventStream(port, now)
+        except OSError:
+            return
+
+    # --- the journals
+
+    def _known_journals(self) -> Journals:
+        name = self._connection.agent_name
+        if self._journals is None or name != self._agent:
+            # Loaded at the first silence: no part of a start, nor of a turn without one.
+            from lastword.sidecar.journals import Journals  # noqa: PLC0415
+
+            given = self._start.given_file if self._start is not None else None
+            self._agent, self._journals = name, Journals(name, os.environ, given)
+            present = bool(self._journals) or self.fd >= 0
+            self._connection.expects_hints(present=present)
+        return self._journals
+
+    def _without(self, error: Exception) -> None:
+        self._start = self.due = None
+        self.close()
+        self._connection.expects_hints(present=False)
+        self._console.say(f"no more is looked for beside the agent ({type(error).__name__})")

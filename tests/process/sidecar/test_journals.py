@@ -1,0 +1,418 @@
+"""The journals that agents keep: what `lastword run` finds in them, and what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.core.link.hints import SilentTurn
+from lastword.sidecar import journal_files, journals
+from lastword.sidecar.journal_files import MAX_ENTRIES, MAX_NEWS_BYTES, GrowingFile, find, is_plain
+from lastword.sidecar.journals import Journals
+from tests.kit import journal_samples
+from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
+from tests.kit.client import RETRY
+from tests.kit.journal_samples import SESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lastword.core.link.hints import Hint
+    from tests.process.sidecar.conftest import Start
+
+LINE = b"a line\n"
+NAMES = {
+    "claude": ("claude-agent-acp", "CLAUDE_CONFIG_DIR", f"projects/-a/{SESSION}.jsonl"),
+    "kimi_code": (
+        "Kimi Code CLI", "KIMI_CODE_HOME", f"sessions/a/{SESSION}/logs/kimi-code.log",
+    ),
+    "kimi": ("Kimi Code CLI", "KIMI_SHARE_DIR", "logs/kimi.log"),
+    "pi": ("pi-acp", "PI_CODING_AGENT_DIR", f"sessions/--a--/2026_{SESSION}.jsonl"),
+    "qwen": ("qwen-code", "QWEN_HOME", f"projects/-a/chats/{SESSION}.jsonl"),
+    "opencode": ("OpenCode", "XDG_DATA_HOME", "opencode/log/opencode.log"),
+    "vibe": ("@mistralai/mistral-vibe", "VIBE_HOME", "logs/vibe.log"),
+    "cline": ("cline", "CLINE_DATA_DIR", "logs/hooks.jsonl"),
+}  # fmt: skip
+"""By the name of its sample: what the agent calls itself, its folder's variable, the file in it."""
+
+
+class Desk:
+    """An agent's folder, and the one turn that is open."""
+
+    def __init__(self, folder: Path, sample: str = "claude") -> None:
+        agent, variable, path = NAMES[sample]
+        self.sample = sample
+        self.path = folder / path
+        self.path.parent.mkdir(parents=True)
+        self.journals = Journals(agent, {variable: str(folder)})
+        self.now = time.monotonic()
+        self.turns = [SilentTurn(SESSION, self.now, self.now)]
+
+    def write(self, *lines: str) -> None:
+        """Append lines, as the agent does."""
+        with self.path.open("a") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+    def fail(self, at: datetime | None = None, **facts: Any) -> None:
+        """The agent writes down that a call failed."""
+        self.write(getattr(journal_samples, self.sample)(at or datetime.now(UTC), **facts))
+
+    def look(self) -> list[Hint]:
+        """What is new."""
+        return self.journals.look(self.turns, time.monotonic())
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+# --- what is found ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", NAMES)
+def test_what_an_agent_writes_down_of_an_open_turn_is_found_where_it_writes_it(
+    tmp_path: Path, sample: str
+) -> None:
+    desk = Desk(tmp_path, sample)
+    assert desk.look() == []
+    desk.fail()
+    (hint,) = desk.look()
+    assert hint.verdict.type in {"rate_limit", "network"}
+    assert hint.session_id == (None if sample in {"kimi", "vibe"} else SESSION)
+    assert desk.now <= hint.at_seconds <= time.monotonic()
+    assert desk.look() == []
+
+
+def test_what_was_written_before_the_turn_is_no_hint(desk: Desk) -> None:
+    desk.fail(datetime(2026, 1, 1, tzinfo=UTC))
+    assert desk.look() == []
+    desk.fail()
+    assert len(desk.look()) == 1
+
+
+def test_of_several_tries_the_last_is_told(desk: Desk) -> None:
+    for attempt in (1, 2, 3):
+        desk.fail(attempt=attempt)
+    (hint,) = desk.look()
+    assert (hint.attempt, hint.max_attempts, hint.wait_seconds) == (4, 11, 2.0)
+    assert hint.goes_on
+
+
+def test_of_two_sessions_the_one_is_told_that_fails(desk: Desk) -> None:
+    desk.turns.append(SilentTurn("other", desk.now, desk.now))
+    (desk.path.parent / "other.jsonl").write_text(journal_samples.claude(datetime.now(UTC)) + "\n")
+    (hint,) = desk.look()
+    assert hint.session_id == "other"
+
+
+def test_a_title_that_fails_hides_no_failure_of_the_turn(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "opencode")
+    desk.fail()
+    desk.fail(small=True)
+    assert [hint.side for hint in desk.look()] == [False, True]
+
+
+def test_a_line_that_is_not_yet_whole_is_read_when_it_is(desk: Desk) -> None:
+    line = journal_samples.claude(datetime.now(UTC))
+    with desk.path.open("a") as file:
+        file.write(line[:50])
+    assert desk.look() == []
+    desk.write(line[50:])
+    assert len(desk.look()) == 1
+
+
+def test_a_file_that_was_exchanged_or_cut_is_read_from_its_beginning(desk: Desk) -> None:
+    desk.write("x" * 5000)
+    assert desk.look() == []
+    desk.path.rename(desk.path.with_suffix(".old"))
+    desk.fail()
+    assert len(desk.look()) == 1
+    desk.write("x" * 5000)
+    assert desk.look() == []
+    desk.path.write_text("")
+    desk.fail()
+    assert len(desk.look()) == 1
+
+
+def test_of_the_same_session_in_two_projects_the_file_counts_that_was_written_last(
+    desk: Desk,
+) -> None:
+    desk.write("old")
+    os.utime(desk.path, (1, 1))
+    newer = desk.path.parent.with_name("-b") / desk.path.name
+    newer.parent.mkdir()
+    newer.write_text(journal_samples.claude(datetime.now(UTC)) + "\n")
+    assert len(desk.look()) == 1
+
+
+# --- what is left alone -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        *("", ".", "..", "../x", "a/b", "/etc/passwd", "*", "a*", "a?", "[a]", "~", "a b", "a\0"),
+        *("\n", "é", "x" * 129, "{session}", ".hidden"),
+    ],
+)
+def test_an_id_that_is_no_plain_name_becomes_no_path(desk: Desk, session: str) -> None:
+    assert not is_plain(session)
+    desk.fail()
+    desk.turns = [SilentTurn(session, desk.now, desk.now)]
+    assert desk.look() == []
+
+
+def _link(path: Path) -> None:
+    other = path.with_name("real")
+    other.write_text(journal_samples.claude(datetime.now(UTC)) + "\n")
+    path.symlink_to(other)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [_link, _device, os.mkfifo, os.mkdir, lambda _: None],
+    ids=["link", "device", "pipe", "folder", "nothing"],
+)
+def test_what_is_no_plain_file_is_not_read(desk: Desk, make: Any) -> None:
+    make(desk.path)
+    assert desk.look() == []
+    assert GrowingFile(str(desk.path)).news() == b""
+
+
+def test_a_file_that_becomes_a_pipe_between_two_looks_is_not_waited_for(desk: Desk) -> None:
+    desk.write("x")
+    assert desk.look() == []
+    desk.path.unlink()
+    os.mkfifo(desk.path)
+    assert desk.look() == []
+
+
+def test_a_file_of_another_user_is_not_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.fail()
+    somebody_else = os.geteuid() + 1
+    monkeypatch.setattr(journal_files.os, "geteuid", lambda: somebody_else)
+    assert desk.look() == []
+
+
+def test_of_a_file_of_ten_gigabytes_the_end_is_read(desk: Desk) -> None:
+    desk.write("x")
+    assert desk.look() == []
+    os.truncate(desk.path, 10 * 1024**3)
+    desk.write("")
+    desk.fail()
+    file = GrowingFile(str(desk.path))
+    assert len(file.news()) <= MAX_NEWS_BYTES
+    assert len(desk.look()) == 1
+    os.truncate(desk.path, 20 * 1024**3)
+    assert desk.look() == []
+
+
+def test_a_line_without_an_end_is_not_read_again_and_again(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x" * (2 * MAX_NEWS_BYTES))
+    file = GrowingFile(str(path))
+    assert file.news() == b""
+    with path.open("ab") as log:
+        log.write(b"end\n" + LINE)
+    assert file.news().endswith(LINE)
+    assert file.news() == b""
+
+
+def test_among_a_hundred_thousand_names_the_search_ends(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = MAX_ENTRIES + 500
+    for number in range(entries):
+        (desk.path.parent.parent / f"p{number}").mkdir()
+    seen = []
+    real = os.lstat
+
+    def counted(path: Any) -> os.stat_result:
+        seen.append(path)
+        return real(path)
+
+    monkeypatch.setattr(journal_files.os, "lstat", counted)
+    find(str(desk.path.parent.parent.parent), f"projects/*/{SESSION}.jsonl")
+    assert len(seen) <= MAX_ENTRIES
+
+
+def test_a_journal_that_goes_away_comes_back_or_never_was_is_no_trouble(desk: Desk) -> None:
+    assert desk.look() == []
+    desk.fail()
+    assert len(desk.look()) == 1
+    desk.path.unlink()
+    assert desk.look() == []
+    desk.fail()
+    assert len(desk.look()) == 1
+    desk.path.parent.rename(desk.path.parent.with_name("moved"))
+    assert desk.look() == []
+
+
+def test_two_that_write_into_one_file_spoil_no_line_but_their_own(desk: Desk) -> None:
+    line = journal_samples.claude(datetime.now(UTC))
+    desk.write(line[:90] + line, line)
+    assert len(desk.look()) == 1
+
+
+def test_files_are_remembered_up_to_a_bound(desk: Desk) -> None:
+    for number in range(3 * journals.MAX_FILES):
+        (desk.path.parent / f"s{number}.jsonl").write_text("x\n")
+        desk.turns = [SilentTurn(f"s{number}", desk.now, desk.now)]
+        desk.look()
+    assert len(desk.journals._files) == journals.MAX_FILES
+
+
+def test_an_agent_without_a_journal_has_none() -> None:
+    assert not Journals("an agent that nobody knows", {})
+    assert not Journals(None, {})
+    assert not Journals("gemini-cli", {})
+
+
+# --- through lastword run ------------------------------------------------------------------------
+
+AGENT = r"""
+import json, os, sys, time
+path, lines = sys.argv[1], sys.argv[2:]
+def say(**members):
+    print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
+prompt = None
+for frame in sys.stdin:
+    message = json.loads(frame)
+    method = message.get("method")
+    if method == "initialize":
+        info = {"name": os.environ["AGENT_NAME"], "version": "1"}
+        say(id=message["id"], result={"protocolVersion": 1, "agentInfo": info})
+    elif method == "session/new":
+        say(id=message["id"], result={"sessionId": "4f0e-a1"})
+    elif method == "session/prompt":
+        prompt = message["id"]
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        time.sleep(0.01)
+        with open(path, "a") as journal:
+            for line in lines:
+                now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
+                local = time.strftime("%Y-%m-%d %H:%M:%S") + ".999"
+                journal.write(line.replace("@AT@", now).replace("@LOCAL@", local) + "\n")
+        if "AT_ONCE" in os.environ:
+            say(id=prompt, result={"stopReason": "end_turn"})
+    elif method in ("_agent/go", "session/cancel"):
+        say(id=prompt, result={"stopReason": "end_turn"})
+"""
+"""Writes its journal at a prompt, and answers when it is told to."""
+
+ANY = datetime(2026, 11, 22, 14, 0, 0, 0, UTC)
+UTC_TEXT = "2026-11-22T14:00:00.000Z"
+
+
+class Journalling:
+    """Starts sidecars before agents that keep a journal in a folder."""
+
+    def __init__(self, start: Start, folder: Path) -> None:
+        self.start = start
+        self.folder = folder
+
+    def __call__(self, *lines: str, sample: str = "claude", **settings: Any) -> Any:
+        name, variable, path = NAMES[sample]
+        environment = {variable: str(self.folder), "AGENT_NAME": name}
+        environment |= settings.pop("environment", {})
+        words = [line.replace(UTC_TEXT, "@AT@") for line in lines]
+        command = [sys.executable, "-c", AGENT, str(self.folder / path), *words]
+        limits = {"sidecar.sources.SILENT_SECONDS": 0.1}
+        client = self.start.command(command, limits=limits, environment=environment, **settings)
+        client.initialize(**RETRY)
+        client.session = client.answer(client.request("session/new"))["result"]["sessionId"]
+        return client
+
+
+@pytest.fixture
+def journalling(start: Start, tmp_path: Path) -> Iterator[Journalling]:
+    return Journalling(start, tmp_path)
+
+
+def _is_retry(frame: dict[str, Any]) -> bool:
+    update = frame.get("params", {}).get("update", {})
+    return bool(update.get("sessionUpdate") == "agent_retry")
+
+
+def test_a_retry_that_only_the_journal_knows_is_told_while_the_agent_waits(
+    journalling: Journalling,
+) -> None:
+    client = journalling(journal_samples.claude(ANY))
+    prompt = client.prompt()
+    told = client.expect(_is_retry)["params"]["update"]
+    assert told["attempt"] == 2
+    assert told["max_attempts"] == 11
+    assert told["error"]["type"] == "rate_limit"
+    client.go_on()
+    assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def test_a_turn_that_ends_at_once_in_silence_is_typed_by_the_journal(
+    journalling: Journalling,
+) -> None:
+    client = journalling(journal_samples.claude(ANY), environment={"AT_ONCE": "1"})
+    answer = client.answer(client.prompt())
+    assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    assert answer["error"]["data"]["agent_error"]["reason"] == "silent_success"
+
+
+def test_a_turn_of_the_agent_that_logs_its_exception_is_typed_by_it(
+    journalling: Journalling,
+) -> None:
+    sample = journal_samples.kimi(ANY)
+    local = ANY.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    lines = sample.replace(local, "@LOCAL@").split("\n")
+    client = journalling(*lines, sample="kimi", environment={"AT_ONCE": "1"})
+    error = client.answer(client.prompt())["error"]["data"]["agent_error"]
+    assert (error["type"], error["reason"]) == ("rate_limit", "silent_success")
+    assert error["retry_after_seconds"] == 7
+
+
+def test_with_evidence_from_the_wire_alone_no_journal_is_read(journalling: Journalling) -> None:
+    client = journalling(
+        journal_samples.claude(ANY),
+        environment={"AT_ONCE": "1"},
+        options=["--evidence", "wire"],
+    )
+    error = client.answer(client.prompt())["error"]["data"]["agent_error"]
+    assert error["type"] == "unknown"
+
+
+def test_a_journal_that_cannot_be_read_changes_nothing(journalling: Journalling) -> None:
+    path = journalling.folder / NAMES["claude"][2]
+    path.parent.mkdir(parents=True)
+    path.symlink_to("/dev/null")
+    client = journalling(journal_samples.claude(ANY))
+    prompt = client.prompt()
+    client.listen(0.5)
+    client.go_on()
+    assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "unknown"
+    assert "lastword:" not in client.said
+
+
+def test_no_secret_of_a_journal_gets_out(journalling: Journalling) -> None:
+    canaries = [*CANARIES.values(), *NAMED_CANARIES.values()]
+    lines = [journal_samples.claude(ANY, f"No quota: {canary}") for canary in canaries]
+    lines += [f'{{"type":"user","message":"{PLAIN} secret conversation"}}']
+    client = journalling(*lines, options=["--verbose", "--record-text"])
+    for _ in range(2):
+        since = len(client.frames)
+        prompt = client.prompt()
+        client.expect(_is_retry, since=since)
+        client.go_on()
+        client.answer(prompt)
+    out = client.stdout.data.decode() + client.said
+    assert not [canary for canary in CANARIES.values() if canary in out]
+    assert PLAIN not in out
+    assert "secret conversation" not in out

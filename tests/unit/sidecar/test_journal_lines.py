@@ -1,0 +1,152 @@
+"""Lines of agents' journals: what is read of each, and what tells nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from lastword.quirks import journals
+from lastword.sidecar.journal_lines import MAX_LINE_BYTES, MAX_TEXT_BYTES, FailedCall, read_line
+from lastword.sidecar.journals import rows_of
+from tests.kit import journal_samples
+from tests.kit.journal_samples import SESSION
+
+ROWS = {row.name: row for row in journals.ROWS}
+AT = datetime(2026, 11, 22, 14, 18, 7, 220_000, UTC)
+
+
+def read(name: str, *told: Any, **more: Any) -> FailedCall | None:
+    """What the last line says that an agent writes of a failure."""
+    row = ROWS[name.removesuffix("_cut")]
+    sample: str = getattr(journal_samples, name.replace("-", "_"))(AT, *told, **more)
+    lines = [line for line in sample.encode().split(b"\n") if row.marker in line]
+    return read_line(row, lines[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "status", "attempt", "wait", "session"),
+    [
+        ("claude", "rate_limit", 429, 2, 2.0, None),
+        ("claude_cut", "network", None, 2, 2.0, None),
+        ("kimi-code", "rate_limit", 429, None, None, None),
+        ("kimi", "rate_limit", 429, None, None, None),
+        ("pi", "network", None, None, None, None),
+        ("qwen", "rate_limit", 429, None, None, None),
+        ("gemini", "rate_limit", 429, 3, None, None),
+        ("opencode", "rate_limit", None, None, None, SESSION),
+        ("vibe", "rate_limit", 429, 2, 2.0, None),
+        ("cline", "rate_limit", None, None, None, SESSION),
+    ],
+)
+def test_a_line_tells_what_failed_when_and_what_comes_next(  # noqa: PLR0913, PLR0917
+    name: str,
+    type_: str,
+    status: int | None,
+    attempt: int | None,
+    wait: float | None,
+    session: str | None,
+) -> None:
+    call = read(name)
+    assert call is not None
+    assert call.verdict.type == type_
+    assert call.verdict.http_status == status
+    assert (call.attempt, call.wait_seconds, call.session_id) == (attempt, wait, session)
+    assert call.at_epoch == AT.timestamp()
+    assert not call.side
+
+
+def test_every_row_has_a_sample() -> None:
+    assert all(
+        callable(getattr(journal_samples, row.name.replace("-", "_"))) for row in ROWS.values()
+    )
+
+
+def test_the_number_of_retries_is_told_as_one_of_tries() -> None:
+    call = read("claude", attempt=3)
+    assert call is not None
+    assert (call.attempt, call.max_attempts) == (4, 11)
+
+
+def test_a_quota_that_the_providers_words_name_is_no_rate_limit() -> None:
+    quota = "You exceeded your current quota, please check your plan and billing details."
+    for name in ("claude", "kimi-code", "qwen", "opencode"):
+        call = read(name, f"429 {quota}")
+        assert call is not None
+        assert call.verdict.type == "budget"
+
+
+def test_a_call_for_a_title_is_beside_the_turn() -> None:
+    call = read("opencode", small=True)
+    assert call is not None
+    assert call.side
+
+
+@pytest.mark.parametrize("row", journals.ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"\x00\xff\xfe",
+        b"{",
+        b"[" * 50_000,
+        b"{}",
+        b'{"type":"system","subtype":"api_error"}',
+        b'{"type":"system","subtype":"api_error","timestamp":5,"error":7}',
+        b'{"type":"system","subtype":"api_error","timestamp":"yesterday","error":{}}',
+        b'{"type":"system","subtype":"api_error","timestamp":"9999-99-99T00:00:00Z"}',
+        b"2026-11-22T14:18:08.473Z INFO  llm request  turnStep=0.1",
+        b'yesterday WARN  llm request failed errorName=A errorMessage="x"',
+        b"[x] [WARN] Attempt 1 failed with status 429. Retrying with backoff...",
+    ],
+)
+def test_a_line_of_another_form_tells_nothing(row: journals.KnownJournal, line: bytes) -> None:
+    assert read_line(row, line) is None
+    assert read_line(row, line + b" " + row.marker) is None
+
+
+@pytest.mark.parametrize("name", ["claude", "opencode"])
+def test_a_line_of_a_whole_conversation_is_not_read(name: str) -> None:
+    row = ROWS[name]
+    most = MAX_LINE_BYTES if row.members else MAX_TEXT_BYTES
+    assert read(name, "x" * most) is None
+
+
+def test_numbers_that_cannot_be_are_left_out() -> None:
+    sample = journal_samples.claude(AT)
+    for told, number in (("2000", "-1"), ("2000", "1e300"), ("2000", "true"), ("2000", '"2"')):
+        line = sample.replace(f'"retryInMs":{told}', f'"retryInMs":{number}')
+        call = read_line(ROWS["claude"], line.encode())
+        assert call is not None
+        assert call.wait_seconds is None
+    line = sample.replace('"retryAttempt":1', '"retryAttempt":1e9')
+    call = read_line(ROWS["claude"], line.encode())
+    assert call is not None
+    assert call.attempt is None
+
+
+@pytest.mark.parametrize(
+    ("name", "piece"),
+    [
+        ("kimi-code", 'errorName=a errorMessage="'),
+        ("opencode", 'message="stream error" session.id=x error.error="'),
+        ("vibe", "Retrying model completion "),
+        ("kimi", "| ERROR "),
+        ("gemini", "failed with status "),
+    ],
+)
+def test_a_line_that_nearly_fits_in_a_thousand_places_is_read_once(name: str, piece: str) -> None:
+    row = ROWS[name]
+    begin = "timestamp=2026-11-22T14:18:08Z level=ERROR " if name == "opencode" else "2026 WARN "
+    if name == "kimi-code":
+        begin += "llm request failed "
+    line = (begin + piece * MAX_TEXT_BYTES)[:MAX_TEXT_BYTES].encode()
+    # Were it looked at from each place anew, the test would not end.
+    call = read_line(row, line)
+    assert call is None or call.verdict.type == "unknown"
+
+
+def test_both_agents_of_one_name_have_their_journals() -> None:
+    assert {row.name for row in rows_of("Kimi Code CLI")} == {"kimi", "kimi-code"}
+    assert rows_of("an agent that nobody knows") == rows_of(None) == []
