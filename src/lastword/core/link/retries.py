@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
 
 
-WAITS = AT_WORK | {State.WAITING}
-"""The states of a turn whose wait may be told of in the conversation."""
-
 _AGAIN = "The agent is trying again."
 _PERHAPS = "The agent may be trying again."
 
