@@ -183,9 +183,11 @@ def strong(evidence: Evidence) -> Conclusion | None:
 
 def _outranked(status: int | None) -> frozenset[str]:
     """The words that say less than this status does."""
+    if status is None:
+        return frozenset()
     if status == PAYMENT_REQUIRED:
         return tokens.PASSING
-    return tokens.VAGUE if status in DECISIVE else frozenset()
+    return tokens.STREAM_ENDED | (tokens.VAGUE if status in DECISIVE else frozenset())
 
 
 def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:

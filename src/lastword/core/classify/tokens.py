@@ -210,6 +210,10 @@ A transport failure told beside them says more (claude does so), and so does a s
 decisive: a gateway writes `server_error` over whatever came from behind it.
 """
 
+STREAM_ENDED = names("""
+    responseStreamDisconnected responseStreamConnectionFailed httpConnectionFailed""")
+"""Words for an answer that did not come, or broke off: a status beside them says why."""
+
 PASSING = VAGUE | names("""
     ThrottlingException throttled TooManyRequestsException too_many_requests rate_limit_error
     rate_limit_exceeded rate_limited RequestLimitExceeded RESOURCE_EXHAUSTED overloaded_error
