@@ -174,15 +174,16 @@ ROWS = (
         variables=(),
         default="",
         path="",
-        marker=b" failed with status ",
+        marker=b"] [WARN] Attempt ",
         pattern=(
-            r"\[(?P<at>[^\]]+)\] \[WARN\] Attempt (?P<attempt>\d{1,4}) failed with status "
-            r"(?P<status>\d{3})\. Retrying with backoff\.\.\. ?(?P<message>.*)"
+            r"\[(?P<at>[^\]]+)\] \[WARN\] Attempt (?P<attempt>\d{1,4}) failed(?: with status "
+            r"(?P<status>\d{3})\. Retrying with backoff\.\.\. ?|: )(?P<message>.*)"
         ),
         goes_on=True,
         evidence=(
-            "runs: 0.2 s after each failure, in the file that GEMINI_DEBUG_LOG_FILE names; "
-            "nothing else of the seven tries on a 429 is seen"
+            "runs: 0.2 s after each failure, in the file that GEMINI_DEBUG_LOG_FILE names, without "
+            "the status where the provider named a wait; nothing else of the seven tries on a 429 "
+            "is seen"
         ),
         version="gemini-cli 0.61.0",
     ),

@@ -77,6 +77,20 @@ def test_a_quota_that_the_providers_words_name_is_no_rate_limit() -> None:
         assert call.verdict.type == "budget"
 
 
+@pytest.mark.parametrize(
+    ("said", "type_"),
+    [
+        (": Resource has been exhausted (e.g. check quota).", "rate_limit"),
+        (" with status 502. Retrying with backoff... _ApiError: x", "provider_unavailable"),
+    ],
+)
+def test_a_try_of_geminis_is_told_with_its_status_or_without(said: str, type_: str) -> None:
+    line = f"[2026-11-22T14:18:07.220Z] [WARN] Attempt 1 failed{said}"
+    call = read_line(ROWS["gemini"], line.encode())
+    assert call is not None
+    assert (call.verdict.type, call.attempt) == (type_, 2)
+
+
 def test_a_call_for_a_title_is_beside_the_turn() -> None:
     call = read("opencode", small=True)
     assert call is not None
@@ -133,7 +147,7 @@ def test_numbers_that_cannot_be_are_left_out() -> None:
         ("opencode", 'message="stream error" session.id=x error.error="'),
         ("vibe", "Retrying model completion "),
         ("kimi", "| ERROR "),
-        ("gemini", "failed with status "),
+        ("gemini", "] [WARN] Attempt 1 failed with status "),
     ],
 )
 def test_a_line_that_nearly_fits_in_a_thousand_places_is_read_once(name: str, piece: str) -> None:
