@@ -195,13 +195,15 @@ def _locked(*command: str) -> Callable[[Path], list[str]]:
 
 
 def _more(script: str, *arguments: str) -> Callable[[Path], list[str]]:
-    """A script, or a program, of the second folder of packages."""
+    """A command, or a script, of the second folder of packages."""
 
     def command(_cwd: Path) -> list[str]:
         modules = toolchain.require_more_agents()
         program = [str(modules / script), *arguments]
-        is_script = script.endswith((".js", ".mjs"))
-        return [str(modules / NODE / "bin" / "node"), *program] if is_script else program
+        # Two packages give their command one name: theirs are run as scripts.
+        return (
+            [str(modules / NODE / "bin" / "node"), *program] if script.endswith(".js") else program
+        )
 
     return command
 
@@ -279,7 +281,7 @@ AGENTS = {
             _GEMINI_CLI,
             ("gemini",),
             _GEMINI,
-            _more(f"{_GEMINI_CLI}/bundle/gemini.js", "--acp"),
+            _more(".bin/gemini", "--acp"),
             _npm(_MORE, _GEMINI_CLI),
         ),
         AgentProgram(
@@ -287,7 +289,7 @@ AGENTS = {
             _QWEN,
             ("qwen",),
             _patient("qwen"),
-            _more(f"{_QWEN}/cli-entry.js", "--acp", "--auth-type", "openai"),
+            _more(".bin/qwen", "--acp", "--auth-type", "openai"),
             _npm(_MORE, _QWEN),
         ),
         AgentProgram(
@@ -303,7 +305,7 @@ AGENTS = {
             _KIMI_CODE_CLI,
             ("kimi",),
             _KIMI_CODE,
-            _more(f"{_KIMI_CODE_CLI}/dist/main.mjs", "acp"),
+            _more(".bin/kimi", "acp"),
             _npm(_MORE, _KIMI_CODE_CLI),
         ),
         AgentProgram(
@@ -327,7 +329,7 @@ AGENTS = {
             "pi-acp",
             ("pi", "pi-acp", "piacp"),
             _PI,
-            _more("pi-acp/dist/index.js"),
+            _more(".bin/pi-acp"),
             _npm(_MORE, "pi-acp"),
         ),
     )
