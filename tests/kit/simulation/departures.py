@@ -45,6 +45,16 @@ _LONGEST_ID = 8000
 _OF_TERMINALS = frozenset({"terminal/kill", "terminal/release"})
 
 
+WISHED = frozenset({"session/new", "session/load", "session/resume"})
+WISH = b',"_meta":{"claudeCode":{"emitRawSDKMessages":[{"type":"system","subtype":"api_retry"}]}}'
+"""What claude is asked for where the client opens a session."""
+
+
+def without_wish(line: bytes) -> bytes:
+    """The line as the client sent it."""
+    return line.replace(WISH, b"") if WISH in line else line
+
+
 def is_text(line: bytes) -> bool:
     """Is it UTF-8?"""
     try:
@@ -337,9 +347,18 @@ class Departures(SessionRules):
             self._announced(frame.session)
         elif kind in RETRY_KINDS and not self.retry:
             raise BrokenPromiseError("G3", "a retry to a client that did not ask for it")
+        elif kind == "agent_thought_chunk" and not self._may_think():
+            raise BrokenPromiseError("hint", f"a thought that nobody wants: {sent[:200]!r}")
+
+    def _may_think(self) -> bool:
+        """May a retry be told in the conversation?"""
+        other = self.retry or self.v2 or self.options.show_retries == "off"
+        # Where prompts are sent again, what failed may be anything.
+        return not other and (self.failing or self.options.retry > 0)
 
     def to_agent(self, sent: bytes) -> None:
         """This goes to the agent."""
+        sent = without_wish(sent)
         sent = sent if sent in self.unsent else self.as_client_knows(sent)
         frame = read(sent)
         if sent in self.unsent:
@@ -355,17 +374,25 @@ class Departures(SessionRules):
         elif not self.alive:
             return
         elif frame.id is not None:
-            if not frame.id.startswith(OWN) or frame.method == PROMPT:
-                raise BrokenPromiseError("ids", f"a request of ours: {sent[:200]!r}")
-            self.own_to_agent[frame.id] = (frame.method, frame.session)
-            if frame.method == SETS_MODE and frame.mode is not None:
-                self.wanted_mode[frame.id] = frame.mode
-            if frame.method != "initialize":
-                self.coming_back.add(frame.session)
+            self._asks_itself(frame, sent)
         elif frame.method == "session/cancel":
             self.stopped_now += self.open_prompts(frame.session)
         else:
             raise BrokenPromiseError("frame", f"nobody's: {sent[:200]!r}")
+
+    def _asks_itself(self, frame: Read, sent: bytes) -> None:
+        """A request of lastword's own, or one that is asked again."""
+        assert frame.id is not None
+        if frame.method in WISHED and frame.id in self.asked:
+            self._sent_plainly(self.asked[frame.id], sent)
+            return
+        if not frame.id.startswith(OWN) or frame.method == PROMPT:
+            raise BrokenPromiseError("ids", f"a request of ours: {sent[:200]!r}")
+        self.own_to_agent[frame.id] = (frame.method, frame.session)
+        if frame.method == SETS_MODE and frame.mode is not None:
+            self.wanted_mode[frame.id] = frame.mode
+        if frame.method != "initialize":
+            self.coming_back.add(frame.session)
 
     def _clients(self, frame: Read, sent: bytes) -> None:
         """A frame of the client's reaches the agent."""
@@ -409,6 +436,12 @@ class Departures(SessionRules):
                 raise BrokenPromiseError("double", f"sent again, {how}: {sent[:200]!r}")
         asked.agent_ended = False
         self._reaches(asked, frame)
+
+    def _sent_plainly(self, asked: Asked, sent: bytes) -> None:
+        """What opens a session is asked once more, since the agent refused it with our wish."""
+        if asked.plainly or not asked.agent_ended or not asked.open or not self.alive:
+            raise BrokenPromiseError("double", f"asked again: {sent[:200]!r}")
+        asked.plainly, asked.agent_ended = True, False
 
     def cancels_at_once(self, now: float) -> None:
         """The client sent something: what waits to be sent again is cancelled at once."""

@@ -35,6 +35,7 @@ class Asked:
         "line",
         "method",
         "open",
+        "plainly",
         "resent",
         "said_last",
         "session",
@@ -65,6 +66,8 @@ class Asked:
         self.waited = False
         """The agent waited for the user as they cancelled it."""
         self.size = 0
+        self.plainly = False
+        """It was asked again as the client asked it."""
         self.line = b""
         """A prompt as the client sent it."""
         self.resent = 0
@@ -93,6 +96,8 @@ class Ledger:
         """The agent's open requests, by its own ids, with their generation."""
         self.shown: dict[bytes, bytes] = {}
         """Ids under which the client has them -> the agent's own."""
+        self.failing = False
+        """Has anything failed in this link that may be told of as a retry?"""
         self.answered_ids: set[bytes] = set()
         """Ids under which the client had questions that are answered."""
         self.withdrawable: set[bytes] = set()

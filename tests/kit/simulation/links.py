@@ -12,10 +12,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.link.connection import Connection
+from lastword.core.link.hints import HintSource
 from tests.kit.simulation import agents, clients, frames
 from tests.kit.simulation.frames import ERRORS, STDERR, chunk, tool
 from tests.kit.simulation.ledger import BrokenPromiseError
-from tests.kit.simulation.player import Player
+from tests.kit.simulation.player import HINTED, Player
 from tests.kit.simulation.spoiled import ANSWER, spoiled
 from tests.kit.simulation.world import World
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tests.kit.simulation.player import Event
 
 CALM_SHARE = 0.85
+HINT_SHARE = 0.02
 _STEPS_A_TURN = 12
 _SEED_STRIDE = 1_000_003
 
@@ -38,6 +40,7 @@ _LIMITS: dict[str, tuple[Any, ...]] = {
     "stderr_limit_bytes": (16_777_216, 16_777_216, 1500, 0),
     "fallback": ("auto",) * 6
     + ("typed", "v2", "stop_reason", "stop_reason_result", "rpc_error", "text"),
+    "show_retries": ("auto", "auto", "off"),
     "silent_success": ("error", "error", "error", "pass"),
     "restart": ("on-crash", "on-crash", "never"),
     "clock": (False, True),
@@ -94,7 +97,7 @@ class Drawn:
         self._turns = 20 + int(roll() * 40) if calm else 6 + int(roll() * 14)
         self._counts_anew = self.world.chance(0.5)
         self._capabilities = self.world.pick(_CAPABILITIES)
-        self._name = self.world.pick((b"codex-acp", b"opencode", b"agent"))
+        self._name = self.world.pick((b"codex-acp", b"opencode", b"agent", b"claude-code-acp"))
         self._deeds = _WILD_WORDS if self.world.handler else _WILD
         self._retries = self.options["retry"] > 0
         self._start_fails = roll()
@@ -105,6 +108,8 @@ class Drawn:
         world = self.world
         if world.chance(0.01):
             world.do("unstartable")
+        if world.chance(0.5):
+            world.do("sources", True)
         self._greet()
         steps = 0
         while world.turns < self._turns and steps < self._turns * _STEPS_A_TURN:
@@ -136,6 +141,8 @@ class Drawn:
             world.do("die", None, 15)
             world.forget_agent()
             return
+        if world.todo and world.chance(HINT_SHARE):
+            self._hint(world)
         if any(method != "session/prompt" for _, method, _ in world.todo) and dice < 0.8:
             self._serve()
             return
@@ -158,6 +165,23 @@ class Drawn:
             self._work(world, agents.fails_early)
         else:
             world.do("time", world.pick(_RETRY_SPANS))
+
+    @staticmethod
+    def _hint(world: World) -> None:
+        """A source tells of a failed call: of this turn, an earlier one, or of no session there."""
+        session = world.pick((*world.sessions, b"nobody", b"")).decode() or None
+        world.do(
+            "hint",
+            world.pick(tuple(HintSource.__members__)),
+            world.pick(tuple(HINTED)),
+            session,
+            world.pick((True, True, None, False)),
+            world.pick((None, 1, 2, 3, 17)),
+            world.pick((0.0, 0.0, 0.5, 100.0)),
+            world.chance(0.1),
+        )
+        if world.chance(0.2):
+            world.do(*world.schedule[-1])
 
     def _work(self, world: World, deed: agents.Deed) -> None:
         """The agent deals with a prompt, or with having been told to stop."""

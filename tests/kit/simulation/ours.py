@@ -131,6 +131,8 @@ def update(frame: bytes) -> dict[str, Any]:
         _must("frame", told["content"]["text"], "an empty text")
     elif kind == "tool_call_update":
         _must("frame", told["status"] == "failed", "a tool closed otherwise than failed")
+    elif kind == "agent_thought_chunk":
+        _must("frame", " tries again" in told["content"]["text"], "a thought that is no retry's")
     elif kind == "current_mode_update":
         _must("frame", isinstance(told["currentModeId"], str), "no mode")
     else:

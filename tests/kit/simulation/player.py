@@ -16,6 +16,7 @@ from lastword.core.link.connection import Connection, Options, Side
 from lastword.core.link.effects import Restart
 from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
+from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.reports import HandlerFailure, Note
 from lastword.core.link.retries import Retrying
 from lastword.core.protocol import jsonrpc
@@ -38,6 +39,14 @@ Event: TypeAlias = tuple[Any, ...]
 
 _LIMITED = classify.classify({"error": {"message": "slow down"}, "status": 429})
 _FAULT = classify.classify(ValueError(f"no such thing: {TOLD_SECRET}"))
+
+HINTED = {
+    "limited": _LIMITED,
+    "empty": classify.classify_text(f"insufficient_quota for the key {TOLD_SECRET}"),
+    "reset": classify.classify(ConnectionResetError("Connection reset by peer")),
+    "vague": classify.classify_text(f"something went wrong with {TOLD_SECRET}"),
+}
+"""What hints tell of."""
 
 WORDS: dict[str, Any] = {
     "progress": Note.PROGRESS,
@@ -244,7 +253,39 @@ class Player:
             self._start_fails()
         self.referee.end(self.core.connection)
 
+    def _sources(self, present: bool) -> None:
+        """There are sources beside the pipes, or there are none."""
+        self.core.expects_hints(present=present)
+
+    def _hint(  # noqa: PLR0913, PLR0917 - what a hint has
+        self,
+        source: str,
+        what: str,
+        session: str | None,
+        goes_on: bool | None,
+        attempt: int | None,
+        age: float,
+        side: bool,
+    ) -> None:
+        """A source tells of a failed call, at once or late, rightly or not."""
+        if not self.alive:
+            return
+        hint = Hint(
+            source=HintSource[source],
+            verdict=HINTED[what],
+            at_seconds=self.now - age,
+            session_id=session,
+            attempt=attempt,
+            max_attempts=None if attempt is None else 11,
+            wait_seconds=None if attempt is None else attempt / 2,
+            goes_on=goes_on,
+            side=side,
+        )
+        self._carry_out(self.core.receive_hint(hint, self.now))
+        self.referee.hinted(self._taken())
+
     def _stderr(self, data: bytes) -> None:
+        self.referee.failing = True
         if self.alive:
             self._carry_out(self.core.receive_stderr(data, self.now))
             self.referee.nobodys_line(self._taken())

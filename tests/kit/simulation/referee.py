@@ -20,6 +20,7 @@ from tests.kit.simulation.departures import (
     Out,
     is_text,
     same_but_id,
+    without_wish,
 )
 from tests.kit.simulation.frames import Read, bare_id, members, read
 from tests.kit.simulation.ledger import OWN, PROMPT, WORK, Asked, BrokenPromiseError
@@ -59,7 +60,7 @@ class Referee(Departures):
         if frame is not None and frame.method == "session/cancel":
             self.unsent.discard(line)  # one like it may be ours
         self.cancels_at_once(now)
-        told = [self.as_client_knows(sent) for _, to_client, sent in out if not to_client]
+        told = [self.as_client_knows(without_wish(s)) for _, to_client, s in out if not to_client]
         if passes and (FORWARD, False, line) not in out and line not in told:
             raise BrokenPromiseError("G4", f"kept from the agent: {line[:200]!r}")
 
@@ -69,6 +70,8 @@ class Referee(Departures):
             line = line.decode(errors="replace").encode()
         line = self.as_client_knows(line)
         frame = read(line)
+        if b"etry" in line:
+            self.failing = True
         if frame is None:
             if any(to_client and sent == line for _, to_client, sent in out):
                 raise BrokenPromiseError("G4", f"a line that is no message: {line[:200]!r}")
@@ -135,6 +138,13 @@ class Referee(Departures):
                 raise BrokenPromiseError("G4", f"passed without a look: {line[:200]!r}")
             self.unnamed = None
             self._passes(frame, line)
+
+    def hinted(self, out: list[Out]) -> None:
+        """A source beside the pipes told of a failed call."""
+        self.failing = True
+        self._all(out, None, b"", from_agent=True)
+        if self.closed_now:
+            raise BrokenPromiseError("hint", f"a hint that ended {self.closed_now}")
 
     def nobodys_line(self, out: list[Out]) -> None:
         """Time passed, or something other than a frame happened."""

@@ -409,6 +409,14 @@ def test_a_machine_that_stood_still_waits_as_long_afterwards() -> None:
     assert wire.core.next_timeout() == 121
 
 
+def test_an_id_that_the_client_uses_again_meanwhile_keeps_no_prompt_from_being_sent() -> None:
+    wire = linked()
+    wire.agent(error(message=LIMITED))
+    wire.client({"jsonrpc": "2.0", "id": 1, "method": "session/list", "params": {}})
+    wire.time(30)
+    assert prompts(wire) == [prompt(), prompt()]
+
+
 def test_no_clock_of_a_turn_runs_while_it_waits() -> None:
     wire = linked({"session": {"notices": {}}}, idle_timeout_seconds=5, warn_after_seconds=3)
     wire.agent(error(message=LIMITED))

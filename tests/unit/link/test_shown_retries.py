@@ -104,6 +104,19 @@ def test_while_everything_stood_still_no_wait_went_by() -> None:
     ]
 
 
+def test_a_line_that_was_shown_before_everything_stood_still_counts_as_long_afterwards() -> None:
+    wire = plain()
+    hint(wire)
+    wire.time(SHOW_AFTER_SECONDS)
+    hint(wire)
+    wire.core.stand_still(100)
+    wire.now += 100
+    wire.time(100 + SHOW_EVERY_SECONDS)
+    assert len(thoughts(wire)) == 1
+    wire.time(100 + SHOW_AFTER_SECONDS + SHOW_EVERY_SECONDS)
+    assert len(thoughts(wire)) == 2
+
+
 def test_what_an_agent_says_of_its_retries_in_the_conversation_is_no_output() -> None:
     wire = begun("pi-acp")
     wire.agent(chunk(PI["text"]))

@@ -203,7 +203,11 @@ def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
     if turn.waits:
         return resend.cancel(link, turn)
     effects: list[Effect] = []
-    if turn.held is not None:
+    if turn.held_failure:
+        # The agent had failed, which the user does not know: they cancelled.
+        turn.step(Event.CANCEL)
+        effects += prompts.release_held(link, turn)
+    elif turn.held is not None:
         # The agent had answered before the user cancelled.
         effects += prompts.release_held(link, turn)
         if turn.waits:

@@ -90,8 +90,6 @@ def _may(turn: Turn, known: AgentError | Verdict) -> bool:
 def _wait(link: Link, turn: Turn, known: AgentError | Verdict) -> float | None:
     """How long until the prompt is sent again, `None` where it is not."""
     options = link.options
-    if link.agent_gone is not None and not _comes_back(link, turn.session):
-        return None
     failed = retry_policy.Failed(
         type=known.type,
         retryable=known.retryable,

@@ -249,11 +249,6 @@ class Link:
         if self.from_client.pop(request_id, None) is not None:
             _remember(self.answered_by_agent, request_id)
 
-    def client_has_all_answers(self) -> None:
-        """No request of the client's waits any more."""
-        for request_id in list(self.from_client):
-            self.client_has_answer(request_id)
-
     def asked_by_client(self, request_id: bytes) -> bytes | None:
         """The client's open request that an answer with this id, which none has, must mean."""
         if request_id in self.answered_by_agent:
