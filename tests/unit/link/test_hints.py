@@ -84,6 +84,16 @@ def test_a_source_that_counts_nothing_is_counted() -> None:
     assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
 
 
+@pytest.mark.parametrize("less", [LIMITED, VAGUE], ids=["coarser", "without a cause"])
+def test_what_a_finer_source_found_is_told_of_the_tries_that_follow(less: Any) -> None:
+    wire = begun()
+    hint(wire, less, WIRE, attempt=2)
+    hint(wire, EMPTY, JOURNAL, attempt=2)
+    hint(wire, less, WIRE, attempt=3)
+    first = "rate_limit" if less is LIMITED else "unknown"
+    assert retries(wire) == [(2, first), (3, "budget")]
+
+
 def test_a_call_that_is_not_tried_again_is_told_as_no_retry_and_decides() -> None:
     wire = begun()
     hint(wire, goes_on=False)

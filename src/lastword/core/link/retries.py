@@ -84,6 +84,8 @@ def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
     verdict = _with_source(hint)
     if not hint.side:
         turn.evidence.take_hint(hint, verdict)
+        # A source that knows less, or no cause at all, tells of the one that another has found.
+        verdict = turn.evidence.hint or verdict
     attempt = turn.told_retries.next_attempt(hint)
     if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
         return []
