@@ -94,6 +94,18 @@ WEAK = {
         list index out of range
         codec can't encode
         without having called `read()`
+        uncaught typeerror
+        uncaught referenceerror
+        must be of type
+        undefined method
+        undefined array key
+        undefined local variable
+        nil pointer dereference
+        null pointer
+        null reference
+        object reference not set
+        index out of range
+        index out of bounds
     """),
     ErrorType.PROTOCOL_ERROR: rows("""
         parse error
@@ -116,13 +128,11 @@ WEAK = {
         token limit
         context limit
         too large
+        max tokens of .. exceed
+        exceeds dimension
     """),
     ErrorType.BUDGET: rows("""
-        billing
-        quota
         usage limit
-        credits
-        subscription
         limit reached
         limit will reset
         reached the limit
@@ -130,15 +140,9 @@ WEAK = {
         hit the limit
     """),
     ErrorType.AUTH: rows("""
-        api key
-        api_key
-        apikey
-        credential
         authenticat
         forbidden
-        permission
         log in
-        login
         sign in
         signed in
     """),
@@ -206,3 +210,21 @@ WEAK = {
         failed to get a response
     """),
 }
+
+MENTIONED = {
+    ErrorType.BUDGET: rows("""
+        billing
+        quota
+        credits
+        subscription
+    """),
+    ErrorType.AUTH: rows("""
+        api key
+        api_key
+        apikey
+        credential
+        permission
+        login
+    """),
+}
+"""Things that are only named: two words that belong together say more (`concepts`)."""
