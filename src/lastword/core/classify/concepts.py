@@ -106,13 +106,17 @@ CONCEPTS = (
         "used up, exhausted, exceeded, ran out, run out, out of, depleted, insufficient, "
         "not enough, reached, hit, expired, no remaining, remaining, upgrade, unpaid, past due, "
         "overdue, resets, consumed, no more, used all, has ended, is over, does not have any, "
-        "doesn't have any, don't have any, do not have any, required, too low, not active, inactive, "
-        "add funds, no available, empty, zero, negative, failed, declined, suspended",
+        "doesn't have any, don't have any, do not have any, required, too low, add funds, no available",
         "per minute",
         "per second",
         "concurren",
         "context",
         "max_tokens",
+    ),
+    _concept(
+        ErrorType.BUDGET,
+        "balance, wallet, credit, credits, funds, payment, billing, card, subscription, plan",
+        "empty, zero, negative, failed, declined, not active, inactive, suspended, lapsed, not paid",
     ),
     _concept(
         ErrorType.MODEL_NOT_FOUND,
@@ -122,10 +126,14 @@ CONCEPTS = (
         "not available on, no access, access to, could not be found, cannot be found, invalid, "
         "not recognized, not recognised, isn't supported, not exist, not allowed, not permitted, "
         "not available for, not available in, not available to, not accessible, not installed, "
-        "not configured, discontinued, sunset, no longer, not offered, not served",
+        "not configured, discontinued, sunset, no longer, not offered, not served, isn't enabled, isn't available, "
+        "isn't allowed, disabled",
         "for this model",
         "with this model",
         "by this model",
+        "by the model",
+        "for models",
+        "this model only",
         "produced",
         "temporarily",
         "currently",
@@ -175,6 +183,11 @@ CONCEPTS = (
         "model runner",
     ),
     _concept(
+        ErrorType.AGENT_CRASH,
+        "binary, executable, interpreter, runtime",
+        "could not find, cannot find, can't find, not found, no such file, missing",
+    ),
+    _concept(
         ErrorType.TIMEOUT,
         "request, response, server, model, stream, connection, operation, call, provider, turn",
         "timed out, timeout, took too long, deadline, no response within, did not respond, "
@@ -190,6 +203,13 @@ CONCEPTS = (
         "hung up, cut, not reachable, no route, could not be reached, cannot be reached",
         "rate",
         "quota",
+        "parse",
+        "json",
+    ),
+    _concept(
+        ErrorType.NETWORK,
+        "body stream, event stream, response stream, message stream, streaming, stream, sse",
+        "error in, error reading, failed to read, read error, error while reading",
         "parse",
         "json",
     ),
@@ -218,6 +238,19 @@ CONCEPTS = (
         "every provider, every candidate provider, all providers, all upstreams, all backends, "
         "all channels, all endpoints, all accounts, all candidates, all models",
         "failed, exhausted, unavailable, down, unreachable, cooling",
+    ),
+    _concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "response, reply, answer, completion",
+        "issue getting, problem getting, error getting, trouble getting, could not get, "
+        "couldn't get, unable to get, failed to obtain, failed to generate, could not generate, "
+        "unable to generate, error generating",
+    ),
+    _concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "provider, model, server, service, api, backend, upstream",
+        "not working, trouble connecting, having trouble, having issues, having problems",
+        "trouble responding",
     ),
     _concept(
         ErrorType.PROTOCOL_ERROR,

@@ -152,6 +152,13 @@ WEAK = {
         prompt template
         chat template
         bad request
+        improperly formed
+        incorrectly formed
+        badly formed
+        ill-formed
+        parameter error
+        parameter value error
+        param error
         invalid param
         invalid argument
         invalid value
@@ -206,6 +213,11 @@ WEAK = {
         upstream request failed
         provider returned error
         no output generated
+        transient
+        temporary error
+        temporary failure
+        temporary problem
+        temporary issue
         failed to get response
         failed to get a response
     """),
@@ -225,6 +237,14 @@ MENTIONED = {
         credential
         permission
         login
+    """),
+    ErrorType.TIMEOUT: rows("""
+        time out
+        timeout
+        time-out
+    """),
+    ErrorType.PROVIDER_UNAVAILABLE: rows("""
+        trouble responding
     """),
 }
 """Things that are only named: two words that belong together say more (`concepts`)."""
