@@ -173,6 +173,12 @@ CONCEPTS = (
         "json",
     ),
     _concept(
+        ErrorType.AUTH,
+        "api, service, feature",
+        "to be enabled, has not been enabled, enable this api, enable the api, not been activated, "
+        "to be activated, not activated",
+    ),
+    _concept(
         ErrorType.AGENT_CRASH,
         "process, agent, child, subprocess, binary, executable, command, cli, server, ide, daemon, app",
         "exited, quit, terminated by, killed, crashed, died, signal, failure code, exit code, "

@@ -177,10 +177,6 @@ WEAK = {
         should be non-empty
         must be non-empty
         field required
-        is not supported
-        does not support
-        not supported
-        malformed
         validation error
         input should be
         should match
@@ -208,7 +204,6 @@ WEAK = {
         server had an error
         server side error
         server-side error
-        unavailable
         upstream error
         upstream request failed
         provider returned error
@@ -238,12 +233,18 @@ MENTIONED = {
         permission
         login
     """),
+    ErrorType.INVALID_REQUEST: rows("""
+        does not support
+        not supported
+        malformed
+    """),
     ErrorType.TIMEOUT: rows("""
         time out
         timeout
         time-out
     """),
     ErrorType.PROVIDER_UNAVAILABLE: rows("""
+        unavailable
         trouble responding
     """),
 }
