@@ -44,8 +44,8 @@ CONCEPTS = (
         ErrorType.AUTH,
         "website, web site, this site, url, category, destination, domain, firewall, web filter, "
         "country, region, territory, location, your ip, ip address, your network, it department",
-        "blocked, blocks, not allowed, denied, prohibited, restricted, not supported, unsupported, "
-        "not available, banned, known to serve",
+        "blocked, blocks, not allowed, denied, prohibited, restricted, not supported, "
+        "unsupported, not available, banned, known to serve",
         "quota",
         "model",
         "parameter",
@@ -56,9 +56,10 @@ CONCEPTS = (
         "context, prompt, input, inputs, conversation, thread, history, tokens, token limit, "
         "message size, request body",
         "too long, too large, too big, too many tokens, exceed, overflow, does not fit, fit in, "
-        "no longer fit, above the limit, beyond the limit, "
-        "longer than, larger than, more than the, over the limit, maximum length, full, shorten, "
-        "but the request contains, no space, free space, prompt length, input length",
+        "no longer fit, above the limit, beyond the limit, longer than, larger than, "
+        "more than the, over the limit, maximum length, full, shorten, but the request contains, "
+        "no space, free space, prompt length, input length, cannot exceed, can't exceed, "
+        "out of room, no room, too lengthy, too much",
         "output tokens",
         "maximum tokens",
         "max_tokens",
@@ -74,7 +75,7 @@ CONCEPTS = (
     _concept(
         ErrorType.CONTEXT_OVERFLOW,
         "message, text, question, file, document, transcript, request",
-        "longer than, too long, too large, too big",
+        "longer than, too long, too large, too big, size limit, exceeds the size, maximum size",
         "took too long",
         "takes too long",
         "taking too long",
@@ -111,11 +112,13 @@ CONCEPTS = (
         "spending, usage limit, session limit, your limit, funds, invoice, free tier, "
         "requests this month, messages, monthly, weekly, this month, allotment, usage cap, "
         "daily cap, monthly cap, trial, wallet, prepaid, premium request, paid plan, for today, "
-        "today's, inference limit, usage quota, payment, account limit, tier, pricing, spend limit",
+        "today's, inference limit, usage quota, payment, account limit, tier, pricing, "
+        "spend limit, token balance, free requests, free messages, points, coins",
         "used up, exhausted, exceeded, ran out, run out, out of, depleted, insufficient, "
         "not enough, reached, hit, expired, no remaining, remaining, upgrade, unpaid, past due, "
         "overdue, resets, consumed, no more, used all, has ended, is over, does not have any, "
-        "doesn't have any, don't have any, do not have any, required, too low, add funds, no available",
+        "doesn't have any, don't have any, do not have any, required, too low, add funds, "
+        "no available, not sufficient, need more, all gone, finished, renew, recharge, refill",
         "per minute",
         "per second",
         "concurren",
@@ -125,7 +128,8 @@ CONCEPTS = (
     _concept(
         ErrorType.BUDGET,
         "balance, wallet, credit, credits, funds, payment, billing, card, subscription, plan",
-        "empty, zero, negative, failed, declined, not active, inactive, suspended, lapsed, not paid",
+        "empty, zero, negative, failed, declined, not active, inactive, suspended, lapsed, "
+        "not paid",
     ),
     _concept(
         ErrorType.BUDGET,
@@ -142,8 +146,9 @@ CONCEPTS = (
         "not available on, no access, access to, could not be found, cannot be found, invalid, "
         "not recognized, not recognised, isn't supported, not exist, not allowed, not permitted, "
         "not available for, not available in, not available to, not accessible, not installed, "
-        "not configured, discontinued, sunset, no longer, not offered, not served, isn't enabled, isn't available, "
-        "isn't allowed, disabled",
+        "not configured, discontinued, sunset, no longer, not offered, not served, "
+        "isn't enabled, isn't available, isn't allowed, disabled, not deployed, isn't deployed, "
+        "doesn't match any",
         "for this model",
         "with this model",
         "by this model",
@@ -159,14 +164,13 @@ CONCEPTS = (
         "does not support",
         "parameter",
         "response",
-        "field",
         "argument",
         "output",
     ),
     _concept(
         ErrorType.MODEL_NOT_FOUND,
-        "endpoint, completions, base url, api base, baseurl, v1/messages, v1/responses, api error, "
-        "detail, http",
+        "endpoint, completions, base url, api base, baseurl, v1/messages, v1/responses, "
+        "api error, detail, http",
         "not found, does not exist, doesn't exist, no such, wrong, incorrect",
         "tool",
         "file",
@@ -181,11 +185,12 @@ CONCEPTS = (
         "sign-in, signin, log-in, cookie",
         "invalid, expired, missing, denied, revoked, suspended, disabled, not valid, wrong, "
         "rejected, required, failed, not set, not found, incorrect, unknown, forbidden, "
-        "not configured, log in, sign in, could not be verified, could not be refreshed, must be, "
-        "not permitted, not granted, unauthorised, not allowed, no longer valid, mismatch, blocked, "
-        "verif, not enabled, to be enabled, banned, locked, not active, inactive, not provided, "
-        "malformed, rejected by, deleted, deactivated, not recognized, not recognised, restricted, "
-        "no valid, empty, unset",
+        "not configured, log in, sign in, could not be verified, could not be refreshed, "
+        "must be, not permitted, not granted, unauthorised, not allowed, no longer valid, "
+        "mismatch, blocked, verif, not enabled, to be enabled, banned, locked, not active, "
+        "inactive, not provided, malformed, rejected by, deleted, deactivated, not recognized, "
+        "not recognised, restricted, no valid, empty, unset, validate, not authenticated, "
+        "does not match, no permission, not assigned, authenticate again, withdrawn, unverified",
         "unexpected token",
         "max_tokens",
         "tokens",
@@ -194,18 +199,21 @@ CONCEPTS = (
     _concept(
         ErrorType.AUTH,
         "organization, organisation, team, workspace, tenant, project, geo, residency",
-        "must be a member, not a member, not belong, prevent, not allowed, restricted, not permitted",
+        "must be a member, not a member, not belong, prevent, not allowed, restricted, "
+        "not permitted",
         "model",
     ),
     _concept(
         ErrorType.AUTH,
-        "api, service, feature",
-        "to be enabled, not enabled, isn't enabled, has not been enabled, enable this api, enable the api, not been activated, "
+        "api, service, feature, gateway, access, organization, organisation, account",
+        "not include, doesn't include, to be enabled, not enabled, isn't enabled, "
+        "has not been enabled, enable this api, enable the api, not been activated, "
         "to be activated, not activated",
     ),
     _concept(
         ErrorType.AGENT_CRASH,
-        "process, agent, child, subprocess, binary, executable, command, cli, server, ide, daemon, app",
+        "process, agent, child, subprocess, binary, executable, command, cli, server, ide, "
+        "daemon, app",
         "exited, quit, terminated by, killed, crashed, died, signal, failure code, exit code, "
         "exit status, could not be started, failed to start, failed to launch, not installed, "
         "cannot be started, stopped unexpectedly, not running",
@@ -220,18 +228,22 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.TIMEOUT,
-        "request, response, server, model, stream, connection, operation, call, provider, turn",
+        "request, response, server, model, stream, connection, operation, call, provider, turn, "
+        "generation, api, gateway, backend, inference, job, task, fetch, reply, answer, waiting",
         "timed out, timeout, took too long, deadline, no response within, did not respond, "
-        "did not answer, gave up waiting",
+        "did not answer, gave up waiting, time limit, took longer, ran out of time, "
+        "unresponsive, not responded, timing out, times out, no reply, too slow",
     ),
     _concept(
         ErrorType.NETWORK,
-        "connection, socket, stream, network, websocket, transport, tunnel, upstream, host, peer, "
-        "body, internet, dns, tls, ssl, proxy",
+        "connection, socket, stream, network, websocket, transport, tunnel, upstream, host, "
+        "peer, body, internet, dns, tls, ssl, proxy, vpn, wi-fi, tcp",
         "closed, reset, lost, dropped, refused, interrupted, ended early, ended unexpectedly, "
-        "unexpectedly, aborted, broken, disconnected, unreachable, cut off, decoding, terminated, "
-        "connection error, network error, premature, incomplete, offline, failed, failure, "
-        "hung up, cut, not reachable, no route, could not be reached, cannot be reached",
+        "unexpectedly, aborted, broken, disconnected, unreachable, cut off, decoding, "
+        "terminated, connection error, network error, premature, incomplete, offline, failed, "
+        "failure, hung up, cut, not reachable, no route, could not be reached, "
+        "cannot be reached, unstable, went away, is gone, is down, severed, disconnect, died, "
+        "dead",
         "rate",
         "quota",
         "parse",
@@ -252,6 +264,11 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.NETWORK,
+        "data, response, reply, server, bytes, packet",
+        "failed to receive, failure when receiving, no response, nothing received, not received",
+    ),
+    _concept(
+        ErrorType.NETWORK,
         "body stream, event stream, response stream, message stream, streaming, stream, sse",
         "error in, error reading, failed to read, read error, error while reading",
         "parse",
@@ -259,17 +276,22 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.RATE_LIMIT,
-        "rate, requests, request rate, calls, frequency, qps, rpm, tpm, traffic, concurrency",
+        "rate, requests, request rate, calls, frequency, qps, rpm, tpm, traffic, concurrency, "
+        "queries, prompts",
         "limit reached, limited, too quickly, too fast, too many, throttled, increased too, "
-        "slow down, exceeded, too high, too frequent, limiting",
+        "slow down, exceeded, too high, too frequent, limiting, faster than, too often, "
+        "too rapidly, in a short time, simultaneous, at the same time, at once",
         "generate",
     ),
     _concept(
         ErrorType.PROVIDER_UNAVAILABLE,
-        "server, service, model, provider, upstream, backend, runner, endpoint, capacity, system",
-        "unavailable, is down, went down, overload, busy, outage, crashed, stopped, "
-        "not responding, at capacity, no capacity, no provider, out of memory, not ready, "
-        "degraded, unhealthy, paused, disruption, incident, internal failure, "
+        "server, service, model, provider, upstream, backend, runner, endpoint, capacity, "
+        "system, engine, cluster, llm, platform, inference, api, servers, services",
+        "unavailable, offline, restarting, being restarted, warming, cold, failed to load, "
+        "failed to respond, under load, heavy load, heavy traffic, saturated, could not load, "
+        "out of resources, shut down, not available, is down, went down, overload, busy, outage, "
+        "crashed, stopped, not responding, at capacity, no capacity, no provider, out of memory, "
+        "not ready, degraded, unhealthy, paused, disruption, incident, internal failure, "
         "starting up, loading, had an error, internal error, high demand, maintenance",
     ),
     _concept(
@@ -309,18 +331,22 @@ CONCEPTS = (
         "answer",
         "unhandled, not in the correct, unexpected format, wrong format, could not be parsed, "
         "cannot be parsed, could not parse, cannot parse, unable to parse, failed to parse, "
-        "malformed, could not be decoded, cannot decode, unserializable, unexpected content type, "
-        "not json",
+        "malformed, could not be decoded, cannot decode, unserializable, "
+        "unexpected content type, not json",
     ),
     _concept(
         ErrorType.INVALID_REQUEST,
-        "parameter, parameters, param, argument, arguments, field, value, role, message, messages, "
-        "option, property, schema, tool, tools, function, header, body, input, image, entity, "
-        "request, temperature, system prompt, attachment, file type, media type, mime type",
+        "parameter, parameters, param, argument, arguments, field, value, role, message, "
+        "messages, option, property, schema, tool, tools, function, header, body, input, image, "
+        "entity, request, temperature, system prompt, attachment, file type, media type, "
+        "mime type",
         "invalid, missing, unexpected, unknown, unsupported, not supported, not allowed, "
         "not permitted, required, must be, must have, must not, should be, cannot be, can't be, "
-        "not valid, not eligible, not accept, illegal, rejected, client error, out of range, unrecognized, unrecognised, duplicate, "
-        "empty, expected, does not exist",
+        "not valid, not eligible, not accept, illegal, rejected, client error, out of range, "
+        "unrecognized, unrecognised, duplicate, empty, expected, does not exist, outside the, "
+        "must satisfy, too small, too short, negative, at least one, only accepts, "
+        "only supports, wrong, incorrect, not recognized, incompatible, mutually exclusive, "
+        "does not match, mismatch, not one of, not implemented, null",
         "error occurred",
         "please try again",
         "server",

@@ -341,8 +341,9 @@ def weak_message(evidence: Evidence) -> Conclusion | None:
 
 def mentioned(evidence: Evidence) -> Conclusion | None:
     """What the prose only names, where not even two words of it belong together."""
+    spelled = spelled_out(evidence.text)
     for kind, parts in MENTIONED.items():
-        part = phrase_in(evidence.folded, parts)
+        part = phrase_in(evidence.folded, parts) or phrase_in(spelled, parts)
         if part is not None:
             return Conclusion(kind, f"text:{part}")
     return None
@@ -375,8 +376,6 @@ def blamed_concept(evidence: Evidence) -> Conclusion | None:
 
 def concept(evidence: Evidence) -> Conclusion | None:
     """Two words close together, where nothing else is left."""
-    if evidence.status is not None:
-        return None
     found = read_concept(evidence.folded) or read_concept(spelled_out(evidence.text), SPELLED)
     if found is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
         return None

@@ -62,6 +62,7 @@ STRONG = _table({
         ExceededTokenBudget MaxTurnsExceeded error_max_turns agent_mode_limit_exceeded
         INVALID_PAYMENT_INSTRUMENT QuotaExceeded out_of_balance""",
     ErrorType.MODEL_NOT_FOUND: """
+        model_not_allowed model_restricted model_not_enabled model_disabled
         model_not_found ModelNotFoundError ModelNotFound model_not_supported unsupported_model
         invalid_model InvalidModel model_not_available model_unavailable_for_account
         deployment_not_found DeploymentNotFound key_model_access_denied team_model_access_denied

@@ -121,6 +121,7 @@ ROWS = (
         InvalidURLError InvalidHeader LocalProtocolError TooManyRedirects
         ERR_INVALID_CHAR ERR_INVALID_PROTOCOL""",
         "bad port",
+        "failed to execute 'fetch'",
         "invalid url",
         "failed to parse url",
         "unsupported protocol",

@@ -98,6 +98,16 @@ WEAK = {
         uncaught referenceerror
         must be of type
         undefined method
+        undefined function
+        undefined variable
+        is not known to be defined
+        wrong type argument
+        wrong number of arguments
+        void-function
+        void-variable
+        attempt to index
+        attempt to call
+        symbol's value as variable
         undefined array key
         undefined local variable
         nil pointer dereference
@@ -121,13 +131,11 @@ WEAK = {
         failed to deserialize
     """),
     ErrorType.CONTEXT_OVERFLOW: rows("""
-        too long
         too many tokens
         context window
         context length
         token limit
         context limit
-        too large
         max tokens of .. exceed
         exceeds dimension
         exceeds the model limit
@@ -157,9 +165,6 @@ WEAK = {
         incorrectly formed
         badly formed
         ill-formed
-        parameter error
-        parameter value error
-        param error
         invalid param
         invalid argument
         invalid value
@@ -238,6 +243,18 @@ MENTIONED = {
         does not support
         not supported
         malformed
+        parameter error
+        parameter value error
+        param error
+        method not allowed
+        unprocessable entity
+        unsupported media type
+        not acceptable
+        precondition failed
+    """),
+    ErrorType.CONTEXT_OVERFLOW: rows("""
+        too long
+        too large
     """),
     ErrorType.TIMEOUT: rows("""
         time out
