@@ -443,3 +443,12 @@ def test_a_silence_with_a_known_cause_is_told_with_it() -> None:
 def test_the_types_that_a_status_alone_cannot_tell_are_as_they_are_here() -> None:
     assert (EMPTY.type, LIMITED.type) == (ErrorType.BUDGET, ErrorType.RATE_LIMIT)
     assert (RESET.type, VAGUE.type) == (ErrorType.NETWORK, ErrorType.UNKNOWN)
+
+
+def test_of_a_hint_that_comes_late_what_is_left_of_the_wait_is_told() -> None:
+    wire = begun()
+    wire.now = 3.0
+    hint(wire, attempt=2, wait_seconds=8.0, at_seconds=1.0)
+    hint(wire, attempt=3, wait_seconds=1.0, at_seconds=1.0)
+    waits = [u["wait_seconds"] for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert waits == [6, 0]
