@@ -184,6 +184,19 @@ def test_a_turn_whose_time_is_up_in_the_midst_of_retries_failed_of_what_they_wer
     assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
 
 
+def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
+    hour = classify({"error": {"message": "slow down"}, "status": 429, "retry_after": 100})
+    assert hour.retry_after_seconds == 100
+    wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
+    hint(wire, hour)
+    wire.time(80)
+    assert payload(wire)["retry_after_seconds"] == 30
+    wire = begun(idle_timeout_seconds=600, first_update_timeout_seconds=600)
+    hint(wire, hour)
+    wire.time(620)
+    assert "retry_after_seconds" not in payload(wire)
+
+
 def test_output_after_a_hint_shows_that_it_was_got_over() -> None:
     wire = begun(idle_timeout_seconds=60)
     hint(wire)

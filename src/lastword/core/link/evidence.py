@@ -7,6 +7,7 @@ error or a text means (`core.classify`).
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -88,6 +89,7 @@ class TurnEvidence(msgspec.Struct):
         output_tokens: how many the model gave for this turn, where the answer tells.
         hint: what a model call failed of, while nothing has been shown since.
         hint_source: who said that.
+        hint_at: when that was.
         goes_on: does the agent try again, as far as that was said?
         hinted: was there any hint in this turn?
         looks: how often stderr was looked at while the turn was open.
@@ -109,6 +111,7 @@ class TurnEvidence(msgspec.Struct):
     output_tokens: int | None = None
     hint: Verdict | None = None
     hint_source: HintSource = HintSource.STDERR
+    hint_at: float = 0.0
     goes_on: bool | None = None
     hinted: bool = False
     looks: int = 0
@@ -171,7 +174,8 @@ class TurnEvidence(msgspec.Struct):
         coarser = held is not None and hint.source < self.hint_source
         lowers = held is not None and held.type in _FINE and verdict.type in _COARSE
         if certainty(verdict) > 1 and not (coarser and lowers):
-            self.hint, self.hint_source, self.goes_on = verdict, hint.source, hint.goes_on
+            self.hint, self.hint_source = verdict, hint.source
+            self.hint_at, self.goes_on = hint.at_seconds, hint.goes_on
 
     def count_look(self) -> None:
         """Stderr was looked at."""
@@ -201,14 +205,15 @@ def announced(_link: Link, turn: Turn) -> AgentError | None:
     return turn.evidence.announced
 
 
-def stopped(_link: Link, turn: Turn) -> Verdict | None:
+def stopped(link: Link, turn: Turn) -> Verdict | None:
     """We ended the turn: whatever the agent says to that is no cause of it.
 
     Where its time was up in the midst of retries, what those were for is the cause.
     """
     known = turn.evidence
-    if known.stopped is not None and known.hint is not None and known.stopped.reason in _WATCHDOG:
-        return msgspec.structs.replace(known.hint, reason=RETRIES_PENDING)
+    pending = _with_wait_left(link, turn)
+    if known.stopped is not None and pending is not None and known.stopped.reason in _WATCHDOG:
+        return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
     return known.stopped
 
 
@@ -228,9 +233,19 @@ def margin(_link: Link, turn: Turn) -> Verdict | None:
     return _beside(turn, turn.evidence.margin)
 
 
-def hint(_link: Link, turn: Turn) -> Verdict | None:
+def hint(link: Link, turn: Turn) -> Verdict | None:
     """A call of the model had failed, and nothing was shown after that."""
-    return _beside(turn, turn.evidence.hint)
+    return _beside(turn, _with_wait_left(link, turn))
+
+
+def _with_wait_left(link: Link, turn: Turn) -> Verdict | None:
+    """The hint, with what is left now of the wait that it tells."""
+    known = turn.evidence
+    if known.hint is None or known.hint.retry_after_seconds is None:
+        return known.hint
+    passed = math.floor(link.now - known.hint_at)
+    left = max(known.hint.retry_after_seconds - passed, 0)
+    return msgspec.structs.replace(known.hint, retry_after_seconds=left or None)
 
 
 def prose(link: Link, turn: Turn) -> Verdict | None:
