@@ -11,7 +11,7 @@ from lastword.core.classify import classify
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.clocks import STDERR_LOOKS
 from lastword.core.link.evidence import RETRIES_PENDING, SILENT
-from lastword.core.link.hints import Hint, HintSource, SilentTurn
+from lastword.core.link.hints import LATE_SECONDS, Hint, HintSource, SilentTurn
 from tests.kit.turn_signs import payload
 from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, result, update
 from tests.unit.restart.crashing import Link, request
@@ -128,10 +128,52 @@ def test_a_hint_without_a_session_counts_only_where_one_turn_is_open() -> None:
     wire = begun(sessions=("s", "other"))
     hint(wire, session_id=None)
     assert retries(wire) == []
+    wire.now = 1.0
     wire.agent(chunk("Done.", "other"))
     wire.agent(result(2))
+    wire.now += LATE_SECONDS
     hint(wire, session_id=None)
     assert retries(wire) == [(2, "rate_limit")]
+
+
+def test_what_comes_without_a_session_as_another_turn_ends_may_be_of_that_one() -> None:
+    wire = begun(sessions=("s", "other"))
+    wire.now = 1.0
+    wire.agent(error(2))
+    hint(wire, session_id=None)
+    wire.now += LATE_SECONDS
+    hint(wire, session_id=None, at_seconds=0.5)
+    assert retries(wire) == []
+
+
+def test_a_turn_that_begins_when_another_has_ended_has_what_follows_for_itself() -> None:
+    wire = begun(sessions=("other",))
+    wire.now = 1.0
+    wire.agent(error(1))
+    wire.client(prompt(2, "s"))
+    hint(wire, session_id=None)
+    assert retries(wire) == [(2, "rate_limit")]
+
+
+def test_of_two_turns_the_silent_end_is_the_one_that_an_agent_gave_up_without_a_name() -> None:
+    wire = begun(sessions=("s", "other"))
+    wire.agent(chunk("The answer", "other"))
+    wire.agent(result(1))
+    hint(wire, session_id=None, goes_on=False)
+    wire.time(1)
+    assert payload(wire)["type"] == "rate_limit"
+    wire.agent(result(2))
+    assert wire.answers(2)[0]["result"]["stopReason"] == "end_turn"
+
+
+def test_what_is_given_up_without_a_name_while_two_turns_go_on_counts_for_neither() -> None:
+    wire = begun(sessions=("s", "other"))
+    hint(wire, session_id=None, goes_on=False)
+    for number in (1, 2):
+        wire.agent(result(number))
+    wire.time(1)
+    kinds = [wire.answers(n)[0]["error"]["data"]["agent_error"]["type"] for n in (1, 2)]
+    assert kinds == ["unknown", "unknown"]
 
 
 @pytest.mark.parametrize("told", [{"session_id": "nobody"}, {"at_seconds": -1.0}])
@@ -377,6 +419,21 @@ def test_stderr_of_two_open_turns_may_be_of_either() -> None:
     wire.stderr(LINE)
     wire.time(5)
     assert retries(wire) == []
+
+
+def test_stderr_of_a_turn_that_has_failed_is_not_told_of_another() -> None:
+    wire = begun(sessions=("s", "other"))
+    wire.stderr(LINE)
+    wire.now = 1.0
+    wire.agent(error(2))
+    wire.stderr(LINE)
+    wire.time(30)
+    wire.stderr(b"INFO all is well\n")
+    wire.time(35)
+    assert retries(wire) == []
+    wire.stderr(LINE)
+    wire.time(40)
+    assert retries(wire) == [(2, "rate_limit")]
 
 
 def test_stderr_of_a_turn_that_goes_on_well_is_not_looked_at() -> None:
