@@ -42,6 +42,17 @@ def _concept(kind: ErrorType, things: str, happenings: str, *unless: str) -> Con
 
 CONCEPTS = (
     _concept(
+        ErrorType.AUTH,
+        "website, web site, this site, url, category, destination, domain, firewall, web filter, "
+        "country, region, territory, location, your ip, ip address, your network, it department",
+        "blocked, blocks, not allowed, denied, prohibited, restricted, not supported, unsupported, "
+        "not available, banned, known to serve",
+        "quota",
+        "model",
+        "parameter",
+        "safety",
+    ),
+    _concept(
         ErrorType.CONTEXT_OVERFLOW,
         "context, prompt, input, inputs, conversation, thread, history, tokens, token limit, "
         "message size, request body",
@@ -66,7 +77,7 @@ CONCEPTS = (
         "safety, policy, policies, moderation, harmful, unsafe, inappropriate, guideline, "
         "guardrail, prohibited, sensitive, content, acceptable use",
         "blocked, rejected, flagged, refused, filtered, violat, declined, not allowed, censored, "
-        "disallowed, withheld, breach, stopped by",
+        "disallowed, withheld, breach, stopped by, triggered, detected",
         "region",
         "network",
         "firewall",
@@ -75,16 +86,27 @@ CONCEPTS = (
         "api key",
     ),
     _concept(
+        ErrorType.CONTENT_FILTER,
+        "message, messages, prompt, response, output, input, answer, reply, completion, image",
+        "flagged, censored, sensitive, moderated, filtered, harmful, inappropriate, unsafe, "
+        "offensive, refused to answer, was blocked, been blocked",
+        "case sensitive",
+        "case-sensitive",
+        "network",
+        "firewall",
+        "api key",
+    ),
+    _concept(
         ErrorType.BUDGET,
         "credit, credits, balance, quota, allowance, billing, plan, subscription, budget, spend, "
         "spending, usage limit, session limit, your limit, funds, invoice, free tier, "
         "requests this month, messages, monthly, weekly, this month, allotment, usage cap, "
         "daily cap, monthly cap, trial, wallet, prepaid, premium request, paid plan, for today, "
-        "today's",
+        "today's, inference limit, usage quota, payment, account limit, tier, pricing, spend limit",
         "used up, exhausted, exceeded, ran out, run out, out of, depleted, insufficient, "
         "not enough, reached, hit, expired, no remaining, remaining, upgrade, unpaid, past due, "
         "overdue, resets, consumed, no more, used all, has ended, is over, does not have any, "
-        "doesn't have any, don't have any, do not have any, required",
+        "doesn't have any, don't have any, do not have any, required, too low, add funds, no available",
         "per minute",
         "per second",
         "concurren",
@@ -92,15 +114,26 @@ CONCEPTS = (
         "max_tokens",
     ),
     _concept(
+        ErrorType.BUDGET,
+        "balance, wallet, credit, credits, funds, payment, billing, card, subscription, plan",
+        "empty, zero, negative, failed, declined, not active, inactive, suspended, lapsed, not paid",
+    ),
+    _concept(
         ErrorType.MODEL_NOT_FOUND,
         "model, models, deployment",
         "not found, does not exist, doesn't exist, unknown, not supported, unsupported, "
         "deprecated, retired, removed, decommissioned, permission to use, not enabled, "
         "not available on, no access, access to, could not be found, cannot be found, invalid, "
-        "not recognized, not recognised, isn't supported, not exist",
+        "not recognized, not recognised, isn't supported, not exist, not allowed, not permitted, "
+        "not available for, not available in, not available to, not accessible, not installed, "
+        "not configured, discontinued, sunset, no longer, not offered, not served, isn't enabled, isn't available, "
+        "isn't allowed, disabled",
         "for this model",
         "with this model",
         "by this model",
+        "by the model",
+        "for models",
+        "this model only",
         "produced",
         "temporarily",
         "currently",
@@ -115,27 +148,50 @@ CONCEPTS = (
         "output",
     ),
     _concept(
+        ErrorType.MODEL_NOT_FOUND,
+        "endpoint, completions, base url, api base, baseurl, v1/messages, v1/responses",
+        "not found, does not exist, doesn't exist, no such, wrong, incorrect",
+        "tool",
+        "file",
+    ),
+    _concept(
         ErrorType.AUTH,
         "login, token, api key, key, credential, credentials, session, account, password, "
         "authentication, authorization, permission, access, logged in, signed in, signature, "
-        "licence, license, oauth, sso",
+        "licence, license, oauth, sso, api keys, email, e-mail, phone number, user, certification, "
+        "sign-in, signin, log-in, secret, cookie",
         "invalid, expired, missing, denied, revoked, suspended, disabled, not valid, wrong, "
         "rejected, required, failed, not set, not found, incorrect, unknown, forbidden, "
         "not configured, log in, sign in, could not be verified, could not be refreshed, must be, "
-        "not permitted, not granted, unauthorised, not allowed, no longer valid, mismatch",
+        "not permitted, not granted, unauthorised, not allowed, no longer valid, mismatch, blocked, "
+        "verif, not enabled, to be enabled, banned, locked, not active, inactive, not provided, "
+        "malformed, rejected by, deleted, deactivated, not recognized, not recognised, restricted, "
+        "no valid, empty, unset",
         "unexpected token",
         "max_tokens",
         "tokens",
         "json",
     ),
     _concept(
+        ErrorType.AUTH,
+        "api, service, feature",
+        "to be enabled, has not been enabled, enable this api, enable the api, not been activated, "
+        "to be activated, not activated",
+    ),
+    _concept(
         ErrorType.AGENT_CRASH,
-        "process, agent, child, subprocess, binary, executable, command, cli, server",
+        "process, agent, child, subprocess, binary, executable, command, cli, server, ide, daemon, app",
         "exited, quit, terminated by, killed, crashed, died, signal, failure code, exit code, "
-        "exit status, could not be started, failed to start, failed to launch, not installed",
+        "exit status, could not be started, failed to start, failed to launch, not installed, "
+        "cannot be started, stopped unexpectedly, not running",
         "connection",
         "request",
         "model runner",
+    ),
+    _concept(
+        ErrorType.AGENT_CRASH,
+        "binary, executable, interpreter, runtime",
+        "could not find, cannot find, can't find, not found, no such file, missing",
     ),
     _concept(
         ErrorType.TIMEOUT,
@@ -157,6 +213,13 @@ CONCEPTS = (
         "json",
     ),
     _concept(
+        ErrorType.NETWORK,
+        "body stream, event stream, response stream, message stream, streaming, stream, sse",
+        "error in, error reading, failed to read, read error, error while reading",
+        "parse",
+        "json",
+    ),
+    _concept(
         ErrorType.RATE_LIMIT,
         "rate, requests, request rate, calls, frequency, qps, rpm, tpm, traffic, concurrency",
         "limit reached, limited, too quickly, too fast, too many, throttled, increased too, "
@@ -170,6 +233,52 @@ CONCEPTS = (
         "not responding, at capacity, no capacity, no provider, out of memory, not ready, "
         "degraded, unhealthy, paused, disruption, incident, internal failure, "
         "starting up, loading, had an error, internal error, high demand, maintenance",
+    ),
+    _concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "internal error, unexpected error, unknown error",
+        "request id, error id, trace id, requestid, reference id, correlation id",
+    ),
+    _concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "every provider, every candidate provider, all providers, all upstreams, all backends, "
+        "all channels, all endpoints, all accounts, all candidates, all models",
+        "failed, exhausted, unavailable, down, unreachable, cooling",
+    ),
+    _concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "response, reply, answer, completion",
+        "issue getting, problem getting, error getting, trouble getting, could not get, "
+        "couldn't get, unable to get, failed to obtain, failed to generate, could not generate, "
+        "unable to generate, error generating",
+    ),
+    _concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "provider, model, server, service, api, backend, upstream",
+        "not working, trouble connecting, having trouble, having issues, having problems",
+        "trouble responding",
+    ),
+    _concept(
+        ErrorType.PROTOCOL_ERROR,
+        "response, reply, format, content, chunk, event, payload, output, json, body, stream, "
+        "answer",
+        "unhandled, not in the correct, unexpected format, wrong format, could not be parsed, "
+        "cannot be parsed, could not parse, cannot parse, unable to parse, failed to parse, "
+        "malformed, could not be decoded, cannot decode, unserializable, unexpected content type, "
+        "not json",
+    ),
+    _concept(
+        ErrorType.INVALID_REQUEST,
+        "parameter, parameters, param, argument, arguments, field, value, role, message, messages, "
+        "option, property, schema, tool, tools, function, header, body, input, image, entity, "
+        "request, temperature, system prompt, attachment, file type, media type, mime type",
+        "invalid, missing, unexpected, unknown, unsupported, not supported, not allowed, "
+        "not permitted, required, must be, must have, must not, should be, cannot be, can't be, "
+        "not valid, not eligible, not accept, out of range, unrecognized, unrecognised, duplicate, "
+        "empty, expected, does not exist",
+        "error occurred",
+        "please try again",
+        "server",
     ),
 )
 """First match wins: what a retry cannot help stands before what it can."""

@@ -45,6 +45,7 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
     rules.status,
     rules.weak_message,
     rules.concept,
+    rules.mentioned,
     rules.builtin,
 )
 

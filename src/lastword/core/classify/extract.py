@@ -16,6 +16,7 @@ _STATUS = re.compile(
     r"""
     (?:status(?:[ _]?code)?|error[ _]?code|code|http(?:/\d(?:\.\d)?)?|api[ ]error|error|response
        |exception|returned|failed) \W{1,4} (?:\w{2,8}\W{1,2})?? ([45]\d\d) (?!\w|[.,]\d)
+    | \b request: [ ] ([45]\d\d) (?=[ ][A-Za-z])
     | ^\W{0,3} ([45]\d\d) (?=[ ]?[-:<{("'|] | ,[ ]message= | [ ][A-Za-z]{2} | \W*$)
     | [\[(] ([45]\d\d) [\])]
     | [ ]\|[ ] ([45]\d\d) :[ ]

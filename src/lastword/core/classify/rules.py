@@ -9,7 +9,7 @@ from __future__ import annotations
 from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.concepts import BLAMED, read_concept
 from lastword.core.classify.evidence import Conclusion, Evidence
-from lastword.core.classify.messages.weak import WEAK
+from lastword.core.classify.messages.weak import MENTIONED, WEAK
 from lastword.core.classify.process import (
     exit_code_in,
     is_spawn_text,
@@ -336,6 +336,15 @@ def weak_message(evidence: Evidence) -> Conclusion | None:
     for name in evidence.words:
         if name in classes.BY_STATUS:
             return Conclusion(classes.BY_STATUS[name], f"word:{name}")
+    return None
+
+
+def mentioned(evidence: Evidence) -> Conclusion | None:
+    """What the prose only names, where not even two words of it belong together."""
+    for kind, parts in MENTIONED.items():
+        part = phrase_in(evidence.folded, parts)
+        if part is not None:
+            return Conclusion(kind, f"text:{part}")
     return None
 
 

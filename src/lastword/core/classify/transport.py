@@ -44,6 +44,8 @@ CERTIFICATE = _row(
     SunCertPathBuilderException CertificateExpiredException ERR_PROXY_CERTIFICATE_INVALID
     ERR_SSL_PINNED_KEY_NOT_IN_CERT_CHAIN RemoteCertificateChainErrors
     RemoteCertificateNameMismatch RemoteCertificateNotAvailable""",
+    "curl: (60)",
+    "curl error 60:",
     "certificate_verify_failed",
     "certificate verify failed",
     "self-signed certificate",
@@ -80,6 +82,8 @@ ROWS = (
         "name_not_resolved",
         """ENOTFOUND ERR_NAME_NOT_RESOLVED EAI_NONAME EAI_NODATA UnknownHostException
         WSAHOST_NOT_FOUND WSANO_DATA UnresolvedAddressException""",
+        "curl: (6)",
+        "curl error 6:",
         "name or service not known",
         "nodename nor servname",
         "getaddrinfo enotfound",
@@ -140,6 +144,8 @@ ROWS = (
         ERR_HTTP2_PING_TIMEOUT TooSlowError HttpTimeoutException HttpConnectTimeoutException
         ConnectionPoolTimeoutException InterruptedIOException ERR_DNS_TIMED_OUT WSAETIMEDOUT
         ConnectionAcquisitionTimeout TimeoutCancellationException""",
+        "curl: (28)",
+        "curl error 28:",
         "timed out",
         "timeout error",
         "aborted due to timeout",
@@ -204,6 +210,7 @@ ROWS = (
         "invalid utf-8",
         "error parsing sse",
         "looking for beginning of value",
+        "eof while parsing",
         "expected http/",
         "did not match any variant",
         "empty or malformed response",
@@ -222,6 +229,8 @@ ROWS = (
         ErrorType.NETWORK,
         "connection_refused",
         "ECONNREFUSED ConnectionRefusedError ERR_CONNECTION_REFUSED",
+        "curl: (7)",
+        "curl error 7:",
         "connection refused",
         "econnrefused",
         "all connection attempts failed",
@@ -247,6 +256,8 @@ ROWS = (
         ZlibError Z_BUF_ERROR
         UND_ERR_RES_CONTENT_LENGTH_MISMATCH HPE_INVALID_EOF_STATE EndOfStream ResponseAborted
         StreamTruncated""",
+        "curl: (18)",
+        "curl error 18:",
         "incomplete chunked read",
         "without sending complete message body",
         "response ended prematurely",
@@ -268,6 +279,8 @@ ROWS = (
         "closed before message completed",
         "incomplete envelope",
         "unexpected end of stream",
+        "java.io.eofexception",
+        "end of input at",
         "stream finished unexpectedly",
         "prematurely closed",
         "closed prematurely",
@@ -292,6 +305,14 @@ ROWS = (
         WSAECONNABORTED ClosedChannelException AsynchronousCloseException PrematureCloseException
         NoHttpResponseException ConnectionShutdownException ERR_SOCKET_NOT_CONNECTED
         ERR_HTTP2_SERVER_REFUSED_STREAM ERR_NETWORK_IO_SUSPENDED StreamResetError""",
+        "curl: (52)",
+        "curl error 52:",
+        "curl: (56)",
+        "curl error 56:",
+        "curl: (55)",
+        "curl error 55:",
+        "curl: (92)",
+        "curl error 92:",
         "connection reset",
         "econnreset",
         "socket hang up",
@@ -368,6 +389,10 @@ ROWS = (
         HttpHostConnectException WebClientRequestException HttpRequestException SocketException
         PortUnreachableException ProxyFailedToEstablishSocketConnection WSAENETUNREACH
         WSAEHOSTUNREACH""",
+        "curl: (35)",
+        "curl error 35:",
+        "curl: (5)",
+        "curl error 5:",
         "fetch failed",
         "connection error",
         "cannot connect to",
@@ -377,6 +402,11 @@ ROWS = (
         "error sending request",
         "network error",
         "network is unreachable",
+        "network is unavailable",
+        "network unavailable",
+        "no internet",
+        "no network",
+        "dispatch failure",
         "temporary failure in name resolution",
         "no route to host",
         "eai_again",
@@ -426,5 +456,7 @@ EXACT_MESSAGES = {
     "terminated": "connection_lost",
     "fetch failed": "connection_failed",
     "load failed": "connection_failed",
+    "eof": "truncated_stream",
+    "error: eof": "truncated_stream",
 }
 """Whole messages that mean a lost connection, and that would be too common as parts."""

@@ -81,5 +81,5 @@ UNLESS = {
     """),
 }
 
-HOPELESS = frozenset({"requires more system memory"})
+HOPELESS = frozenset({"requires more system memory", "memory .. would exceed"})
 """Rows of a retryable type that no retry helps."""

@@ -69,6 +69,9 @@ BUDGET = rows("""
     reached your usage limit
     reached your .. usage limit
     reached the usage limit
+    reached its usage limit
+    reached their usage limit
+    usage limit for
     exhausted .. usage limit
     exceeded .. usage limit
     hit your usage limit

@@ -24,6 +24,8 @@ CONTEXT_OVERFLOW = rows("""
     too large for model
     too large to compact
     too many tokens:
+    too many tokens in
+    too many tokens to
     maximum context length
     maximum prompt length
     maximum context size

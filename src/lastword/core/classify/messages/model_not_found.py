@@ -21,6 +21,8 @@ MODEL_NOT_FOUND = rows("""
     model .. has been removed
     model .. been shut down
     model .. is deprecated
+    model .. isn't enabled
+    model .. is not enabled
     model .. no longer available
     model .. no longer supported
     model not exist

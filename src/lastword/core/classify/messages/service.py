@@ -88,6 +88,9 @@ PROVIDER_UNAVAILABLE = rows("""
     cuda error
     cudamalloc failed
     unable to allocate
+    runs out of memory
+    metal::malloc
+    memory .. would exceed
     failed to allocate
     error loading model
     runner has terminated

@@ -94,6 +94,18 @@ WEAK = {
         list index out of range
         codec can't encode
         without having called `read()`
+        uncaught typeerror
+        uncaught referenceerror
+        must be of type
+        undefined method
+        undefined array key
+        undefined local variable
+        nil pointer dereference
+        null pointer
+        null reference
+        object reference not set
+        index out of range
+        index out of bounds
     """),
     ErrorType.PROTOCOL_ERROR: rows("""
         parse error
@@ -116,13 +128,11 @@ WEAK = {
         token limit
         context limit
         too large
+        max tokens of .. exceed
+        exceeds dimension
     """),
     ErrorType.BUDGET: rows("""
-        billing
-        quota
         usage limit
-        credits
-        subscription
         limit reached
         limit will reset
         reached the limit
@@ -130,15 +140,9 @@ WEAK = {
         hit the limit
     """),
     ErrorType.AUTH: rows("""
-        api key
-        api_key
-        apikey
-        credential
         authenticat
         forbidden
-        permission
         log in
-        login
         sign in
         signed in
     """),
@@ -148,6 +152,13 @@ WEAK = {
         prompt template
         chat template
         bad request
+        improperly formed
+        incorrectly formed
+        badly formed
+        ill-formed
+        parameter error
+        parameter value error
+        param error
         invalid param
         invalid argument
         invalid value
@@ -166,10 +177,6 @@ WEAK = {
         should be non-empty
         must be non-empty
         field required
-        is not supported
-        does not support
-        not supported
-        malformed
         validation error
         input should be
         should match
@@ -197,12 +204,48 @@ WEAK = {
         server had an error
         server side error
         server-side error
-        unavailable
         upstream error
         upstream request failed
         provider returned error
         no output generated
+        transient
+        temporary error
+        temporary failure
+        temporary problem
+        temporary issue
         failed to get response
         failed to get a response
     """),
 }
+
+MENTIONED = {
+    ErrorType.BUDGET: rows("""
+        billing
+        quota
+        credits
+        subscription
+    """),
+    ErrorType.AUTH: rows("""
+        api key
+        api_key
+        apikey
+        credential
+        permission
+        login
+    """),
+    ErrorType.INVALID_REQUEST: rows("""
+        does not support
+        not supported
+        malformed
+    """),
+    ErrorType.TIMEOUT: rows("""
+        time out
+        timeout
+        time-out
+    """),
+    ErrorType.PROVIDER_UNAVAILABLE: rows("""
+        unavailable
+        trouble responding
+    """),
+}
+"""Things that are only named: two words that belong together say more (`concepts`)."""
