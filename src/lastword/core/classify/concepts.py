@@ -13,7 +13,6 @@ from functools import cache
 
 import msgspec
 
-from lastword.core.classify.text import phrase_in
 from lastword.core.failure.taxonomy import ErrorType
 
 MAX_DISTANCE_CHARS = 48
@@ -73,6 +72,16 @@ CONCEPTS = (
         "budget",
     ),
     _concept(
+        ErrorType.CONTEXT_OVERFLOW,
+        "message, text, question, file, document, transcript, request",
+        "longer than, too long, too large, too big",
+        "took too long",
+        "takes too long",
+        "taking too long",
+        "rate limit",
+        "per minute",
+    ),
+    _concept(
         ErrorType.CONTENT_FILTER,
         "safety, policy, policies, moderation, harmful, unsafe, inappropriate, guideline, "
         "guardrail, prohibited, sensitive, content, acceptable use",
@@ -119,6 +128,13 @@ CONCEPTS = (
         "empty, zero, negative, failed, declined, not active, inactive, suspended, lapsed, not paid",
     ),
     _concept(
+        ErrorType.BUDGET,
+        "for today, today, this week, this month, per day, daily, weekly, monthly",
+        "you have used, you've used, maximum, limit, allowed",
+        "per minute",
+        "per second",
+    ),
+    _concept(
         ErrorType.MODEL_NOT_FOUND,
         "model, models, deployment",
         "not found, does not exist, doesn't exist, unknown, not supported, unsupported, "
@@ -149,17 +165,20 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.MODEL_NOT_FOUND,
-        "endpoint, completions, base url, api base, baseurl, v1/messages, v1/responses",
+        "endpoint, completions, base url, api base, baseurl, v1/messages, v1/responses, api error, "
+        "detail, http",
         "not found, does not exist, doesn't exist, no such, wrong, incorrect",
         "tool",
         "file",
+        "session",
+        "command",
     ),
     _concept(
         ErrorType.AUTH,
         "login, token, api key, key, credential, credentials, session, account, password, "
         "authentication, authorization, permission, access, logged in, signed in, signature, "
-        "licence, license, oauth, sso, api keys, email, e-mail, phone number, user, certification, "
-        "sign-in, signin, log-in, secret, cookie",
+        "licence, license, oauth, sso, api keys, email, e-mail, phone number, certification, "
+        "sign-in, signin, log-in, cookie",
         "invalid, expired, missing, denied, revoked, suspended, disabled, not valid, wrong, "
         "rejected, required, failed, not set, not found, incorrect, unknown, forbidden, "
         "not configured, log in, sign in, could not be verified, could not be refreshed, must be, "
@@ -174,8 +193,14 @@ CONCEPTS = (
     ),
     _concept(
         ErrorType.AUTH,
+        "organization, organisation, team, workspace, tenant, project, geo, residency",
+        "must be a member, not a member, not belong, prevent, not allowed, restricted, not permitted",
+        "model",
+    ),
+    _concept(
+        ErrorType.AUTH,
         "api, service, feature",
-        "to be enabled, has not been enabled, enable this api, enable the api, not been activated, "
+        "to be enabled, not enabled, isn't enabled, has not been enabled, enable this api, enable the api, not been activated, "
         "to be activated, not activated",
     ),
     _concept(
@@ -213,6 +238,19 @@ CONCEPTS = (
         "json",
     ),
     _concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "gateway, backend, upstream",
+        "could not reach, cannot reach, couldn't reach, unable to reach, failed to reach",
+    ),
+    _concept(
+        ErrorType.NETWORK,
+        "server, host, provider, endpoint, api, service, remote, connection",
+        "could not reach, cannot reach, can't reach, couldn't reach, unable to reach, "
+        "failed to reach, not reachable, unreachable, error when connecting, error connecting, "
+        "error while connecting, not be established, couldn't create, could not create, "
+        "could not establish, couldn't establish, cannot establish, not connected",
+    ),
+    _concept(
         ErrorType.NETWORK,
         "body stream, event stream, response stream, message stream, streaming, stream, sse",
         "error in, error reading, failed to read, read error, error while reading",
@@ -233,6 +271,13 @@ CONCEPTS = (
         "not responding, at capacity, no capacity, no provider, out of memory, not ready, "
         "degraded, unhealthy, paused, disruption, incident, internal failure, "
         "starting up, loading, had an error, internal error, high demand, maintenance",
+    ),
+    _concept(
+        ErrorType.PROVIDER_UNAVAILABLE,
+        "capacity, gpu, executor, worker, workers, replica, replicas, instance, instances, "
+        "conversation, queue",
+        "insufficient, not enough, no valid, no available, exhausted, busy, lack, still being, "
+        "still processing",
     ),
     _concept(
         ErrorType.PROVIDER_UNAVAILABLE,
@@ -274,7 +319,7 @@ CONCEPTS = (
         "request, temperature, system prompt, attachment, file type, media type, mime type",
         "invalid, missing, unexpected, unknown, unsupported, not supported, not allowed, "
         "not permitted, required, must be, must have, must not, should be, cannot be, can't be, "
-        "not valid, not eligible, not accept, out of range, unrecognized, unrecognised, duplicate, "
+        "not valid, not eligible, not accept, illegal, rejected, client error, out of range, unrecognized, unrecognised, duplicate, "
         "empty, expected, does not exist",
         "error occurred",
         "please try again",
@@ -290,6 +335,9 @@ BLAMED = frozenset({
 })  # fmt: skip
 """What may stand behind a 400: neither is retried, so a wrong guess costs only the name."""
 
+SPELLED = frozenset(concept.type for concept in CONCEPTS) - {ErrorType.AGENT_CRASH}
+"""What names made of several words may mean: `GenServer` is no server that exited."""
+
 
 def read_concept(
     folded: str, kinds: frozenset[ErrorType] | None = None
@@ -298,9 +346,14 @@ def read_concept(
     for concept in CONCEPTS:
         if kinds is None or concept.type in kinds:
             pair = _closest(folded, concept)
-            if pair is not None and phrase_in(folded, concept.unless) is None:
+            if pair is not None and not _stands_in(concept.unless, folded):
                 return concept.type, pair
     return None
+
+
+def _stands_in(words: tuple[str, ...], folded: str) -> bool:
+    """Whether one of the words begins where a word does: "rate" is not in "generate"."""
+    return bool(words) and _pattern(",".join(words)).search(folded) is not None
 
 
 def _closest(folded: str, concept: Concept) -> str | None:

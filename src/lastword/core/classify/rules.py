@@ -7,7 +7,7 @@ wrong verdict leads straight to the table to change. `decide` holds their order.
 from __future__ import annotations
 
 from lastword.core.classify import classes, messages, tokens, transport
-from lastword.core.classify.concepts import BLAMED, read_concept
+from lastword.core.classify.concepts import BLAMED, SPELLED, read_concept
 from lastword.core.classify.evidence import Conclusion, Evidence
 from lastword.core.classify.messages.weak import MENTIONED, WEAK
 from lastword.core.classify.process import (
@@ -31,7 +31,7 @@ from lastword.core.classify.statuses import (
     TOO_MANY_REQUESTS,
     type_of_status,
 )
-from lastword.core.classify.text import normalise, phrase_in
+from lastword.core.classify.text import normalise, phrase_in, spelled_out
 from lastword.core.classify.waits import read_seconds
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.quirks.agents import agent_key
@@ -366,7 +366,8 @@ def _crash_text(evidence: Evidence, rule: str) -> Conclusion:
 
 def blamed_concept(evidence: Evidence) -> Conclusion | None:
     """Two words close together, where all else says no more than that the request is to blame."""
-    if evidence.status not in REQUEST_BLAMED:
+    blamed = tokens.WEAK[ErrorType.INVALID_REQUEST].intersection(evidence.tokens)
+    if evidence.status not in REQUEST_BLAMED and (evidence.status is not None or not blamed):
         return None
     found = read_concept(evidence.folded, BLAMED)
     return Conclusion(found[0], f"concept:{found[1]}") if found else None
@@ -374,7 +375,9 @@ def blamed_concept(evidence: Evidence) -> Conclusion | None:
 
 def concept(evidence: Evidence) -> Conclusion | None:
     """Two words close together, where nothing else is left."""
-    found = read_concept(evidence.folded) if evidence.status is None else None
+    if evidence.status is not None:
+        return None
+    found = read_concept(evidence.folded) or read_concept(spelled_out(evidence.text), SPELLED)
     if found is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
         return None
     kind, rule = found[0], f"concept:{found[1]}"

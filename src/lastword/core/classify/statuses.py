@@ -29,6 +29,8 @@ STATUS_TYPES = {
     504: ErrorType.TIMEOUT,
     522: ErrorType.TIMEOUT,
     524: ErrorType.TIMEOUT,
+    598: ErrorType.TIMEOUT,
+    599: ErrorType.TIMEOUT,
 }
 """Other 4xx are `invalid_request`, other 5xx `provider_unavailable`."""
 

@@ -12,6 +12,7 @@ MAX_TOKEN_CHARS = 96
 _MAX_INT = 1 << 63
 
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]+")
+_WORD_BORDER = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z][a-z])")
 _CLASS_SUFFIXES = ("exception", "error", "err", "fault")
 _TOO_WIDE_ALONE = frozenset({
     *("api", "auth", "client", "close", "closed", "import", "index", "internal", "key", "lookup"),
@@ -28,6 +29,11 @@ def fold(text: str) -> str:
     if "\\" in plain:
         plain = plain.replace("\\n", " ").replace("\\", "")
     return " ".join(plain.split())
+
+
+def spelled_out(text: str) -> str:
+    """The text folded, and the words inside its names apart: `NOT_ENOUGH_BALANCE`, `NotEnabled`."""
+    return fold(_WORD_BORDER.sub(" ", text))
 
 
 def normalise(name: str) -> str:

@@ -43,6 +43,8 @@ SPOKEN = {
         ventana de contexto
     """),
     ErrorType.CONTENT_FILTER: rows("""
+        コンテンツポリシー
+        セキュリティポリシー
         敏感内容
         敏感词
         敏感信息

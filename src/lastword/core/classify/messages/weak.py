@@ -130,6 +130,7 @@ WEAK = {
         too large
         max tokens of .. exceed
         exceeds dimension
+        exceeds the model limit
     """),
     ErrorType.BUDGET: rows("""
         usage limit
