@@ -108,7 +108,7 @@ class Shown:
         arrived: How often its user code was.
         signals: How many of the agent's own frames came out of the sidecar.
         signals_arrived: How many of them reached user code.
-        logged: Did the SDK complain?
+        logged: Did the SDK complain in a turn that recovered?
         strange: What was sent in a way that is not this client's.
         turns: How each turn ended, by its kind.
         lost: What was left behind: processes, and turns that were never begun.
@@ -145,15 +145,16 @@ def shown(turns: Turns, way: Rung) -> Shown:
     """Judge a run."""
     sent = {kind: list(map(update_of, turns.sent[2 * at])) for at, kind in enumerate(KINDS)}
     given = {kind: _given(turns, 2 * at) for at, kind in enumerate(KINDS)}
+    told = verdicts(turns)
     every = [update for updates in sent.values() for update in updates]
     return Shown(
         sent={kind: _count(updates, way) for kind, updates in sent.items()},
         arrived={kind: _count(updates, way) for kind, updates in given.items()},
         signals=sum(map(is_signal, every)),
         signals_arrived=sum(is_signal(u) for updates in given.values() for u in updates),
-        logged=any("agent_retry" in str(line.get("text")) for line in turns.report.named("log")),
+        logged=any(one.logged for kind, one in told.items() if kind.endswith(WELL)),
         strange=tuple(sorted({w.key for w in WAYS if w.title != way.title and _count(every, w)})),
-        turns=verdicts(turns),
+        turns=told,
         lost=(*turns.report.leftovers, *(e["event"] for e in turns.report.named("failed"))),
     )
 
@@ -181,7 +182,9 @@ def tells(update: dict[str, Any], way: Rung) -> int:
         return content.get("text", "").count(AGAIN[0]) if isinstance(content, dict) else 0
     if way.key == "retry_air":
         air = ((update.get("_meta") or {}).get("jetbrains") or {}).get("air") or {}
-        return int((air.get("sessionFailure") or {}).get("severity") == "warning")
+        record = air.get("sessionFailure") or {}
+        # One without a reason tells of a long silence.
+        return int(record.get("severity") == "warning" and "reason" in record)
     if way.key == "retry_v2":
         return int(kind == "notice" and AGAIN[1] in update["title"])
     return int(kind == way.title.strip("`"))
@@ -194,7 +197,7 @@ def is_signal(update: dict[str, Any]) -> bool:
 
 def row(cell: Cell, seen: Shown) -> str:
     """The row of a client that was told in one way."""
-    dropped = " (and the SDK says so)" if seen.logged else ""
+    dropped = " (and the SDK says so)" if seen.logged and seen.arrived != seen.sent else ""
     ends = [_ended(seen, WELL), _ended(seen, FAILED)]
     works = all(one.next_works for one in seen.turns.values())
     columns = [
