@@ -262,21 +262,24 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
     alone = not turn.facts.tool_seen and known.messages == 1
     named = known.hinted or known.margin is not None
     spoken_for = named or known.refused or known.output_tokens == 0
+    text = known.text or ""
+    # Some agents put a remark of their own before it, in the same message.
+    last = content_text(turn.session.repetition.content) if named else ""
     if alone or spoken_for:
-        found = _of_known_opening(link, known.text or "")
-        if found is None and named:
-            # Some agents put a remark of their own before it, in the same message.
-            found = _of_known_opening(link, content_text(turn.session.repetition.content))
+        found = _of_known_opening(link, text) or _of_known_opening(link, last)
         if found is not None:
             return found
-    if not signs.may_be_error_by_form(known.text or ""):
+    if not text and known.margin is not None:
+        # The agent itself says that the turn has failed: the last piece may be what it failed of.
+        text = last
+    if not signs.may_be_error_by_form(text):
         return None
     if not spoken_for and (not alone or turn.facts.thought or _may_be_answer(turn)):
         return None
     # Loaded at the first message that looks like an error, as above.
     from lastword.core.classify import prose as forms  # noqa: PLC0415
 
-    return forms.error_by_form(known.text or "", spoken_for=spoken_for)
+    return forms.error_by_form(text, spoken_for=spoken_for)
 
 
 def _may_be_answer(turn: Turn) -> bool:
