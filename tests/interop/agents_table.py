@@ -188,6 +188,8 @@ def _soon(one: Seen | None) -> str:
     if one is None:
         return ""
     moment = one.right_seconds
+    if moment is not None:
+        moment = max(moment, 0.0)  # a call for a title may have failed before the turn's own
     if FAILURES[one.failure].recovers:
         told = "-" if moment is None else f"{moment:.1f}"
         return f"{outcome(one)}, {told}"

@@ -23,7 +23,7 @@ PROGRAM = Path(__file__).resolve().parent / "node_modules" / "acpx" / "dist" / "
 SESSION = "turns"
 ERROR, DONE, ABOUT_ITSELF = "[error] ", "[done] ", ("[client] ", "[acpx] ")
 FOR_EVER_SECONDS = 3600.0
-IDLE_SECONDS = "5"
+IDLE_SECONDS = "30"
 """After so long without a prompt its background process leaves by itself, should a close fail."""
 
 

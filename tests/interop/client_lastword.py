@@ -49,6 +49,11 @@ class Client:
         update = {"sessionUpdate": "agent_error", "error": error.payload()}
         report("update", kind="agent_error", session=session_id, update=update)
 
+    async def agent_retry(self, session_id: str, retry: Any) -> None:
+        """Note that the agent is trying again."""
+        update = {"sessionUpdate": "agent_retry", "message": retry.message}
+        report("update", kind="agent_retry", session=session_id, update=update)
+
     async def request_permission(self, options: Any, **_: Any) -> dict[str, Any]:
         """Allow once."""
         for option in options:

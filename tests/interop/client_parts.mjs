@@ -38,7 +38,7 @@ export function parse(argv, { protocol, name, more = {} }) {
       protocol: { type: "string", default: protocol },
       prompt: { type: "string", multiple: true, default: ["What is the answer?"] },
       linger: { type: "string", default: "0.2" },
-      timeout: { type: "string", default: "60" },
+      timeout: { type: "string", default: "900" },
       "turn-timeout": { type: "string", default: "0" },
       probe: { type: "boolean", default: false },
       "own-stream": { type: "boolean", default: false },
@@ -128,12 +128,12 @@ export async function underFuse(session, options) {
   return status;
 }
 
-/** The SDK's stream, but that failures are noted instead of being dropped by its validation. */
+/** The SDK's stream, but that failures and retries are noted instead of being dropped by its validation. */
 export function withErrors(stream, noteUpdate) {
   const tap = new TransformStream({
     transform(message, controller) {
       const told = message.method === "session/update" && message.params?.update;
-      if (told && told.sessionUpdate === "agent_error") noteUpdate(message.params);
+      if (told && /^agent_(error|retry)$/.test(told.sessionUpdate)) noteUpdate(message.params);
       else controller.enqueue(message);
     },
   });

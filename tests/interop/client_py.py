@@ -247,7 +247,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--undrained-stderr", action="store_true", help="the SDK's default: a pipe nobody reads"
     )
-    parser.add_argument("--timeout", type=float, default=60, help="fuse for all turns, seconds")
+    parser.add_argument("--timeout", type=float, default=900, help="fuse for all turns, seconds")
     at = argv.index("--") if "--" in argv else len(argv)
     arguments = parser.parse_args(argv[:at])
     arguments.command = argv[at + 1 :]

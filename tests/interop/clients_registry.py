@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 OLD_PYTHON_SDK = HERE / "old_python_sdk"
 ALL_RUNGS = None
 TYPED_RUNGS = ("typed", "typed_stop_reason")
+RETRY_RUNG = "typed_retry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,12 @@ class Program:
     negotiates: bool = True
     own_rung: bool = False
     rungs: tuple[str, ...] | None = ALL_RUNGS
+
+    def title(self) -> str:
+        """What a table calls it, with its version."""
+        name, _, rest = self.words.partition(",")
+        version = self.version()
+        return name + (f" {version}" if version else "") + (f",{rest}" if rest else "")
 
 
 def python(program: str, *options: str) -> Callable[[], list[str]]:
@@ -132,7 +139,7 @@ CLIENTS = [
         "TypeScript SDK, with a stream of the client's own in front",
         npm(TS),
         node(TS_2, "--own-stream"),
-        rungs=TYPED_RUNGS,
+        rungs=(*TYPED_RUNGS, RETRY_RUNG),
     ),
     Program("ts-014", "TypeScript SDK", npm("sdk-0-14"), node(TS_014)),
     Program(
@@ -140,7 +147,7 @@ CLIENTS = [
         "TypeScript SDK, with a stream of the client's own in front",
         npm("sdk-0-14"),
         node(TS_014, "--own-stream"),
-        rungs=TYPED_RUNGS,
+        rungs=(*TYPED_RUNGS, RETRY_RUNG),
     ),
     Program("ts-v2", "TypeScript SDK, `experimental/v2`", npm(TS), node("client_ts_v2.mjs"), (2,)),
     Program("acpx", "acpx", npm("acpx"), acpx, negotiates=False),

@@ -33,7 +33,8 @@ from tests.interop.clients_cells import (
     groups,
     play,
 )
-from tests.interop.clients_registry import CLIENTS, Program
+from tests.interop.clients_registry import CLIENTS
+from tests.interop.clients_retries import committed
 from tests.interop.clients_verdicts import LOST, Seen, verdicts
 from tests.kit import children
 from tests.kit.places import PROTOCOL
@@ -120,7 +121,7 @@ def rows(cell: Cell, seen: dict[str, Seen]) -> list[str]:
             alike.setdefault(one, []).append(kind)
     ordered = sorted(alike.items(), key=lambda item: -len(item[1]))
     return [
-        _row(_name(cell.client), one)
+        _row(cell.client.title(), one)
         if at == 0
         else _row("… at " + ", ".join(f"`{kind}`" for kind in kinds), one)
         for at, (one, kinds) in enumerate(ordered)
@@ -141,12 +142,6 @@ def _row(first: str, seen: Seen) -> str:
         arrived += f" **wrong: {', '.join(seen.wrong)}**"
     works = "works" if seen.next_works else "**fails**"
     return f"| {first} | {seen.ended} | {arrived} | {dropped} | {seen.visible} | {works} |"
-
-
-def _name(client: Program) -> str:
-    name, _, rest = client.words.partition(",")
-    version = client.version()
-    return name + (f" {version}" if version else "") + (f",{rest}" if rest else "")
 
 
 def section(rung: Rung, measured: Measured) -> str:
@@ -182,7 +177,7 @@ def totals(measured: Measured) -> str:
 def strict(measured: Measured) -> str:
     """The clients that lose a result with a stop reason that they do not know."""
     names = [
-        _name(cell.client)
+        cell.client.title()
         for cell, seen in measured.items()
         if cell.rung.key == "typed_stop_reason"
         and any(one.ended.startswith(LOST) for one in seen.values())
@@ -226,7 +221,7 @@ def document(measured: Measured) -> str:
         strict=strict(measured),
         snippet=snippet(),
     )
-    return head + "".join(section(rung, measured) for rung in RUNGS) + rules()
+    return head + "".join(section(rung, measured) for rung in RUNGS) + rules() + committed()
 
 
 def without_versions(line: str) -> str:

@@ -138,6 +138,19 @@ def test_it_recovers_after_two_failures_of_calls_that_offer_tools(dialect: Provi
     assert statuses == [429, 429, 200]
 
 
+@pytest.mark.parametrize("dialect", ProviderDialect)
+def test_a_call_with_a_mark_in_its_request_gets_what_the_mark_stands_for(
+    dialect: ProviderDialect,
+) -> None:
+    marked = {"SHALL FAIL": ProviderScenario.RATE_LIMITED}
+    with Provider(ProviderScenario.SLOW, marked=marked) as provider:
+        provider.slow_seconds = 0.01
+        status, body, _ = call(provider, dialect, stream=True, system="Hello")
+        assert (status, TEXT[-1].encode() in body) == (200, True)
+        assert call(provider, dialect, stream=True, system="This SHALL FAIL.")[0] == 429
+        assert [made.scenario for made in provider.calls] == ["slow", "rate_limited"]
+
+
 def test_the_first_failure_is_that_of_a_call_with_tools_where_one_has_failed() -> None:
     dialect = ProviderDialect.OPENAI
     with Provider(ProviderScenario.UNAUTHORIZED) as provider:

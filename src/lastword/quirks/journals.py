@@ -105,9 +105,13 @@ ROWS = (
         marker=b" llm request failed ",
         pattern=(
             r"(?P<at>\S++) ++WARN ++llm request failed (?>.*?errorName=)(?P<name>\w++) "
-            r'++errorMessage="(?P<quoted>(?:[^"\\]|\\.)*+)"(?: ++statusCode=(?P<status>\d{3}))?'
+            r'++errorMessage=(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<message>[^"\s]++))'
+            r"(?: ++statusCode=(?P<status>\d{3}))?"
         ),
-        evidence="runs: 0.1 s after a failure, 0.7 s after a cut, one line a try",
+        evidence=(
+            "runs: 0.1 s after a failure, 0.7 s after a cut, one line a try; a message of one word "
+            "(`terminated`) has no quotes"
+        ),
         version="kimi-code 2.1.0",
     ),
     KnownJournal(

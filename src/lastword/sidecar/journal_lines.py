@@ -92,7 +92,7 @@ def _from_text(row: KnownJournal, line: str) -> FailedCall | None:
         return None
     status, attempt, wait = told.get("status"), told.get("attempt"), told.get("wait")
     failure = {
-        "message": _unquoted(told["quoted"]) if "quoted" in told else told["message"],
+        "message": told["message"] if told.get("quoted") is None else _unquoted(told["quoted"]),
         "http_status": int(status) if status else None,
         "exception_class": told.get("name"),
     }

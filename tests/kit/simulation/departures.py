@@ -420,7 +420,8 @@ class Departures(SessionRules):
     def _sent_again(self, asked: Asked, frame: Read, sent: bytes) -> None:
         """A prompt goes to the agent once more: only what has ended and done nothing may."""
         asked.resent += 1
-        at_work = asked.delivered == self.generation and not asked.agent_ended
+        unnamed = frame.id == self.unnamed  # an error without an id was taken for its answer
+        at_work = asked.delivered == self.generation and not (asked.agent_ended or unnamed)
         others = [one for one in self.open_prompts(asked.session) if one is not asked]
         for kept, how in (
             (sent == asked.line, "not as the client sent it"),
@@ -434,7 +435,7 @@ class Departures(SessionRules):
         ):
             if not kept:
                 raise BrokenPromiseError("double", f"sent again, {how}: {sent[:200]!r}")
-        asked.agent_ended = False
+        asked.agent_ended, asked.said_last = False, self.client_lines
         self._reaches(asked, frame)
 
     def _sent_plainly(self, asked: Asked, sent: bytes) -> None:

@@ -292,6 +292,7 @@ class Player:
 
     def _word(self, request_id: bytes, word: str) -> None:
         if self.alive:
+            self.referee.failing = True
             self._carry_out(self.core.receive_report(request_id, WORDS[word], self.now))
             if word in ENDINGS:
                 self.referee.agent_answered(request_id)

@@ -17,6 +17,7 @@ from lastword.sidecar import event_stream
 from lastword.sidecar.event_stream import MAX_LINE_BYTES, Chunks, EventLines
 from tests.kit.canaries import CANARIES, PLAIN
 from tests.kit.client import RETRY
+from tests.process.sidecar.kept import all_that_is_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,8 +129,9 @@ def opencode(start: Start, tmp_path: Path) -> Callable[..., SidecarClient]:
     def starts(
         mode: str = "chunked", *words: str, text: str = "", **settings: Any
     ) -> SidecarClient:
-        environment = {"MODE": mode, "XDG_DATA_HOME": str(tmp_path)} | (
-            {"TEXT": text} if text else {}
+        more = settings.pop("environment", {})
+        environment = (
+            more | {"MODE": mode, "XDG_DATA_HOME": str(tmp_path)} | ({"TEXT": text} if text else {})
         )
         command = [str(program), *(words or ("acp",))]
         client = start.command(command, environment=environment, **settings)
@@ -202,14 +204,21 @@ def test_the_port_that_is_added_is_no_argument_of_other_agents(start: Start) -> 
     assert client.turn().answer["result"]["stopReason"] == "end_turn"
 
 
-def test_no_secret_of_a_stream_gets_out(opencode: Callable[..., SidecarClient]) -> None:
+def test_no_secret_of_a_stream_gets_out(
+    opencode: Callable[..., SidecarClient], tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
     text = " ".join(["Rate limit reached.", f"token: {PLAIN}", *CANARIES.values()])
-    client = opencode(text=text, options=["--verbose", "--record-text"])
+    client = opencode(
+        text=text,
+        options=["--verbose", "--record-text"],
+        environment={"LASTWORD_STATE_DIR": str(state)},
+    )
     prompt = client.prompt()
     client.expect(_is_retry)
     client.go_on()
     client.answer(prompt)
-    out = client.stdout.data.decode() + client.said
+    out = client.stdout.data.decode() + client.said + all_that_is_kept(client, state)
     assert not [canary for canary in CANARIES.values() if canary in out]
     assert PLAIN not in out
     assert "said by a user" not in out

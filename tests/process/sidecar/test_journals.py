@@ -18,6 +18,7 @@ from tests.kit import journal_samples
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.client import RETRY
 from tests.kit.journal_samples import SESSION
+from tests.process.sidecar.kept import all_that_is_kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -405,14 +406,19 @@ def test_no_secret_of_a_journal_gets_out(journalling: Journalling) -> None:
     canaries = [*CANARIES.values(), *NAMED_CANARIES.values()]
     lines = [journal_samples.claude(ANY, f"No quota: {canary}") for canary in canaries]
     lines += [f'{{"type":"user","message":"{PLAIN} secret conversation"}}']
-    client = journalling(*lines, options=["--verbose", "--record-text"])
+    state = journalling.folder / "state"
+    client = journalling(
+        *lines,
+        options=["--verbose", "--record-text"],
+        environment={"LASTWORD_STATE_DIR": str(state)},
+    )
     for _ in range(2):
         since = len(client.frames)
         prompt = client.prompt()
         client.expect(_is_retry, since=since)
         client.go_on()
         client.answer(prompt)
-    out = client.stdout.data.decode() + client.said
+    out = client.stdout.data.decode() + client.said + all_that_is_kept(client, state)
     assert not [canary for canary in CANARIES.values() if canary in out]
     assert PLAIN not in out
     assert "secret conversation" not in out

@@ -11,7 +11,7 @@ from lastword.core.classify import classify
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.clocks import STDERR_LOOKS
 from lastword.core.link.evidence import RETRIES_PENDING, SILENT
-from lastword.core.link.hints import Hint, HintSource, SilentTurn
+from lastword.core.link.hints import LATE_SECONDS, Hint, HintSource, SilentTurn
 from tests.kit.turn_signs import payload
 from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, result, update
 from tests.unit.restart.crashing import Link, request
@@ -128,10 +128,52 @@ def test_a_hint_without_a_session_counts_only_where_one_turn_is_open() -> None:
     wire = begun(sessions=("s", "other"))
     hint(wire, session_id=None)
     assert retries(wire) == []
+    wire.now = 1.0
     wire.agent(chunk("Done.", "other"))
     wire.agent(result(2))
+    wire.now += LATE_SECONDS
     hint(wire, session_id=None)
     assert retries(wire) == [(2, "rate_limit")]
+
+
+def test_what_comes_without_a_session_as_another_turn_ends_may_be_of_that_one() -> None:
+    wire = begun(sessions=("s", "other"))
+    wire.now = 1.0
+    wire.agent(error(2))
+    hint(wire, session_id=None)
+    wire.now += LATE_SECONDS
+    hint(wire, session_id=None, at_seconds=0.5)
+    assert retries(wire) == []
+
+
+def test_a_turn_that_begins_when_another_has_ended_has_what_follows_for_itself() -> None:
+    wire = begun(sessions=("other",))
+    wire.now = 1.0
+    wire.agent(error(1))
+    wire.client(prompt(2, "s"))
+    hint(wire, session_id=None)
+    assert retries(wire) == [(2, "rate_limit")]
+
+
+def test_of_two_turns_the_silent_end_is_the_one_that_an_agent_gave_up_without_a_name() -> None:
+    wire = begun(sessions=("s", "other"))
+    wire.agent(chunk("The answer", "other"))
+    wire.agent(result(1))
+    hint(wire, session_id=None, goes_on=False)
+    wire.time(1)
+    assert payload(wire)["type"] == "rate_limit"
+    wire.agent(result(2))
+    assert wire.answers(2)[0]["result"]["stopReason"] == "end_turn"
+
+
+def test_what_is_given_up_without_a_name_while_two_turns_go_on_counts_for_neither() -> None:
+    wire = begun(sessions=("s", "other"))
+    hint(wire, session_id=None, goes_on=False)
+    for number in (1, 2):
+        wire.agent(result(number))
+    wire.time(1)
+    kinds = [wire.answers(n)[0]["error"]["data"]["agent_error"]["type"] for n in (1, 2)]
+    assert kinds == ["unknown", "unknown"]
 
 
 @pytest.mark.parametrize("told", [{"session_id": "nobody"}, {"at_seconds": -1.0}])
@@ -182,6 +224,19 @@ def test_a_turn_whose_time_is_up_in_the_midst_of_retries_failed_of_what_they_wer
     hint(wire, attempt=2)
     wire.time(80)
     assert (payload(wire)["type"], payload(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
+
+
+def test_of_the_servers_wait_what_is_left_at_the_end_is_told() -> None:
+    hour = classify({"error": {"message": "slow down"}, "status": 429, "retry_after": 100})
+    assert hour.retry_after_seconds == 100
+    wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
+    hint(wire, hour)
+    wire.time(80)
+    assert payload(wire)["retry_after_seconds"] == 30
+    wire = begun(idle_timeout_seconds=600, first_update_timeout_seconds=600)
+    hint(wire, hour)
+    wire.time(620)
+    assert "retry_after_seconds" not in payload(wire)
 
 
 def test_output_after_a_hint_shows_that_it_was_got_over() -> None:
@@ -366,6 +421,21 @@ def test_stderr_of_two_open_turns_may_be_of_either() -> None:
     assert retries(wire) == []
 
 
+def test_stderr_of_a_turn_that_has_failed_is_not_told_of_another() -> None:
+    wire = begun(sessions=("s", "other"))
+    wire.stderr(LINE)
+    wire.now = 1.0
+    wire.agent(error(2))
+    wire.stderr(LINE)
+    wire.time(30)
+    wire.stderr(b"INFO all is well\n")
+    wire.time(35)
+    assert retries(wire) == []
+    wire.stderr(LINE)
+    wire.time(40)
+    assert retries(wire) == [(2, "rate_limit")]
+
+
 def test_stderr_of_a_turn_that_goes_on_well_is_not_looked_at() -> None:
     wire = begun()
     wire.stderr(LINE)
@@ -443,3 +513,12 @@ def test_a_silence_with_a_known_cause_is_told_with_it() -> None:
 def test_the_types_that_a_status_alone_cannot_tell_are_as_they_are_here() -> None:
     assert (EMPTY.type, LIMITED.type) == (ErrorType.BUDGET, ErrorType.RATE_LIMIT)
     assert (RESET.type, VAGUE.type) == (ErrorType.NETWORK, ErrorType.UNKNOWN)
+
+
+def test_of_a_hint_that_comes_late_what_is_left_of_the_wait_is_told() -> None:
+    wire = begun()
+    wire.now = 3.0
+    hint(wire, attempt=2, wait_seconds=8.0, at_seconds=1.0)
+    hint(wire, attempt=3, wait_seconds=1.0, at_seconds=1.0)
+    waits = [u["wait_seconds"] for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert waits == [6, 0]

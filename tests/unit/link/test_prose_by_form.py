@@ -97,6 +97,20 @@ def test_a_refusal_that_is_an_error_is_that_error_and_any_other_is_one() -> None
     assert wire.answers() == [result(1, "refusal")]
 
 
+def test_an_error_behind_a_remark_is_read_where_the_agent_says_that_the_turn_has_failed() -> None:
+    failed = {"codex": {"threadStatus": {"type": "systemError"}}}
+    body = '{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
+    for margin in ([update(sessionUpdate="session_info_update", _meta=failed)], []):
+        wire = asked(name="codex-acp")
+        wire.agent(chunk("Warning: no metadata for this model."))
+        wire.agent(chunk(body))
+        for frame in margin:
+            wire.agent(frame)
+        assert ended(wire) is bool(margin)
+        if margin:
+            assert payload(wire)["type"] == "context_overflow"
+
+
 def test_a_bare_form_needs_a_turn_that_speaks_for_it() -> None:
     wire = asked()
     wire.agent(chunk(BARE))

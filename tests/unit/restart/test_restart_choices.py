@@ -270,3 +270,16 @@ def test_only_so_many_settings_without_an_answer_are_remembered() -> None:
         state.ask(Purpose.SET_AGAIN, 0.0, "s")
         state.take_due(1.0)
     assert len(state.given_up) == MAX_GIVEN_UP
+
+
+def test_what_the_client_is_told_as_it_opens_the_session_itself_is_the_mode_in_force() -> None:
+    link = opened(**modes("plan"))
+    link.asked()
+    link.die_and_be_greeted()
+    (load,) = link.asked()
+    link.answer(load["id"], **modes("yolo"))
+    link.client(request(25, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
+    link.to_client.clear()
+    link.answer(25, **modes("plan"))
+    link.time(link.now + SETTING_LIMIT_SECONDS)
+    assert told_modes(link) == []

@@ -91,6 +91,16 @@ def test_a_try_of_geminis_is_told_with_its_status_or_without(said: str, type_: s
     assert (call.verdict.type, call.attempt) == (type_, 2)
 
 
+def test_a_word_that_kimi_code_does_not_quote_is_read() -> None:
+    line = (
+        b"2026-11-22T15:25:30.601Z WARN  llm request failed  turnStep=0.1 model=m "
+        b"errorName=APIConnectionError errorMessage=terminated"
+    )
+    call = read_line(ROWS["kimi-code"], line)
+    assert call is not None
+    assert call.verdict.type == "network"
+
+
 def test_a_call_for_a_title_is_beside_the_turn() -> None:
     call = read("opencode", small=True)
     assert call is not None

@@ -210,9 +210,6 @@ def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
     elif turn.held is not None:
         # The agent had answered before the user cancelled.
         effects += prompts.release_held(link, turn)
-        if turn.waits:
-            # What it had answered was a failure, which the user does not wait for.
-            return [*effects, *resend.cancel(link, turn)]
     else:
         due = link.now + link.options.cancel_grace_seconds
         turn.cancel(due, waited=_waits_for_user(link, turn.session))

@@ -130,6 +130,8 @@ class Connection:
         """Take in what the agent wrote to stderr."""
         link = self.at(now)
         link.stderr.receive(data, now)
+        if hints.is_of_several(link):
+            link.stderr.pass_over()
         limit = link.options.stderr_limit_bytes
         if limit <= 0 or link.stderr.since_frame <= limit:
             return []

@@ -174,6 +174,7 @@ def forget(link: Link, turn: Turn) -> None:
     for prompt in turn.prompts:
         link.client_has_answer(prompt)
     session.end(turn)
+    link.note_turn_end()
 
 
 def quarantine(link: Link, turn: Turn) -> list[Effect]:

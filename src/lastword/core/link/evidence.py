@@ -7,6 +7,7 @@ error or a text means (`core.classify`).
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -88,6 +89,7 @@ class TurnEvidence(msgspec.Struct):
         output_tokens: how many the model gave for this turn, where the answer tells.
         hint: what a model call failed of, while nothing has been shown since.
         hint_source: who said that.
+        hint_at: when that was.
         goes_on: does the agent try again, as far as that was said?
         hinted: was there any hint in this turn?
         looks: how often stderr was looked at while the turn was open.
@@ -109,6 +111,7 @@ class TurnEvidence(msgspec.Struct):
     output_tokens: int | None = None
     hint: Verdict | None = None
     hint_source: HintSource = HintSource.STDERR
+    hint_at: float = 0.0
     goes_on: bool | None = None
     hinted: bool = False
     looks: int = 0
@@ -171,7 +174,8 @@ class TurnEvidence(msgspec.Struct):
         coarser = held is not None and hint.source < self.hint_source
         lowers = held is not None and held.type in _FINE and verdict.type in _COARSE
         if certainty(verdict) > 1 and not (coarser and lowers):
-            self.hint, self.hint_source, self.goes_on = verdict, hint.source, hint.goes_on
+            self.hint, self.hint_source = verdict, hint.source
+            self.hint_at, self.goes_on = hint.at_seconds, hint.goes_on
 
     def count_look(self) -> None:
         """Stderr was looked at."""
@@ -201,14 +205,15 @@ def announced(_link: Link, turn: Turn) -> AgentError | None:
     return turn.evidence.announced
 
 
-def stopped(_link: Link, turn: Turn) -> Verdict | None:
+def stopped(link: Link, turn: Turn) -> Verdict | None:
     """We ended the turn: whatever the agent says to that is no cause of it.
 
     Where its time was up in the midst of retries, what those were for is the cause.
     """
     known = turn.evidence
-    if known.stopped is not None and known.hint is not None and known.stopped.reason in _WATCHDOG:
-        return msgspec.structs.replace(known.hint, reason=RETRIES_PENDING)
+    pending = _with_wait_left(link, turn)
+    if known.stopped is not None and pending is not None and known.stopped.reason in _WATCHDOG:
+        return msgspec.structs.replace(pending, reason=RETRIES_PENDING)
     return known.stopped
 
 
@@ -228,9 +233,19 @@ def margin(_link: Link, turn: Turn) -> Verdict | None:
     return _beside(turn, turn.evidence.margin)
 
 
-def hint(_link: Link, turn: Turn) -> Verdict | None:
+def hint(link: Link, turn: Turn) -> Verdict | None:
     """A call of the model had failed, and nothing was shown after that."""
-    return _beside(turn, turn.evidence.hint)
+    return _beside(turn, _with_wait_left(link, turn))
+
+
+def _with_wait_left(link: Link, turn: Turn) -> Verdict | None:
+    """The hint, with what is left now of the wait that it tells."""
+    known = turn.evidence
+    if known.hint is None or known.hint.retry_after_seconds is None:
+        return known.hint
+    passed = math.floor(link.now - known.hint_at)
+    left = max(known.hint.retry_after_seconds - passed, 0)
+    return msgspec.structs.replace(known.hint, retry_after_seconds=left or None)
 
 
 def prose(link: Link, turn: Turn) -> Verdict | None:
@@ -247,21 +262,24 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
     alone = not turn.facts.tool_seen and known.messages == 1
     named = known.hinted or known.margin is not None
     spoken_for = named or known.refused or known.output_tokens == 0
+    text = known.text or ""
+    # Some agents put a remark of their own before it, in the same message.
+    last = content_text(turn.session.repetition.content) if named else ""
     if alone or spoken_for:
-        found = _of_known_opening(link, known.text or "")
-        if found is None and named:
-            # Some agents put a remark of their own before it, in the same message.
-            found = _of_known_opening(link, content_text(turn.session.repetition.content))
+        found = _of_known_opening(link, text) or _of_known_opening(link, last)
         if found is not None:
             return found
-    if not signs.may_be_error_by_form(known.text or ""):
+    if not text and known.margin is not None:
+        # The agent itself says that the turn has failed: the last piece may be what it failed of.
+        text = last
+    if not signs.may_be_error_by_form(text):
         return None
     if not spoken_for and (not alone or turn.facts.thought or _may_be_answer(turn)):
         return None
     # Loaded at the first message that looks like an error, as above.
     from lastword.core.classify import prose as forms  # noqa: PLC0415
 
-    return forms.error_by_form(known.text or "", spoken_for=spoken_for)
+    return forms.error_by_form(text, spoken_for=spoken_for)
 
 
 def _may_be_answer(turn: Turn) -> bool:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from lastword.core.link.session import Turn
     from lastword.core.link.state import Link
 
+LATE_SECONDS = 2.0
+"""So long after a turn's end something may still be said of it: agents log an error as they answer
+(0.1 s), and a journal's lines are read once a second."""
+
 HEARD = AT_WORK | {State.STOPPING}
 """The states of a turn whose end a hint may still explain; who cancels is told `cancelled`."""
 
@@ -79,17 +83,41 @@ class SilentTurn(msgspec.Struct, frozen=True):
 def turn_of(link: Link, hint: Hint) -> Turn | None:
     """The turn that a hint counts for: an open one that had begun before it.
 
-    A source that names no session counts only while exactly one turn is open.
+    A source that names no session counts only where just one turn can be meant.
     """
     if hint.session_id is None:
-        turns = link.open_turns()
-        found = turns[0] if len(turns) == 1 else None
+        found = _only_one(link, hint)
     else:
         session = link.sessions.get(hint.session_id)
         found = session.turns[-1] if session is not None and session.turns else None
     if found is None or found.state not in HEARD or hint.at_seconds < found.started_at:
         return None
     return found
+
+
+def _only_one(link: Link, hint: Hint) -> Turn | None:
+    """The only turn that a hint without a session can be about.
+
+    Of several the one has given up whose answer shows nothing: the others are still at work.
+    """
+    turns = link.open_turns()
+    if len(turns) > 1 and hint.goes_on is False:
+        turns = [turn for turn in turns if turn.held is not None]
+    if len(turns) != 1 or may_be_of_ended(link, turns[0], hint.at_seconds):
+        return None
+    return turns[0]
+
+
+def may_be_of_ended(link: Link, turn: Turn, at_seconds: float) -> bool:
+    """May what was said then be about another turn, that was open beside this one?"""
+    ended_at = link.turn_ended_at
+    return turn.started_at < ended_at and at_seconds < ended_at + LATE_SECONDS
+
+
+def is_of_several(link: Link) -> bool:
+    """Can what is said now, without a session, be about more than one turn?"""
+    turns = link.open_turns()
+    return len(turns) > 1 or any(may_be_of_ended(link, turn, link.now) for turn in turns)
 
 
 def silent_turns(link: Link, seconds: float) -> list[SilentTurn]:

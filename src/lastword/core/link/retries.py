@@ -89,13 +89,13 @@ def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
     attempt = turn.told_retries.next_attempt(hint)
     if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
         return []
+    # A source may be read late: what is told is what is left of the wait.
+    passed = link.now - hint.at_seconds
+    wait = None if hint.wait_seconds is None else max(hint.wait_seconds - passed, 0.0)
     word = Retrying(
-        verdict=verdict,
-        attempt=attempt,
-        max_attempts=hint.max_attempts,
-        wait_seconds=hint.wait_seconds,
+        verdict=verdict, attempt=attempt, max_attempts=hint.max_attempts, wait_seconds=wait
     )
-    turn.told_retries.tell(word, hint.source, hint.at_seconds)
+    turn.told_retries.tell(word, hint.source, link.now, since=hint.at_seconds)
     if is_shown:
         turn.count_retry()
         return [_entry(link, turn, word, hint.source)]
@@ -140,7 +140,7 @@ def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
 
     when = f"in {durations.plain_duration(wait)}" if wait else "now"
     of = "" if word.max_attempts is None else f" of {word.max_attempts}"
-    turn.told_retries.tell(word, None, link.now)
+    turn.told_retries.tell(word, None, link.now, since=link.now)
     return _tell(link, turn, word, f"Trying again {when} (attempt {word.attempt}{of}).")
 
 

@@ -104,6 +104,7 @@ class Link:
         "started_at",
         "stderr",
         "terminals",
+        "turn_ended_at",
         "turns",
         "wishes_refused",
         "withdrawn",
@@ -135,6 +136,8 @@ class Link:
         self.incidents = 0
         self.turns = 0
         """How many turns there have been."""
+        self.turn_ended_at = 0.0
+        """When the last of them ended."""
         self.held_error: HeldError | None = None
         self.resent: dict[bytes, Turn] = {}
         """Turns whose prompts are on their way to the agent once more, by the prompts' ids."""
@@ -321,6 +324,7 @@ class Link:
         """Let every clock have stood for so long."""
         for session in self.sessions.values():
             session.shift(seconds)
+        self.turn_ended_at += seconds
         for request in self.from_client.values():
             request.shift(seconds)
 
@@ -340,6 +344,10 @@ class Link:
             return Turn(self, session)
         turn.renew(self)
         return turn
+
+    def note_turn_end(self) -> None:
+        """A turn has ended."""
+        self.turn_ended_at = self.now
 
     def next_turn(self) -> int:
         """A number for a turn, from 1."""

@@ -80,6 +80,10 @@ class StderrRecord:
         self.looked_at, self.looked_to = now, self.total
         return self.tail(since)
 
+    def pass_over(self) -> None:
+        """What came until now is looked at no more: whose it is, is not certain."""
+        self.looked_to = self.total
+
     def _compact(self) -> bytes:
         joined = b"".join(self._tail)[-TAIL_BYTES:]
         self._tail = [joined]

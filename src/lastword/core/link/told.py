@@ -49,10 +49,13 @@ class ToldRetries:
             return max(self._attempt, 1) + 1 if own else None
         return hint.attempt if hint.attempt > self._attempt else None
 
-    def tell(self, word: Retrying, source: HintSource | None, now: float) -> None:
-        """A retry is told, or would be to a client that reads such a thing."""
+    def tell(self, word: Retrying, source: HintSource | None, now: float, *, since: float) -> None:
+        """A retry is told, or would be to a client that reads such a thing.
+
+        Its wait is from now on; the call that it follows had failed at `since`.
+        """
         if self.word is None:
-            self.since = now
+            self.since = since
         self._attempt = max(self._attempt, word.attempt)
         self._source = source or self._source
         self.word, self.word_at = word, now

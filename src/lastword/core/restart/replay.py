@@ -251,7 +251,7 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
             effects = connection.receive(Side.AGENT, frame, now)
             if late is not None:
                 return effects + sessions.confirmed_late(connection.link, state, late, frame)
-            return effects + sessions.note_opened(connection, state, effects)
+            return effects + sessions.note_opened(connection, state, effects, frame)
         if own.purpose is Purpose.GREET:
             return _greeted(connection, state, frame)
         return sessions.answered(connection, state, own, frame)

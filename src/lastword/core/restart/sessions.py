@@ -294,8 +294,10 @@ def _name_new(link: Link, state: RestartState, given: str) -> list[Effect]:
     return effects
 
 
-def note_opened(connection: Connection, state: RestartState, effects: list[Effect]) -> list[Effect]:
-    """Requests of the client's were answered: by some, sessions may have been opened.
+def note_opened(
+    connection: Connection, state: RestartState, effects: list[Effect], frame: Frame | None = None
+) -> list[Effect]:
+    """Requests of the client's were answered, by this frame: sessions may have been opened.
 
     What waited for one of those reaches the agent; one that was not opened is lost for good.
     """
@@ -315,7 +317,8 @@ def note_opened(connection: Connection, state: RestartState, effects: list[Effec
     for session_id, returning in list(state.returning.items()):
         if returning.reopening is None or returning.reopening in link.from_client:
             continue
-        returning.reopen_answered(opened=session_id in opened)
+        answer = None if frame is None else jsonrpc.loads(frame.message.result)
+        returning.reopen_answered(answer, opened=session_id in opened)
         if not returning.ours and returning.reopened:
             state.is_back(session_id)
             told += _pass_on(connection, returning)

@@ -127,9 +127,13 @@ class ReturningSession(msgspec.Struct):
         """The client opens it itself."""
         self.reopening = request_id
 
-    def reopen_answered(self, *, opened: bool) -> None:
-        """The client's own request was answered."""
+    def reopen_answered(self, answer: object, *, opened: bool) -> None:
+        """The client's own request was answered; where it opened the session, by this."""
         self.reopening, self.reopened = None, opened
+        if opened:
+            # Our way back had its answer before, or counts for less: the client has this one.
+            self.in_force.told(answer)
+            self._note_list(answer)
 
     def our_way_failed(self) -> None:
         """It cannot come back by us."""

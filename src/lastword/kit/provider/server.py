@@ -34,9 +34,10 @@ from lastword.kit.provider.dialects import (
 from lastword.kit.provider.failures import FAILURES, Circumstances, ProviderFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 HANG_FUSE_SECONDS = 900.0
+SLOW_SECONDS = 15.0
 
 
 class ProviderScenario(StrEnum):
@@ -69,6 +70,8 @@ class ProviderScenario(StrEnum):
     """Asks for one shell command, and is rate-limited from the tool's result on."""
     RECOVERS = "recovers"
     """Rate-limited for the first two of the calls that offer tools, and healthy then."""
+    SLOW = "slow"
+    """Answers well, with a long pause between the text and the end of its stream."""
 
 
 _CUT = frozenset(
@@ -102,6 +105,9 @@ class Provider:
         retry_after_seconds: The `Retry-After` of a 429 and of a 502.
         echo_key: Whether a 401 repeats the caller's whole key, as some providers do.
         failure: What every model call gets, in place of the scenario's.
+        marked: What a call gets instead, by a text that stands somewhere in its request: of two
+            sessions one may fail.
+        slow_seconds: The pause of an answer that is slow; may be set at any time.
     """
 
     def __init__(
@@ -111,9 +117,12 @@ class Provider:
         retry_after_seconds: int = 1,
         echo_key: bool = False,
         failure: ProviderFailure | None = None,
+        marked: Mapping[str, ProviderScenario] | None = None,
     ) -> None:
         self.scenario = ProviderScenario(scenario)
         self.failure = failure
+        self.marked = dict(marked or {})
+        self.slow_seconds = SLOW_SECONDS
         self.retry_after_seconds = retry_after_seconds
         self.echo_key = echo_key
         self.closing = threading.Event()
@@ -151,6 +160,11 @@ class Provider:
         with self._asked:
             of_turns = [at for at, call in self._failures if call.offers_tools]
             return min(of_turns or [at for at, _call in self._failures], default=None)
+
+    def scenario_of(self, body: Json) -> ProviderScenario:
+        """Return what a call with this request gets."""
+        text = json.dumps(body) if self.marked else ""
+        return next((each for mark, each in self.marked.items() if mark in text), self.scenario)
 
     def note_failure(self, call: Call) -> None:
         """Keep the moment at which a call fails."""
@@ -252,7 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
             has_tool_result=has_tool_result(body),
             messages=_length(body.get("messages") or body.get("input") or body.get("contents")),
             offers_tools=bool(offered_tools(body)),
-            scenario=provider.scenario,
+            scenario=provider.scenario_of(body),
         )
         provider.record(call)
         refusal = self._refusal(call)
@@ -299,6 +313,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif call.scenario is ProviderScenario.HANG_AFTER_TEXT:
             self._hang(call)
         else:
+            if call.scenario is ProviderScenario.SLOW:
+                self._provider.closing.wait(self._provider.slow_seconds)
             self._write_events(encoder.end(call.model))
             self._end_stream()
 

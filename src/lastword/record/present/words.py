@@ -109,7 +109,17 @@ def _retry(facts: dict[str, Any]) -> str:
     tries = f", attempt {attempt}" if attempt else ""
     tries += f" of {most}" if attempt and most else ""
     waits = f", waits {duration(wait)}" if isinstance(wait, int | float) else ""
-    return _plain(f"retry after {what}{tries}{waits}", facts)
+    seen = _SEEN.get(str(facts.pop("source", "")), "")
+    return _plain(f"retry after {what}{tries}{waits}{seen}", facts)
+
+
+_SEEN = {
+    "wire": ", as the agent tells it",
+    "stderr": ", as its stderr tells it",
+    "events": ", as its events tell it",
+    "journal": ", as its journal tells it",
+}
+"""Where a retry was seen that no handler announced."""
 
 
 def _tool(name: str) -> Callable[[dict[str, Any]], str]:
