@@ -343,6 +343,14 @@ def test_a_vague_error_that_nobody_explains_is_told_as_it_came() -> None:
     assert payload(wire)["type"] == "auth"
 
 
+def test_an_error_without_an_id_waits_but_once() -> None:
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    wire.agent(error(None))
+    wire.time(0.3)
+    assert payload(wire)["type"] == "unknown"
+
+
 def test_output_lets_a_vague_error_go_at_once_and_a_cancel_makes_it_cancelled() -> None:
     wire = begun()
     wire.core.expects_hints(present=True)

@@ -54,6 +54,9 @@ def handle(link: Link) -> list[Effect]:
     held = link.held_error
     if held is not None and held.until <= link.now:
         link.take_held_error()
+        meant = link.from_client.get(held.request_id)
+        if meant is not None and meant.turn is not None:
+            meant.turn.evidence.has_waited()
         effects += agent_side.with_request_id(link, held.frame, held.request_id)
     for session in list(link.sessions.values()):
         for turn in list(session.turns):

@@ -93,6 +93,7 @@ class TurnEvidence(msgspec.Struct):
         goes_on: does the agent try again, as far as that was said?
         hinted: was there any hint in this turn?
         looks: how often stderr was looked at while the turn was open.
+        waited: has its end been kept back already, so that the sources could speak?
         log: what the agent told its own log.
         claim: what an answer is by its form alone: one that shows nothing, or has no stop reason.
     """
@@ -115,6 +116,7 @@ class TurnEvidence(msgspec.Struct):
     goes_on: bool | None = None
     hinted: bool = False
     looks: int = 0
+    waited: bool = False
     log: bytes = b""
     claim: Verdict | None = None
 
@@ -180,6 +182,10 @@ class TurnEvidence(msgspec.Struct):
     def count_look(self) -> None:
         """Stderr was looked at."""
         self.looks += 1
+
+    def has_waited(self) -> None:
+        """The turn's end was kept back for a moment."""
+        self.waited = True
 
     def get_over(self) -> None:
         """The agent has shown output: whatever had failed was got over."""

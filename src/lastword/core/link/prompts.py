@@ -337,7 +337,7 @@ def end_with_error(
     verdict = classify.classify_rpc_error(error, agent=link.agent.name)
     sent = SentError(error, ending.redactor(link))
     turn.evidence.answer_with(FailedAnswer(verdict=verdict, sent=sent, state=state or {}))
-    may_be_told = frame is not None and link.expects_hints and turn.state in AT_WORK
+    may_be_told = link.expects_hints and turn.state in AT_WORK and not turn.evidence.waited
     if frame is not None and may_be_told and evidence.is_vague(link, turn):
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
