@@ -318,7 +318,6 @@ class Referee(Departures):
         """Such a line comes; was it certain, and about something that is open?"""
         if side == "client":
             return self._clients_is_lost(own, what)
-        self.unnamed = None
         if what == REQUEST:
             self.questions[own] = self.generation
         if what != ANSWER:

@@ -182,7 +182,7 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
     if link.agent_gone is not None:
         return []
     session = turn.session
-    if any(other is not turn and other.open and other.stop_due is None for other in session.turns):
+    if any(other is not turn and _goes_on(other) for other in session.turns):
         # Its late frames cannot be told from those of a turn that goes on, which must be seen.
         return []
     foreground = link.dialect.turn_ends_by_state and turn.running_seen
@@ -195,6 +195,11 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
             session.withdraw(request_id)
             effects += [refuse(request_id, request.method), *_withdrawal(request_id)]
     return effects
+
+
+def _goes_on(turn: Turn) -> bool:
+    """Is the agent at work on this turn, which nobody has stopped? What it answered is over."""
+    return turn.open and turn.stop_due is None and turn.held is None
 
 
 def refuse(request_id: bytes, method: str) -> Answer:

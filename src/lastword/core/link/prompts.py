@@ -108,14 +108,14 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
     if error is not None:
         return end_with_error(link, turn, error, frame=frame)
     stop_reason = _stop_reason(frame)
-    announced = turn.evidence.announced is not None
-    if announced and _speaks_for_itself(link, turn):
-        return finish(link, turn, stop_reason)
     if denies_cancel(turn, stop_reason):
         members = ending.redactor(link).json(object_of(jsonrpc.loads(frame.message.result)))
         request_id = frame.message.request_id or jsonrpc.NULL_ID
         line = jsonrpc.result(request_id, members | {"stopReason": acp.CANCELLED})
         return finish_as_cancelled(link, turn, stop_reason, Answer(Side.CLIENT, request_id, line))
+    announced = turn.evidence.announced is not None
+    if announced and _speaks_for_itself(link, turn):
+        return finish(link, turn, stop_reason)
     if announced or stop_reason not in acp.STOP_REASONS:
         _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
         return end_failed(link, turn)
