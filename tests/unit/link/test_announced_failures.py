@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.link.connection import Side
-from tests.kit.wire import INITIALIZE, INITIALIZED, Wire, chunk, prompt, update
+from tests.kit.wire import (
+    INITIALIZE,
+    INITIALIZED,
+    Wire,
+    cancel,
+    chunk,
+    permission,
+    prompt,
+    result,
+    update,
+)
 
 
 def test_a_failure_that_the_agent_announced_is_not_announced_again() -> None:
@@ -48,3 +58,16 @@ def test_what_a_session_never_opened_tells_in_our_words_passes_to_who_asked_alon
     told["params"]["sessionId"] = "sub"
     wire.agent(told)
     assert [one["sessionUpdate"] for one in wire.updates()] == ([kind] if asked else [])
+
+
+def test_a_cancel_of_an_agent_that_waited_for_the_user_stands_before_what_it_announced() -> None:
+    wire = Wire()
+    spoken = {"_meta": {"agent_error": {"version": 1}}}
+    wire.client(INITIALIZE | {"params": {"protocolVersion": 1, "clientCapabilities": spoken}})
+    wire.agent(INITIALIZED | {"result": {"protocolVersion": 1, "agentCapabilities": spoken}})
+    wire.client(prompt())
+    wire.agent(permission())
+    wire.client(cancel())
+    wire.agent(update(sessionUpdate="agent_error", error={"type": "budget", "message": "Empty."}))
+    wire.agent(result(1, "max_tokens"))
+    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}

@@ -530,3 +530,18 @@ def test_of_a_hint_that_comes_late_what_is_left_of_the_wait_is_told() -> None:
     hint(wire, attempt=3, wait_seconds=1.0, at_seconds=1.0)
     waits = [u["wait_seconds"] for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert waits == [6, 0]
+
+
+def test_what_is_held_keeps_no_ended_turn_of_its_session_out_of_quarantine() -> None:
+    wire = begun(sessions=("s", "s"))
+    wire.core.expects_hints(present=True)
+    wire.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 1}})
+    wire.now = 9.9
+    wire.agent(error(2))
+    wire.now = 10.0
+    wire.time(10.0)
+    wire.time(11.0)
+    assert wire.answers(1)[0]["result"] == {"stopReason": "cancelled"}
+    before = len(wire.updates())
+    wire.agent(chunk("I go on."))
+    assert len(wire.updates()) == before
