@@ -273,6 +273,8 @@ class Departures(SessionRules):
         if asked.method == PROMPT:
             self._prompt_ended(asked, error, result)
             self._is_unresolved(asked, frame.id or b"")
+        elif frame.error is None and asked.method == "session/close" and result == {}:
+            self.known.discard(asked.session or "")
         elif frame.error is None:
             if asked.method != "initialize" or "agent_error" not in str(result):
                 raise BrokenPromiseError("frame", f"an answer made up: {sent[:200]!r}")

@@ -143,7 +143,9 @@ class Ledger:
     def goes_on(self, session: str | None) -> bool:
         """Is there a prompt of this session at work that nobody stopped?"""
         return any(
-            asked.delivered == self.generation and not asked.stopped and asked.cancelled_at is None
+            asked.delivered == self.generation
+            and not (asked.stopped or asked.agent_ended)
+            and asked.cancelled_at is None
             for asked in self.open_prompts(session)
         )
 

@@ -398,6 +398,20 @@ def test_a_session_that_is_there_is_loaded_again_as_any_other() -> None:
     assert [frame["id"] for frame in link.asked()] == [4]
 
 
+def test_a_session_that_nobody_brought_back_is_closed_without_the_agent() -> None:
+    link = Link()
+    link.die()
+    link.time(link.now + 10)
+    link.client(request(3, "session/new", cwd="/w", mcpServers=[]))
+    link.client(request(4, "session/close", sessionId="s"))
+    link.greet()
+    assert [frame["method"] for frame in link.asked()] == ["session/new"]
+    assert link.answers(4)[0]["result"] == {}
+    # The id is free for the session that is opened now.
+    link.answer(3, sessionId="s")
+    assert link.answers(3)[0]["result"]["sessionId"] == "s"
+
+
 def test_a_lost_session_can_be_closed() -> None:
     link = Link({})
     link.die_and_be_greeted()

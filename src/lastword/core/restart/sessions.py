@@ -14,7 +14,7 @@ from msgspec import UNSET
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import ending, entries, wishes
 from lastword.core.link.choices import Choices
-from lastword.core.link.effects import Drop, Effect, Record, Send, Side, forwarded_as
+from lastword.core.link.effects import Answer, Drop, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
@@ -229,6 +229,28 @@ def refuse(link: Link, frame: Frame, verdict: Verdict) -> list[Effect]:
         return ending.refuse_prompt(link, link.session(message.session_id or ""), frame, verdict)
     request = OpenRequest(message.method, message.session_id)
     return ending.fail_request(link, message.request_id or jsonrpc.NULL_ID, request, verdict)
+
+
+def has_only_name(link: Link, state: RestartState, message: Envelope) -> bool:
+    """Does the client close a session of which the agent of now has nothing?"""
+    session_id = message.session_id or ""
+    session = link.sessions.get(session_id)
+    closes = message.method == acp.CLOSE and message.id is not UNSET
+    gone = session_id in state.stale
+    return closes and gone and session is not None and not session.turns
+
+
+def closed(link: Link, state: RestartState, frame: Frame) -> list[Effect]:
+    """Close a session that went with an earlier agent: there is nothing left to be closed.
+
+    The agent of now is not asked: it may give the same id to a session that is being opened.
+    """
+    message = frame.message
+    session_id = message.session_id or ""
+    state.opened(session_id)
+    link.forget_session(session_id)
+    request_id = message.request_id or jsonrpc.NULL_ID
+    return [Answer(Side.CLIENT, request_id, jsonrpc.result(request_id, {}))]
 
 
 def is_replay(state: RestartState, frame: Frame) -> bool:
