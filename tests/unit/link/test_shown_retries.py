@@ -6,7 +6,7 @@ from typing import Any
 
 from lastword.core.link.told import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS
 from tests.kit.wire import Wire, chunk, error, result, second_version, update
-from tests.unit.link.test_hints import LIMITED, WIRE, begun, hint
+from tests.unit.link.test_hints import LIMITED, RESET, WIRE, begun, hint
 
 PI = {"text": "Retrying (attempt 1/3, waiting 2s)...", "end": "Retry finished, resuming."}
 
@@ -169,7 +169,18 @@ def test_an_error_behind_a_remark_is_read_where_the_turn_had_told_of_one() -> No
     wire.agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
     wire.agent(result())
     told = wire.answers()[0]["error"]["data"]["agent_error"]
-    assert (told["type"], told["retry_safety"]) == ("rate_limit", "auto")
+    # The remark before it was shown.
+    assert (told["type"], told["retry_safety"]) == ("rate_limit", "offer_continue")
+
+
+def test_an_answer_that_had_begun_is_output_whatever_error_follows_it() -> None:
+    wire = begun("claude-code-acp")
+    wire.agent(chunk("The answer is"))
+    hint(wire, RESET, goes_on=True)
+    wire.agent(chunk("API Error: Connection error."))
+    wire.agent(error())
+    told = wire.answers()[0]["error"]["data"]["agent_error"]
+    assert (told["phase"], told["retry_safety"]) == ("mid_output", "offer_continue")
 
 
 def test_an_honest_answer_behind_a_retry_passes() -> None:

@@ -426,5 +426,9 @@ def is_wordless(turn: Turn) -> bool:
 
 
 def is_error_text(link: Link, turn: Turn) -> bool:
-    """Is the only message of this failed turn the error itself, which is no output?"""
-    return turn.evidence.messages == 1 and _in_words(link, turn) is not None
+    """Is the only message of this failed turn the error itself, which is no output?
+
+    Behind a remark, or behind the beginning of an answer, it is not all that was shown.
+    """
+    known = turn.evidence
+    return known.messages == 1 and bool(known.text) and _in_words(link, turn) is not None
