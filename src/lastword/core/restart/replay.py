@@ -189,7 +189,8 @@ def from_the_client(connection: Connection, state: RestartState, frame: Frame) -
     elif session_id is not None and sessions.has_only_name(link, state, message):
         return [*_cancel_waiting(connection, state, message), *sessions.closed(link, state, frame)]
     elif session_id is not None and message.method in acp.ENDS_SESSION:
-        state.opened(session_id)
+        # One that is lost stays so: the agent may give its id to a session that is opened now.
+        state.ends(session_id)
     cancelled: list[Effect] = []
     if message.method in CANCELS:
         cancelled = _cancel_waiting(connection, state, message)

@@ -367,6 +367,10 @@ class RestartState:
         self.stale.discard(session_id)
         self.lost.discard(session_id)
 
+    def ends(self, session_id: str) -> None:
+        """The client closes or deletes a session: it does not need to come back."""
+        self.stale.discard(session_id)
+
     def stand_still(self, seconds: float) -> None:
         """Let the clocks of our own requests have stood for so long."""
         for request_id, own in self.own.items():
