@@ -418,3 +418,12 @@ def test_a_lost_session_can_be_closed() -> None:
     close = request(3, "session/close", sessionId="s")
     link.client(close)
     assert link.asked() == [close]
+
+
+def test_the_id_of_a_lost_session_that_is_being_closed_is_not_given_to_a_new_one() -> None:
+    link = Link({})
+    link.die_and_be_greeted()
+    link.client(request(3, "session/new", cwd="/w", mcpServers=[]))
+    link.client(request(4, "session/close", sessionId="s"))
+    link.answer(3, sessionId="s")
+    assert link.answers(3)[0]["result"]["sessionId"] != "s"
