@@ -128,7 +128,10 @@ class Departures(SessionRules):
         again = {**ours, "sessionId": theirs.get("sessionId")}
         if again != theirs or theirs.get("sessionId") not in self.known | self.closed:
             return False
-        self.names[theirs["sessionId"]] = ours["sessionId"]
+        # What was given here is named as the client knew another session that the agent called so.
+        given = theirs["sessionId"]
+        called = next((name for name, known in self.names.items() if known == given), given)
+        self.names[called] = ours["sessionId"]
         return True
 
     def _was_kept(self, sent: bytes, frame: Read | None) -> bool:
