@@ -13,6 +13,7 @@ from tests.interop import toolchain
 from tests.interop.agents_cells import FAILURES, Cell, End, How, Mode, Seen, Told, play
 from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import BEGINS, DOCUMENT, ENDS, Counts, counts, put_into
+from tests.interop.selection import selected_cells
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -42,13 +43,7 @@ def lived(
     toolchain.require_node()
     toolchain.require_kimi()
     folder = tmp_path_factory.mktemp("agents")
-    wanted = [
-        item.callspec.params["cell"]
-        for item in request.session.items
-        if isinstance(item, pytest.Function)
-        and item.module is request.module
-        and "lived" in item.fixturenames
-    ]
+    wanted = selected_cells(request, "lived")
     with ThreadPoolExecutor(WORKERS) as pool:
         jobs = {cell: pool.submit(play, cell, folder, SOON) for cell in wanted}
         yield lambda cell: jobs[cell].result()

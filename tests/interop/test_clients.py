@@ -17,6 +17,7 @@ from tests.interop.clients_cells import CRASH_BETWEEN, RUNGS, Cell, cells, group
 from tests.interop.clients_registry import CLIENTS
 from tests.interop.clients_table import DOCUMENT, WORKERS, rows, without_versions
 from tests.interop.clients_verdicts import LOST, TRANSLATED, UPDATE, Seen, verdicts
+from tests.interop.selection import selected_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,13 +46,7 @@ def lived(
 ) -> Iterator[Lived]:
     """What a cell's processes left; the selected cells are played a few at a time, each once."""
     folder = tmp_path_factory.mktemp("clients")
-    wanted: dict[Cell, None] = {
-        item.callspec.params["cell"]: None
-        for item in request.session.items
-        if isinstance(item, pytest.Function)
-        and item.module is request.module
-        and "lived" in item.fixturenames
-    }
+    wanted = selected_cells(request, "lived")
     with ThreadPoolExecutor(WORKERS) as pool:
         jobs = {
             cell: [pool.submit(play, cell, kinds, folder) for kinds in groups(cell.rung)]

@@ -20,6 +20,7 @@ from tests.interop.clients_retries import (
     row,
 )
 from tests.interop.clients_table import without_versions
+from tests.interop.selection import selected_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,13 +60,7 @@ def lived(
 ) -> Iterator[Lived]:
     """What a client came to; the selected cells are played some at a time, each once."""
     folder = tmp_path_factory.mktemp("retries")
-    wanted: dict[Cell, None] = {
-        item.callspec.params["cell"]: None
-        for item in request.session.items
-        if isinstance(item, pytest.Function)
-        and item.module is request.module
-        and "lived" in item.fixturenames
-    }
+    wanted = selected_cells(request, "lived")
     with ThreadPoolExecutor(WORKERS) as pool:
         jobs = {cell: pool.submit(play, cell, folder, HURRY) for cell in wanted}
         yield lambda cell: jobs[cell].result()

@@ -10,6 +10,7 @@ import pytest
 from tests.interop import toolchain
 from tests.interop.fault_cells import Cell, Seen, cells, play, wrong
 from tests.interop.faults_table import README, WORKERS
+from tests.interop.selection import selected_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,13 +26,7 @@ def lived(
     """What came of a cell; the selected ones are played a few at a time, each once."""
     toolchain.require_node()
     folder = tmp_path_factory.mktemp("faults")
-    wanted = [
-        item.callspec.params["cell"]
-        for item in request.session.items
-        if isinstance(item, pytest.Function)
-        and item.module is request.module
-        and "lived" in item.fixturenames
-    ]
+    wanted = selected_cells(request, "lived")
     with ThreadPoolExecutor(WORKERS) as pool:
         jobs = {cell: pool.submit(play, cell, folder) for cell in wanted}
         yield lambda cell: jobs[cell].result()

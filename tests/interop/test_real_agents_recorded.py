@@ -16,6 +16,7 @@ import pytest
 from lastword.kit.provider.server import Provider, ProviderScenario
 from tests.interop import real_agents, runs, toolchain
 from tests.interop.matrix import STALL_LIMITS, sidecar
+from tests.interop.selection import selected_cells
 from tests.kit.client import Client, update_of, within
 from tests.kit.patience import FUSE_SECONDS, grown
 
@@ -190,13 +191,7 @@ def told(
 ) -> Iterator[dict[tuple[str, str], Future[str]]]:
     """The selected cells' summaries: most of their time is an agent's start."""
     toolchain.require_node()
-    wanted = [
-        item.callspec.params["cell"]
-        for item in request.session.items
-        if isinstance(item, pytest.Function)
-        and item.module is request.module
-        and "told" in item.fixturenames
-    ]
+    wanted = selected_cells(request, "told")
     folder = tmp_path_factory.mktemp("recorded")
     with ThreadPoolExecutor(3) as pool:
         yield {

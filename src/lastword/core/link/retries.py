@@ -60,7 +60,12 @@ def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
     sign = _sign(link, frame)
     if sign is None or not sign.will_retry:
         return []
-    hint = Hint(
+    return hinted(link, _hint_of(link, session, sign), is_shown=notices.reads(link, frame.line))
+
+
+def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
+    """A retry that the agent announces on the wire, as the hint that it is."""
+    return Hint(
         source=HintSource.WIRE,
         verdict=sign.verdict,
         at_seconds=link.now,
@@ -70,7 +75,6 @@ def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
         wait_seconds=sign.wait_seconds or sign.verdict.retry_after_seconds,
         goes_on=True,
     )
-    return hinted(link, hint, is_shown=notices.reads(link, frame.line))
 
 
 def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
@@ -161,19 +165,7 @@ def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
     from lastword.core.classify import agents  # noqa: PLC0415  (loaded at the first retry)
 
     sign = agents.read_retry_text(text, agent=link.agent.name)
-    if sign is None:
-        return []
-    hint = Hint(
-        source=HintSource.WIRE,
-        verdict=sign.verdict,
-        at_seconds=link.now,
-        session_id=session.session_id,
-        attempt=sign.attempt,
-        max_attempts=sign.max_attempts,
-        wait_seconds=sign.wait_seconds,
-        goes_on=True,
-    )
-    return hinted(link, hint)
+    return [] if sign is None else hinted(link, _hint_of(link, session, sign))
 
 
 def due(link: Link, turn: Turn) -> float | None:
