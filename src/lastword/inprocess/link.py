@@ -25,6 +25,7 @@ from lastword.inprocess import warnings
 from lastword.inprocess.request import Request, note_outside_of_turns
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from lastword.core.classify import Verdict
@@ -97,6 +98,8 @@ class HandlerLink:
         self.client_gone = False
         self.closing = False
         """No handler will answer any more."""
+        self.door: asyncio.Task[Any] | None = None
+        """The task that delivers the client's messages, as its door says."""
         self._refusals: deque[tuple[object, object]] = deque(maxlen=MAX_REFUSALS)
 
     def from_client(self, line: bytes) -> None:

@@ -101,6 +101,11 @@ class RequestLink(Protocol):
         """Does the door come to its end, so that no handler answers any more?"""
         ...
 
+    @property
+    def door(self) -> asyncio.Task[Any] | None:
+        """The task that delivers the client's messages; `None` on trio, and before the first."""
+        ...
+
     def from_handler(self, line: bytes, request: Request | None) -> None:
         """Take in one frame of the handler's."""
         ...
@@ -306,7 +311,11 @@ def is_the_doors(error: BaseException, link: RequestLink) -> bool:
 
 
 def _door_closes(link: RequestLink) -> bool:
-    return link.closing or anyio.current_effective_deadline() == -math.inf
+    if link.closing or anyio.current_effective_deadline() == -math.inf:
+        return True
+    # Where a task raised `SystemExit` the event loop ends, and whoever started it cancels all that
+    # runs in it, in any order: a handler may hear of it before the door's own task does.
+    return link.door is not None and link.door.cancelling() > 0
 
 
 def asyncio_task() -> asyncio.Task[Any] | None:

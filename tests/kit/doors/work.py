@@ -237,6 +237,7 @@ class Work:
         """Shows nothing."""
 
     async def do_wait(self, turn: Any, _: str) -> Any:
+        self._waiting = anyio.get_current_task().id
         await turn.say("waiting")
         try:
             await self.wait_for_go()
@@ -306,6 +307,15 @@ class Work:
 
     async def do_return_alone(self, _: Any, words: str) -> Any:
         return [returned(words)]
+
+    async def do_exit_and_cancel_the_waiting_first(self, turn: Any, words: str) -> None:
+        every_task = asyncio.runners.tasks.all_tasks
+
+        def waiting_first(loop: Any) -> list[Any]:
+            return sorted(every_task(loop), key=lambda task: id(task) != self._waiting)
+
+        asyncio.runners.tasks.all_tasks = waiting_first  # type: ignore[attr-defined]
+        await self.do_exit_deep_down(turn, words)
 
     async def do_exit_deep_down(self, *_: Any) -> None:
         async def leave() -> None:

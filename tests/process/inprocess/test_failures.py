@@ -174,13 +174,15 @@ def test_a_handler_that_ends_the_process_is_answered_for_before_it_does(
     assert all(f"raised SystemExit, {NO_EXCEPTION}" in said for said in client.told)
 
 
+# An event loop that ends cancels its tasks in any order.
+@pytest.mark.parametrize("how", ["exit_deep_down", "exit_and_cancel_the_waiting_first"])
 def test_a_handler_that_ends_the_process_deep_down_does_so_after_every_turn_was_answered(
-    start: Start,
+    start: Start, how: str
 ) -> None:
     client = start().opened(**TYPED)
     other = client.prompt("wait")
     client.expect_text("waiting")
-    assert client.turn("exit_deep_down").error["type"] == "agent_crash"
+    assert client.turn(how).error["type"] == "agent_crash"
     error = client.answer(other)["error"]["data"]["agent_error"]
     assert error["reason"] == "premature_exit"
     assert client.wait() == 3

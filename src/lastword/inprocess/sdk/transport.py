@@ -59,6 +59,7 @@ class GuardedTransport:
         """The next message for the agent; its request becomes the context of its handler."""
         if not self._started:
             self._started = True
+            self.link.door = asyncio.current_task()
             self._wire.start(self._take, self._end)
         item = await self._inbox.get()
         if item is None:

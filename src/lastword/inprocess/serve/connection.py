@@ -19,7 +19,7 @@ from lastword.inprocess import handling
 from lastword.inprocess.journal import Journal
 from lastword.inprocess.link import LAST_ANSWERS_SECONDS, OWN_CANCEL_SECONDS, HandlerLink
 from lastword.inprocess.loop_watchdog import LoopWatchdog
-from lastword.inprocess.request import CURRENT, Request, process_ending
+from lastword.inprocess.request import CURRENT, Request, asyncio_task, process_ending
 from lastword.inprocess.serve.client import Client
 from lastword.inprocess.serve.clock import Clock
 
@@ -87,6 +87,7 @@ class ServedConnection:
             SystemExit: A handler raised it; every open request has been answered.
             KeyboardInterrupt: The same.
         """
+        self._link.door = asyncio_task()
         try:
             async with anyio.create_task_group() as self._tasks:
                 for work in (self._waker.listen, self._attend, self._transport.write_on):
