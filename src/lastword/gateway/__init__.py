@@ -1,0 +1,1 @@
+"""The gateway: agents' sessions that outlive whoever looks at them."""

@@ -1,0 +1,417 @@
+"""A session between its agent and its viewers: what either says becomes an entry of the log.
+
+Owns who is asked and answered: that a prompt reaches the agent once and has one end, that a question
+of the agent's has one answer, that one turn runs at a time. Sans-IO: frames and a time in, effects
+out. Nothing goes to a viewer from here but a refusal; all else it pulls from the log (`pull`), so
+what is sent has been committed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway import refusals
+from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
+from lastword.gateway.pins import MAX_ENDS
+from lastword.gateway.pull import Reader, start
+from lastword.gateway.viewers import Attachment
+
+if TYPE_CHECKING:
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.entries import Cursor
+    from lastword.gateway.log import Log
+    from lastword.gateway.pull import Reset
+    from lastword.gateway.viewers import Viewer
+
+MAX_OPEN = 256
+"""A viewer's requests that wait for their answers; one more is refused."""
+
+ASK_PREFIX = "lastword:"
+"""Begins the ids of the questions that viewers are asked; a number follows."""
+
+CLIENT_METHODS_SECONDS = 30.0
+"""How long an agent's request to a viewer's machine (its files, its terminals) waits for it."""
+
+
+class ToAgent(msgspec.Struct, frozen=True):
+    """Send the agent this line. What it says has been committed."""
+
+    line: bytes
+
+
+class ToViewer(msgspec.Struct, frozen=True):
+    """Send this to one attachment, past the log: a refusal of what is no part of the session."""
+
+    attachment: Attachment
+    line: bytes
+
+
+class Retell(msgspec.Struct, frozen=True):
+    """Tell one attachment, past the log, how a request of its own ended."""
+
+    attachment: Attachment
+    end: Numbered
+
+
+HubEffect: TypeAlias = ToAgent | ToViewer | Retell
+
+
+class OpenIn(msgspec.Struct, frozen=True):
+    """A viewer's request that the agent has not answered."""
+
+    viewer: str
+    request: bytes
+    method: str
+
+
+class OpenAsk(msgspec.Struct, frozen=True):
+    """A question of the agent's that nobody has answered: its own id, and since when it waits."""
+
+    agent_id: bytes
+    method: str
+    since: float
+
+
+class Hub:
+    """One session."""
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        numbers: Callable[[], int],
+        unattended_seconds: float | None = 24 * 3600.0,
+    ) -> None:
+        """Begin on a log, which may have a past.
+
+        Args:
+            log: Where entries are committed.
+            numbers: Gives the next id towards the agent; those of several sessions of one agent
+                differ.
+            unattended_seconds: How long a question waits while no controller is there; `None` not
+                at all.
+        """
+        self.log = log
+        self._numbers = numbers
+        self._unattended_seconds = unattended_seconds
+        self._attached: list[Attachment] = []
+        self._open: dict[int, OpenIn] = {}
+        self._by_key: dict[tuple[str, bytes], int] = {}
+        self._ended: OrderedDict[tuple[str, bytes], Numbered] = OrderedDict()
+        self._asks: dict[int, OpenAsk] = {}
+        self._last_ask = 0
+        self._left_alone_since: float | None = 0.0
+        self._recall()
+
+    def _recall(self) -> None:
+        """What the log says was open, for a process that takes it over."""
+        for kept in self.log.pins_of("open:"):
+            about = kept.entry.about
+            self._open[about.number] = OpenIn(about.viewer, about.request, about.method)
+            self._by_key[about.viewer, about.request] = about.number
+        for kept in self.log.pins_of("ask:"):
+            self._last_ask = max(self._last_ask, kept.entry.about.number)
+        for kept in self.log.pins_of("end:"):
+            self._ended[kept.entry.about.viewer, kept.entry.about.request] = kept
+
+    @property
+    def attached(self) -> tuple[Attachment, ...]:
+        """Who is there."""
+        return tuple(self._attached)
+
+    @property
+    def turn_of(self) -> str | None:
+        """The viewer whose prompt is open."""
+        return next((each.viewer for each in self._open.values() if each.method == acp.PROMPT), None)
+
+    @property
+    def open_questions(self) -> int:
+        """How many questions of the agent's nobody has answered."""
+        return len(self._asks)
+
+    # Viewers come and go.
+
+    def attach(
+        self, viewer: Viewer, cursor: Cursor | None, now: float, now_ms: int, *, replay: bool = True
+    ) -> tuple[Attachment, Reset | None]:
+        """A viewer is there: from its cursor on, from the oldest on, or from now on.
+
+        Raises:
+            CursorError: Its cursor is none of this log's.
+        """
+        after, reset = start(self.log, cursor)
+        if cursor is None and not replay:
+            after = self.log.head
+        came = {"after": after, "role": viewer.role.value, "client": viewer.profile.name}
+        head = self.log.head
+        self._note(now_ms, "viewer_came", viewer.id, **came)
+        attachment = Attachment(
+            viewer,
+            Reader(self.log, after),
+            head=head,
+            from_cursor=cursor is not None and reset is None,
+        )
+        self._attached.append(attachment)
+        if viewer.controls:
+            self._left_alone_since = None
+        return attachment, reset
+
+    def detach(
+        self, attachment: Attachment, now: float, now_ms: int, *, code: int, cause: str
+    ) -> None:
+        """A viewer's socket is gone. Nothing of what it asked for is."""
+        if attachment not in self._attached:
+            return
+        self._attached.remove(attachment)
+        facts = {"code": code, "cause": cause, "pos": attachment.reader.pos}
+        self._note(now_ms, "viewer_left", attachment.viewer.id, **facts)
+        if not any(each.viewer.controls for each in self._attached):
+            self._left_alone_since = now
+
+    def note(self, now_ms: int, word: str, **facts: Any) -> None:
+        """Something befell the session that no frame says."""
+        self._note(now_ms, word, "", **facts)
+
+    def _note(self, now_ms: int, word: str, viewer: str, **facts: Any) -> None:
+        about = About(viewer=viewer, word=word, facts=facts)
+        self.log.append([LogEntry(LogKind.LIFE, now_ms, b"", about)])
+
+    # What viewers say.
+
+    def receive(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
+        """Take in one frame of a viewer's that names this session, or answers its question."""
+        message = frame.message
+        if message.method is None:
+            return self._answered(attachment, frame, now_ms)
+        if message.request_id is None:
+            return self._notified(attachment, frame, now_ms)
+        return self._requested(attachment, frame, message.request_id, now_ms)
+
+    def _requested(
+        self, attachment: Attachment, frame: Frame, request_id: bytes, now_ms: int
+    ) -> list[HubEffect]:
+        viewer, method = attachment.viewer, frame.message.method or ""
+        key = (viewer.id, request_id)
+        if key in self._by_key:
+            return []  # sent again: it is under way, and its end will come in its place
+        if key in self._ended:
+            return self._again(attachment, self._ended[key])
+        refusal = self._refusal(viewer, method)
+        if refusal is not None:
+            return [ToViewer(attachment, jsonrpc.error(request_id, refusal))]
+        number = self._numbers()
+        about = About(viewer=viewer.id, request=request_id, number=number, method=method)
+        self.log.append([LogEntry(LogKind.IN, now_ms, frame.line, about)])
+        self._open[number] = OpenIn(viewer.id, request_id, method)
+        self._by_key[key] = number
+        return [ToAgent(jsonrpc.with_id(frame, b"%d" % number))]
+
+    def _refusal(self, viewer: Viewer, method: str) -> dict[str, Any] | None:
+        if not viewer.controls:
+            return refusals.observes()
+        if method == acp.PROMPT and self.turn_of not in {None, viewer.id}:
+            return refusals.turn_open()
+        if sum(each.viewer == viewer.id for each in self._open.values()) >= MAX_OPEN:
+            return refusals.too_many_open(MAX_OPEN)
+        return None
+
+    def _again(self, attachment: Attachment, end: Numbered) -> list[HubEffect]:
+        """A request that has ended is sent again, by a viewer that has not had its answer."""
+        number = end.entry.about.number
+        if number in attachment.answered:
+            return []
+        if attachment.reader.pos < end.seq:
+            attachment.wanted.add(number)  # it is about to pull it
+            return []
+        return [Retell(attachment, end)]
+
+    def _notified(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
+        viewer, method = attachment.viewer, frame.message.method or ""
+        if not viewer.controls:
+            return []
+        line, number = frame.line, 0
+        if method == acp.CANCEL_REQUEST:
+            params = frame.message.params
+            raw = params.request_id if isinstance(params, jsonrpc.Params) else msgspec.UNSET
+            if isinstance(raw, msgspec.UnsetType):
+                return []
+            number = self._by_key.get((viewer.id, jsonrpc.same_id(bytes(raw))), 0)
+            if not number:
+                return []
+            line = jsonrpc.notification(method, {"requestId": number})
+        about = About(viewer=viewer.id, method=method)
+        self.log.append([LogEntry(LogKind.IN, now_ms, frame.line, about)])
+        return [ToAgent(line)]
+
+    def _answered(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
+        """An answer to a question: the first wins, and the others are told."""
+        number = number_of_ask(frame.message.request_id)
+        ask = self._asks.get(number)
+        if ask is None or not attachment.viewer.controls:
+            return []
+        return self._decide(number, ask, frame, attachment.viewer.id, "viewer", now_ms)
+
+    def _decide(  # noqa: PLR0913 - what stands on the entry
+        self, number: int, ask: OpenAsk, frame: Frame, viewer: str, word: str, now_ms: int
+    ) -> list[HubEffect]:
+        del self._asks[number]
+        about = About(viewer=viewer, number=number, method=ask.method, word=word)
+        self.log.append([LogEntry(LogKind.TOLD, now_ms, frame.line, about)])
+        return [ToAgent(jsonrpc.with_id(frame, ask.agent_id))]
+
+    # What the agent says.
+
+    def from_agent(self, frames: list[Frame], now: float, now_ms: int) -> list[HubEffect]:
+        """Take in what the agent said in one read: committed in one go."""
+        entries: list[LogEntry] = []
+        ended: list[int] = []
+        effects: list[HubEffect] = []
+        for frame in frames:
+            message = frame.message
+            if message.method is None:
+                number = _number(message.request_id)
+                opened = self._open.pop(number, None)
+                if opened is None:
+                    continue
+                entries.append(_end(frame, number, opened, now_ms))
+                ended.append(len(entries))
+            elif message.request_id is not None:
+                entries.append(self._asked(frame, message.request_id, now, now_ms))
+            elif message.method == acp.CANCEL_REQUEST:
+                withdrawn = self._withdrawn(frame, now_ms)
+                if withdrawn is not None:
+                    entries.append(withdrawn)
+            elif not self._is_told_by_an_end(frame):
+                entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
+        before = self.log.head
+        self.log.append(entries)
+        for place in ended:
+            self._has_ended(Numbered(before + place, entries[place - 1]))
+        return effects
+
+    def _has_ended(self, end: Numbered) -> None:
+        key = (end.entry.about.viewer, end.entry.about.request)
+        self._by_key.pop(key, None)
+        self._ended[key] = end
+        if len(self._ended) > MAX_ENDS:
+            self._ended.popitem(last=False)
+
+    def _is_told_by_an_end(self, frame: Frame) -> bool:
+        """Is this a failure's typed update, whose payload the prompt's own answer repeats?"""
+        update = frame.message.update
+        return (
+            update is not None
+            and update.session_update == acp.V1.error_kind
+            and self.turn_of is not None
+        )
+
+    def _asked(self, frame: Frame, agent_id: bytes, now: float, now_ms: int) -> LogEntry:
+        self._last_ask += 1
+        method = frame.message.method or ""
+        self._asks[self._last_ask] = OpenAsk(agent_id, method, now)
+        about = About(number=self._last_ask, method=method, request=agent_id)
+        return LogEntry(LogKind.ASK, now_ms, frame.line, about)
+
+    def _withdrawn(self, frame: Frame, now_ms: int) -> LogEntry | None:
+        params = frame.message.params
+        raw = params.request_id if isinstance(params, jsonrpc.Params) else msgspec.UNSET
+        if isinstance(raw, msgspec.UnsetType):
+            return None
+        agent_id = jsonrpc.same_id(bytes(raw))
+        for number, ask in self._asks.items():
+            if ask.agent_id == agent_id:
+                del self._asks[number]
+                about = About(number=number, method=ask.method, word="withdrawn")
+                return LogEntry(LogKind.TOLD, now_ms, frame.line, about)
+        return None
+
+    def lost_agent(self, error: Callable[[OpenIn], dict[str, Any]], now_ms: int) -> None:
+        """Nothing that is open will be answered: each is ended with this error object."""
+        frames = []
+        for number, opened in self._open.items():
+            line = jsonrpc.error(b"%d" % number, error(opened))
+            frame = jsonrpc.decode(line)
+            if isinstance(frame, jsonrpc.Frame):
+                frames.append(frame)
+        entries = [
+            LogEntry(LogKind.TOLD, now_ms, b"", About(number=number, method=ask.method, word="lost"))
+            for number, ask in self._asks.items()
+        ]
+        for kept in self.log.pins_of("ask:"):
+            if kept.entry.about.number not in self._asks:
+                about = About(number=kept.entry.about.number, word="lost")
+                entries.append(LogEntry(LogKind.TOLD, now_ms, b"", about))
+        self._asks.clear()
+        self.log.append(entries)
+        self.from_agent(frames, 0.0, now_ms)
+
+    # Nobody is there.
+
+    def next_timeout(self) -> float | None:
+        """When `handle_timeout` is due, in the seconds of `now`."""
+        due = [self._due(ask) for ask in self._asks.values()]
+        return min((at for at in due if at is not None), default=None)
+
+    def _due(self, ask: OpenAsk) -> float | None:
+        if self._left_alone_since is None:
+            return None
+        since = max(ask.since, self._left_alone_since)
+        if ask.method not in acp.ASKS_USER:
+            return since + CLIENT_METHODS_SECONDS
+        return since + (self._unattended_seconds or 0.0)
+
+    def handle_timeout(self, now: float, now_ms: int) -> list[HubEffect]:
+        """Answer the questions that have waited long enough for somebody to come."""
+        effects: list[HubEffect] = []
+        for number, ask in list(self._asks.items()):
+            due = self._due(ask)
+            if due is None or due > now:
+                continue
+            asked = next(
+                kept.entry for kept in self.log.pins_of("ask:") if kept.entry.about.number == number
+            )
+            line = refusals.answer_of_nobody(ask.method, asked.frame)
+            frame = jsonrpc.decode(line)
+            if isinstance(frame, jsonrpc.Frame):
+                effects += self._decide(number, ask, frame, "", "policy", now_ms)
+        return effects
+
+
+def ask_id(number: int) -> bytes:
+    """The id of a question towards viewers, as JSON text."""
+    return b'"%s%d"' % (ASK_PREFIX.encode(), number)
+
+
+def number_of_ask(request_id: bytes | None) -> int:
+    """The number in such an id; 0 where it is none."""
+    text = (request_id or b"").strip(b'"').decode(errors="replace")
+    number = text.removeprefix(ASK_PREFIX)
+    return int(number) if number != text and number.isascii() and number.isdigit() else 0
+
+
+def _number(request_id: bytes | None) -> int:
+    return int(request_id) if request_id and request_id.isdigit() else 0
+
+
+def _end(frame: Frame, number: int, opened: OpenIn, now_ms: int) -> LogEntry:
+    about = About(
+        viewer=opened.viewer,
+        request=opened.request,
+        number=number,
+        method=opened.method,
+        failure=_payload(frame) if opened.method == acp.PROMPT else None,
+    )
+    return LogEntry(LogKind.END, now_ms, frame.line, about)
+
+
+def _payload(frame: Frame) -> dict[str, Any] | None:
+    """The failure that a prompt's answer tells, as the sidecar put it there."""
+    error = jsonrpc.loads(frame.message.error)
+    data = error.get("data") if isinstance(error, dict) else None
+    payload = data.get("agent_error") if isinstance(data, dict) else None
+    return payload if isinstance(payload, dict) else None

@@ -1,0 +1,104 @@
+"""Pinned entries: what of a session's state must stay when the log is trimmed.
+
+Owns which entry stands for which piece of state, and when it stands for none any more. A viewer
+that comes back after the entries it wanted were trimmed is shown these in their place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway.entries import LogKind, Numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lastword.gateway.entries import LogEntry
+
+MAX_TOOLS = 512
+"""Open tool calls that are kept; beyond it the oldest is let go."""
+
+MAX_ENDS = 256
+"""Answers that are kept. A viewer that has not had its answer sends the request again when it is
+back: it must be known by then that the agent has had it."""
+
+
+_BULK = (b'"agent_message_chunk"', b'"agent_thought_chunk"')
+"""Most of what an agent says, and nothing of it is state: it is not decoded again."""
+
+
+class Pins:
+    """The pinned entries of one log, by what they stand for."""
+
+    def __init__(self, kept: Iterable[tuple[str, Numbered]] = ()) -> None:
+        self._kept: dict[str, Numbered] = dict(kept)
+
+    def note(self, seq: int, entry: LogEntry) -> list[tuple[str, Numbered | None]]:
+        """Take in an entry; gives what has changed, `None` for what is pinned no more."""
+        changes: list[tuple[str, Numbered | None]] = []
+        if entry.kind is LogKind.OUT:
+            self._note_update(seq, entry, changes)
+        elif entry.kind is LogKind.ASK:
+            self._set(f"ask:{entry.about.number}", Numbered(seq, entry), changes)
+        elif entry.kind is LogKind.TOLD:
+            self._drop(f"ask:{entry.about.number}", changes)
+        elif entry.kind is LogKind.IN:
+            self._set("in", Numbered(seq, entry), changes)
+            if entry.about.number:
+                self._set(f"open:{entry.about.number}", Numbered(seq, entry), changes)
+        elif entry.kind is LogKind.END:
+            self._drop(f"open:{entry.about.number}", changes)
+            self._set(f"end:{entry.about.number}", Numbered(seq, entry), changes)
+            self._let_go_of("end:", MAX_ENDS, changes)
+        return changes
+
+    def _note_update(
+        self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
+    ) -> None:
+        if any(kind in entry.frame for kind in _BULK):
+            return
+        frame = jsonrpc.decode(entry.frame)
+        update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
+        if update is None:
+            return
+        kind, session = update.session_update, entry.about.session
+        if kind in acp.SESSION_STATE_KINDS or kind in {"plan", acp.STATE_UPDATE}:
+            self._set(f"state:{session}:{kind}", Numbered(seq, entry), changes)
+        elif kind in acp.TOOL_KINDS:
+            first = f"tool:{session}:{update.tool_call_id}"
+            later = f"{first}:update"
+            if update.status in acp.TOOL_ENDS:
+                self._drop(first, changes)
+                self._drop(later, changes)
+            elif kind == "tool_call" or first in self._kept:
+                self._set(first if kind == "tool_call" else later, Numbered(seq, entry), changes)
+                self._let_go_of("tool:", 2 * MAX_TOOLS, changes)
+
+    def _let_go_of(
+        self, prefix: str, limit: int, changes: list[tuple[str, Numbered | None]]
+    ) -> None:
+        kept = [key for key in self._kept if key.startswith(prefix)]
+        for key in kept[: max(0, len(kept) - limit)]:
+            self._drop(key, changes)
+
+    def _set(
+        self, key: str, value: Numbered, changes: list[tuple[str, Numbered | None]]
+    ) -> None:
+        self._kept.pop(key, None)  # the newest last
+        self._kept[key] = value
+        changes.append((key, value))
+
+    def _drop(self, key: str, changes: list[tuple[str, Numbered | None]]) -> None:
+        if self._kept.pop(key, None) is not None:
+            changes.append((key, None))
+
+    def between(self, after: int, last: int) -> list[Numbered]:
+        """The pinned entries of these, in order, each once."""
+        found = {kept.seq: kept for kept in self._kept.values() if after < kept.seq <= last}
+        return [found[seq] for seq in sorted(found)]
+
+    def of(self, prefix: str) -> list[Numbered]:
+        """The pinned entries of one kind of key, in order."""
+        found = [kept for key, kept in self._kept.items() if key.startswith(prefix)]
+        return sorted(found, key=lambda kept: kept.seq)

@@ -1,0 +1,260 @@
+"""From an entry of the log to the frames that one viewer is sent for it.
+
+Owns what each kind of viewer sees of what the others and the agent say. It depends on the entry and
+on what is known of the attachment alone, so a past is told as the present was.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw
+
+from lastword.core.failure import ladder
+from lastword.core.failure.error_object import SentError, typed_payload
+from lastword.core.failure.payload import read_payload
+from lastword.core.failure.taxonomy import RetrySafety
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of, raw_members
+from lastword.core.redact.redactor import Redactor
+from lastword.gateway.entries import LogKind, Numbered
+from lastword.gateway.hub import ask_id
+
+if TYPE_CHECKING:
+    from lastword.gateway.entries import Gap, LogEntry
+    from lastword.gateway.pull import Pulled
+    from lastword.gateway.viewers import Attachment
+
+GAP = "_lastword/gap"
+LIFE = "_lastword/life"
+ENDED = "_lastword/ended"
+AT = "_lastword/at"
+"""Notifications of the gateway's own, for viewers that negotiated cursors."""
+
+META = "lastword"
+"""The key under which the gateway's own facts stand in `_meta`."""
+
+
+class Renderer:
+    """What one session's viewers are sent."""
+
+    def __init__(self, session_id: str) -> None:
+        self._session_id = session_id
+        self._last: tuple[int, bytes] = (0, b"")
+        """The frame that was last given a number: several viewers are sent the same."""
+
+    def pulled(self, pulled: Pulled, attachment: Attachment) -> list[bytes]:
+        """The frames of one pull.
+
+        What stands for a gap has no numbers: a link that is cut within it begins with the gap again.
+        A viewer that negotiated is told its position wherever the last frame cannot say it, and
+        before an answer: one whose link is cut between the two knows that it has no answer yet, and
+        sends its request again.
+        """
+        frames: list[bytes] = []
+        at = pulled.passed
+        if pulled.gap is not None:
+            frames += self._gap(pulled.gap, attachment)
+        for numbered in pulled.pinned:
+            if numbered.entry.kind is not LogKind.END:
+                frames += self._frames(numbered, attachment)
+            elif numbered.entry.about.viewer == attachment.viewer.id:
+                attachment.owed.append(numbered)  # how others' turns ended is no news any more
+        if pulled.passed:
+            if attachment.viewer.replay:
+                frames.append(self.position(pulled.passed))
+            for numbered in attachment.take_owed():
+                frames += self._frames(numbered, attachment)
+        for numbered in pulled.entries:
+            shown = self._entry(numbered, attachment)
+            frames += shown
+            at = numbered.seq if shown else at
+        last = pulled.entries[-1].seq if pulled.entries else at
+        if attachment.viewer.replay and at < last:
+            frames.append(self.position(last))
+        return frames
+
+    def _gap(self, gap: Gap, attachment: Attachment) -> list[bytes]:
+        told = {"from": gap.first, "to": gap.last, "reason": gap.reason}
+        if attachment.viewer.replay:
+            return [jsonrpc.notification(GAP, {"sessionId": self._session_id} | told)]
+        update = {"sessionUpdate": "session_info_update", "_meta": {META: {"gap": told}}}
+        return [ladder.session_update(self._session_id, update)]
+
+    def _frames(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
+        """The frames of one entry; none where it is nothing to this viewer."""
+        return _RENDERED[numbered.entry.kind](self, numbered.seq, numbered.entry, attachment)
+
+    def _entry(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
+        """The frames of one entry, numbered for whoever negotiated that."""
+        seq, entry = numbered
+        frames = self._frames(numbered, attachment)
+        if not frames or not attachment.viewer.replay:
+            return frames
+        if entry.kind is LogKind.END:
+            return [self.position(seq), *frames]
+        if entry.kind is LogKind.OUT:
+            if self._last[0] != seq:
+                self._last = (seq, _with_seq(entry.frame, seq))
+            return [self._last[1]]
+        return [*frames[:-1], _with_seq(frames[-1], seq)]
+
+    def again(self, end: Numbered, attachment: Attachment) -> list[bytes]:
+        """The frames that tell a viewer once more how its own request ended."""
+        attachment.answered.add(end.entry.about.number)
+        return self._own_end(end.entry, attachment)
+
+    def position(self, seq: int) -> bytes:
+        """The frame that tells a viewer how far it is."""
+        return _with_seq(jsonrpc.notification(AT, {"sessionId": self._session_id}), seq)
+
+    def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        profile = attachment.viewer.profile
+        if b'"agent_retry"' in entry.frame or b'"_agent_retry"' in entry.frame:
+            return [entry.frame] if profile.retry else []
+        if b'"agent_error"' in entry.frame and _kind(entry.frame) in acp.AGENT_ERROR_KINDS:
+            return [entry.frame] if profile.typed else []
+        if b'"notice"' in entry.frame and _kind(entry.frame) == "notice":
+            shows = profile.notices or not profile.dialect.notice_needs_capability
+            return [entry.frame] if shows else []
+        return [entry.frame]
+
+    def _ask(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        number = entry.about.number
+        frame = jsonrpc.decode(entry.frame)
+        if not attachment.viewer.controls or not isinstance(frame, jsonrpc.Frame):
+            return []
+        attachment.asked.add(number)
+        return [jsonrpc.with_id(frame, ask_id(number))]
+
+    def _told(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        number = entry.about.number
+        if number not in attachment.asked:
+            return []
+        attachment.asked.discard(number)
+        if entry.about.viewer == attachment.viewer.id:
+            return []
+        params = {"requestId": Raw(ask_id(number))}
+        return [jsonrpc.notification(acp.CANCEL_REQUEST, params)]
+
+    def _in(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        about = entry.about
+        viewer = attachment.viewer
+        if about.method != acp.PROMPT or viewer.profile.dialect.turn_ends_by_state:
+            return []
+        if about.viewer == viewer.id and (seq > attachment.live_from or attachment.from_cursor):
+            return []  # it knows what it said
+        params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
+        blocks = params.get("prompt")
+        return [
+            ladder.session_update(
+                self._session_id, {"sessionUpdate": "user_message_chunk", "content": block}
+            )
+            for block in (blocks if isinstance(blocks, list) else ())
+            if isinstance(block, dict)
+        ]
+
+    def _end(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        about = entry.about
+        if about.viewer == attachment.viewer.id:
+            if not attachment.waits_for(Numbered(seq, entry)):
+                return []
+            attachment.answered.add(about.number)
+            return self._own_end(entry, attachment)
+        if about.method != acp.PROMPT:
+            return []
+        frames = self._failure_of_another(entry, attachment) if about.failure else []
+        if attachment.viewer.replay:
+            told = {"viewer": about.viewer, "error": about.failure}
+            result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
+            stop_reason = result.get("stopReason")
+            params = {"sessionId": self._session_id, "stopReason": stop_reason} | told
+            known = {key: value for key, value in params.items() if value is not None}
+            frames.append(jsonrpc.notification(ENDED, known))
+        return frames
+
+    def _own_end(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        about = entry.about
+        frame = jsonrpc.decode(entry.frame)
+        if not isinstance(frame, jsonrpc.Frame):
+            return []
+        profile = attachment.viewer.profile
+        if about.failure is None or profile.dialect.turn_ends_by_state:
+            return [jsonrpc.with_id(frame, about.request)]
+        rung = ladder.rung_for(ladder.AUTO, profile, profile.dialect)
+        error = read_payload(about.failure)
+        ending = ladder.Ending(
+            error=error,
+            session_id=self._session_id,
+            prompts=(about.request,),
+            sent=SentError(_without_ours(jsonrpc.loads(frame.message.error)), Redactor()),
+            had_output=error.retry_safety is not RetrySafety.AUTO,
+        )
+        told = ladder.frames_for(ending, rung=rung, client=profile, dialect=profile.dialect)
+        return [out.frame for out in told]
+
+    def _failure_of_another(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        """How another viewer's turn failed, told once and as news: it answers nothing."""
+        profile = attachment.viewer.profile
+        if profile.dialect.turn_ends_by_state:
+            return []  # the agent's own idle state says it
+        error = read_payload(entry.about.failure or {})
+        if profile.typed:
+            return [ladder.typed_update(error, self._session_id, profile.dialect)]
+        meta = {"agent_error": typed_payload(error)}
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return [ladder.session_update(self._session_id, update)]
+
+    def _life(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        if not attachment.viewer.replay:
+            return []
+        about = entry.about
+        params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}
+        told = {"viewer": about.viewer} if about.viewer else {}
+        return [jsonrpc.notification(LIFE, params | told | {"facts": about.facts})]
+
+
+def _with_seq(line: bytes, seq: int) -> bytes:
+    """The frame with its number in `params._meta`; all else as it came."""
+    members = msgspec.json.decode(line, type=dict[str, Raw])
+    params = raw_members(members.get("params"))
+    meta = raw_members(params.get("_meta"))
+    ours = raw_members(meta.get(META))
+    ours["seq"] = Raw(b"%d" % seq)
+    meta[META] = Raw(msgspec.json.encode(ours))
+    params["_meta"] = Raw(msgspec.json.encode(meta))
+    members["params"] = Raw(msgspec.json.encode(params))
+    return msgspec.json.encode(members)
+
+
+_RENDERED = {
+    LogKind.OUT: Renderer._out,  # noqa: SLF001 - the class's own table
+    LogKind.ASK: Renderer._ask,  # noqa: SLF001
+    LogKind.TOLD: Renderer._told,  # noqa: SLF001
+    LogKind.IN: Renderer._in,  # noqa: SLF001
+    LogKind.END: Renderer._end,  # noqa: SLF001
+    LogKind.LIFE: Renderer._life,  # noqa: SLF001
+}
+
+
+def _kind(line: bytes) -> str:
+    frame = jsonrpc.decode(line)
+    update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
+    return update.session_update if update is not None else ""
+
+
+def _member(line: bytes, name: str) -> Any:
+    frame = jsonrpc.decode(line)
+    return getattr(frame.message, name) if isinstance(frame, jsonrpc.Frame) else msgspec.UNSET
+
+
+def _without_ours(error: object) -> dict[str, Any]:
+    """The error as the agent had sent it, before the sidecar put the payload into its data."""
+    members = dict(object_of(error))
+    data = {
+        key: value
+        for key, value in object_of(members.get("data")).items()
+        if key not in {"agent_error", "errorKind"}
+    }
+    return members | {"data": data}

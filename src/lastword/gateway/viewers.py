@@ -1,0 +1,90 @@
+"""Viewers: who looks at a session, and what each of them may do and can read.
+
+Owns the value that a viewer is, and what is known of one of its attachments. A viewer is logical:
+its sockets come and go, and the newest one wins.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.core.link.handshake import ClientProfile
+
+if TYPE_CHECKING:
+    from lastword.gateway.entries import Numbered
+    from lastword.gateway.pull import Reader
+
+
+class Role(StrEnum):
+    """What a viewer may do."""
+
+    CONTROLLER = "controller"
+    """It prompts, decides and answers."""
+    OBSERVER = "observer"
+    """It sees."""
+
+
+class Viewer(msgspec.Struct, frozen=True, kw_only=True):
+    """One viewer.
+
+    Attributes:
+        id: names it, over all its sockets.
+        role: what it may do.
+        profile: what its `initialize` said.
+        replay: it negotiated cursors, so its frames carry their sequence numbers.
+    """
+
+    id: str
+    role: Role = Role.CONTROLLER
+    profile: ClientProfile = ClientProfile()
+    replay: bool = False
+
+    @property
+    def controls(self) -> bool:
+        """May it prompt, decide and answer?"""
+        return self.role is Role.CONTROLLER
+
+
+class Attachment:
+    """One socket of a viewer's at one session: its position, and what it has been given.
+
+    Attributes:
+        viewer: whose it is.
+        reader: its position in the log.
+        live_from: the log's head when it attached; up to there it is told the past.
+        from_cursor: it came with a cursor, so it knows what it said itself.
+        asked: the numbers of the questions that it has open.
+        answered: the numbers of its own requests whose answers it has been given.
+        wanted: the numbers of requests that it sent again, whose answers are ahead of its position.
+        owed: answers of its own that stand in a gap, for when that has been told.
+    """
+
+    __slots__ = ("answered", "asked", "from_cursor", "live_from", "owed", "reader", "viewer", "wanted")
+
+    def __init__(self, viewer: Viewer, reader: Reader, *, head: int, from_cursor: bool) -> None:
+        self.viewer = viewer
+        self.reader = reader
+        self.live_from = head
+        self.from_cursor = from_cursor
+        self.asked: set[int] = set()
+        self.answered: set[int] = set()
+        self.wanted: set[int] = set()
+        self.owed: list[Numbered] = []
+
+    def waits_for(self, end: Numbered) -> bool:
+        """Is this answer to a request of its own news to it?
+
+        Of the past it has had the answers, but for those that it says it has not, by sending its
+        request again.
+        """
+        number = end.entry.about.number
+        is_past = end.seq <= self.live_from
+        return number not in self.answered and (not is_past or number in self.wanted)
+
+    def take_owed(self) -> list[Numbered]:
+        """What was owed, which is told now."""
+        owed, self.owed = self.owed, []
+        return owed
