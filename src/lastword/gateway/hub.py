@@ -134,6 +134,10 @@ class Hub:
         """How many questions of the agent's nobody has answered."""
         return len(self._asks)
 
+    def has_open(self, number: int) -> bool:
+        """Does a request with this number wait for the agent's answer?"""
+        return number in self._open
+
     # Viewers come and go.
 
     def attach(

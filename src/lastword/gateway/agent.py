@@ -1,0 +1,114 @@
+"""The agent's side of a holder: `lastword run` in front of the agent, on three pipes.
+
+Owns the process and the reading and writing of whole lines. What is said is not its concern. The
+supervisor, with its restarts, its clocks and its record, is `lastword run` as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+STOP_SECONDS = 15.0
+"""How long `lastword run` may take to end its agent, which has limits of its own."""
+
+MAX_LINE_BYTES = 80 * 1024 * 1024
+"""Beyond what `lastword run` lets pass at its largest `--line-limit`: such a line is no line."""
+
+
+class AgentProcess(asyncio.SubprocessProtocol):
+    """A child, whose lines are handed on in the batches in which they came."""
+
+    def __init__(
+        self, deliver: Callable[[list[bytes]], None], ended: Callable[[int], None]
+    ) -> None:
+        """Hand lines to `deliver`, and at its end its status to `ended`."""
+        self._deliver = deliver
+        self._ended = ended
+        self._rest = bytearray()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._gone = asyncio.Event()
+
+    async def spawn(self, command: Sequence[str], cwd: str, environment: dict[str, str]) -> None:
+        """Start it.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.subprocess_exec(
+            lambda: self, *command, cwd=cwd, env=environment, stderr=None
+        )
+        self._transport = transport
+
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        return self._transport.get_pid() if self._transport is not None else 0
+
+    def send(self, line: bytes) -> None:
+        """Write a line."""
+        stdin = self._pipe(0)
+        if stdin is not None and not stdin.is_closing():
+            cast("asyncio.WriteTransport", stdin).write(line + b"\n")
+
+    def read_on(self, *, wanted: bool) -> None:
+        """Read its output, or let it wait."""
+        stdout = cast("asyncio.ReadTransport | None", self._pipe(1))
+        if stdout is None or stdout.is_closing():
+            return
+        if wanted and not stdout.is_reading():
+            stdout.resume_reading()
+        elif not wanted and stdout.is_reading():
+            stdout.pause_reading()
+
+    def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
+        return self._transport.get_pipe_transport(fd) if self._transport is not None else None
+
+    async def stop(self) -> None:
+        """End it: its input ends, and then it gets a signal."""
+        transport = self._transport
+        if transport is None or transport.get_returncode() is not None:
+            return
+        stdin = self._pipe(0)
+        if stdin is not None:
+            stdin.close()
+        try:
+            await asyncio.wait_for(self._gone.wait(), STOP_SECONDS)
+        except TimeoutError:
+            transport.kill()
+            await self._gone.wait()
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        """Take in what it wrote."""
+        self._rest += data if isinstance(data, bytes) else data.encode()
+        end = self._rest.rfind(b"\n")
+        if end < 0:
+            if len(self._rest) > MAX_LINE_BYTES:
+                self._rest.clear()
+            return
+        block = bytes(self._rest[:end])
+        del self._rest[: end + 1]
+        self._deliver([line for line in block.split(b"\n") if line])
+
+    def process_exited(self) -> None:
+        """It has ended."""
+        self._gone.set()
+        transport = self._transport
+        status = transport.get_returncode() if transport is not None else None
+        self._ended(status if status is not None else 1)
+
+
+def supervised(command: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The command that runs an agent behind `lastword run`."""
+    return [sys.executable, "-m", "lastword", "run", *options, "--", *command]
+
+
+def environment() -> dict[str, str]:
+    """The environment of the agent's: this process's own."""
+    return dict(os.environ)

@@ -1,0 +1,293 @@
+"""A front's connection to a holder: one viewer's socket, with the sessions that it is attached to.
+
+Owns the reading of its lines, which of them opens or attaches what, and the writing towards it. Its
+memory is bounded: what the front does not take is not pulled from the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.link.handshake import read_client
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.gateway import refusals, wire
+from lastword.gateway.pull import CursorError, cursor_of
+from lastword.gateway.render import META
+from lastword.gateway.session import pump
+from lastword.gateway.viewers import Role, Viewer
+
+if TYPE_CHECKING:
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.holder import Holder
+    from lastword.gateway.pull import Reset
+    from lastword.gateway.session import HeldSession
+    from lastword.gateway.viewers import Attachment
+
+HIGH_WATER_BYTES = 256 * 1024
+MAX_LINE_BYTES = 80 * 1024 * 1024
+INVALID_PARAMS = -32602
+
+
+class Attached:
+    """One session that the viewer of a link is attached to."""
+
+    def __init__(
+        self, link: FrontLink, session: HeldSession, attachment: Attachment
+    ) -> None:
+        self.link = link
+        self.session = session
+        self.attachment = attachment
+        self._grown = asyncio.Event()
+        self._answer: tuple[int, bytes] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, answer: bytes | None) -> None:
+        """Begin to send; the request that attached is answered where the present begins."""
+        if answer is not None:
+            self._answer = (self.attachment.live_from, answer)
+        self.session.add(self)
+        self._task = asyncio.create_task(pump(self))
+
+    async def answer_if_due(self) -> None:
+        """Answer the request that attached, once the past has been told."""
+        if self._answer is not None and self.attachment.reader.pos >= self._answer[0]:
+            line, self._answer = self._answer[1], None
+            self.write([line])
+
+    def wake(self) -> None:
+        """The log may have grown."""
+        self._grown.set()
+
+    async def wait(self) -> None:
+        """Wait until the log may have grown."""
+        await self._grown.wait()
+        self._grown.clear()
+
+    def write(self, frames: list[bytes]) -> None:
+        """Write what was pulled."""
+        self.link.write(frames)
+
+    def send(self, *frames: bytes) -> None:
+        """Write what did not come from the log."""
+        self.link.write(list(frames))
+
+    async def drain(self) -> None:
+        """Wait for the socket."""
+        await self.link.drain()
+
+    def stop(self, code: int, cause: str) -> None:
+        """The viewer has gone."""
+        if self._task is not None:
+            self._task.cancel()
+        self.session.remove(self, code=code, cause=cause)
+
+
+class FrontLink:
+    """One connection."""
+
+    def __init__(
+        self, holder: Holder, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._holder = holder
+        self._reader = reader
+        self._writer = writer
+        self._viewer: Viewer | None = None
+        self._attached: dict[str, Attached] = {}
+        self._code, self._cause = 1006, "the front is gone"
+        reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
+        writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
+
+    async def run(self) -> None:
+        """Serve it until it is closed."""
+        try:
+            while line := await self._reader.readline():
+                await self._take(line.rstrip(b"\r\n"))
+        except (OSError, ValueError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            for attached in list(self._attached.values()):
+                attached.stop(self._code, self._cause)
+            self._attached.clear()
+            with contextlib.suppress(OSError, RuntimeError):
+                self._writer.close()
+
+    async def _take(self, line: bytes) -> None:
+        if line[:1] == wire.CONTROL:
+            await self._control(*wire.read_control(line))
+            return
+        frame = jsonrpc.decode(line)
+        if isinstance(frame, jsonrpc.Frame) and self._viewer is not None:
+            await self._frame(frame, self._viewer)
+
+    async def _control(self, word: str, facts: dict[str, Any]) -> None:
+        if word == wire.HELLO:
+            failed = await self._holder.ready()
+            self._viewer = _viewer(facts)
+            welcome = {
+                "version": wire.VERSION,
+                "initialize": self._holder.initialized,
+                "failed": failed,
+                "pid": os.getpid(),
+                "sessions": list(self._holder.sessions),
+            }
+            self.write([wire.control(wire.WELCOME, **welcome)])
+        elif word == wire.STATUS:
+            sessions = [session.describe() for session in self._holder.sessions.values()]
+            facts = {"pid": os.getpid(), "agent_pid": self._holder.agent.pid, "sessions": sessions}
+            self.write([wire.control(wire.STATUS, **facts)])
+        elif word == wire.LEAVE:
+            code, cause = facts.get("code"), facts.get("cause")
+            self._code = code if isinstance(code, int) else 1006
+            self._cause = cause if isinstance(cause, str) else ""
+        elif word == wire.STOP:
+            self._holder.stop()
+
+    async def _frame(self, frame: Frame, viewer: Viewer) -> None:
+        message = frame.message
+        method, request_id = message.method, message.request_id
+        if method == "session/new" and request_id is not None:
+            self._holder.open_session(self, frame, jsonrpc.params_of(frame))
+            return
+        if method is None:
+            for attached in list(self._attached.values()):
+                attached.session.receive(attached, frame)
+            return
+        if message.session_id is None:
+            self._of_no_session(frame)
+            return
+        if method in acp.BRINGS_BACK and request_id is not None:
+            self._attach(frame, request_id, viewer)
+            return
+        here = self._attached.get(message.session_id)
+        if here is None:
+            if request_id is not None:
+                error = refusals.unknown_session(message.session_id)
+                self.send(jsonrpc.error(request_id, error))
+            return
+        here.session.receive(here, frame)
+
+    def _of_no_session(self, frame: Frame) -> None:
+        if frame.message.request_id is not None:
+            self._holder.pass_on(self, frame)
+        elif frame.message.method == acp.CANCEL_REQUEST:
+            for attached in list(self._attached.values()):
+                attached.session.receive(attached, frame)
+
+    def _attach(self, frame: Frame, request_id: bytes, viewer: Viewer) -> None:
+        """`session/load` and `session/resume`: a position in the log, and no word to the agent."""
+        session_id = frame.message.session_id or ""
+        session = self._holder.sessions.get(session_id)
+        if session is None:
+            self.send(jsonrpc.error(request_id, refusals.unknown_session(session_id)))
+            return
+        params = jsonrpc.params_of(frame)
+        try:
+            cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
+            self.detach(session_id)
+            session.supersede(viewer.id)
+            attachment, reset = session.hub.attach(
+                viewer, cursor, time.monotonic(), _now_ms(), replay=replay
+            )
+        except CursorError as error:
+            wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
+            self.send(jsonrpc.error(request_id, wrong))
+            return
+        result = session.loaded() | {"_meta": {META: _place(session, attachment, reset)}}
+        self._start(session, attachment, jsonrpc.result(request_id, result))
+
+    def has_opened(
+        self, session: HeldSession, request_id: bytes, result: dict[str, Any]
+    ) -> None:
+        """The session that this link's viewer asked for is there: it is attached to it."""
+        if self._viewer is None or self._writer.is_closing():
+            return
+        meta = object_of(result.get("_meta"))
+        attachment, _ = session.hub.attach(self._viewer, None, time.monotonic(), _now_ms())
+        place = {META: _place(session, attachment, None)}
+        # Its past is what the agent said before it had answered: it comes after the answer.
+        self.send(jsonrpc.result(request_id, result | {"_meta": meta | place}))
+        attachment.live_from = 0
+        self._start(session, attachment, None)
+
+    def _start(
+        self, session: HeldSession, attachment: Attachment, answer: bytes | None
+    ) -> None:
+        attached = Attached(self, session, attachment)
+        self._attached[session.id] = attached
+        attached.start(answer)
+
+    def detach(self, session_id: str) -> None:
+        """The viewer's earlier attachment to this session ends with its next one."""
+        attached = self._attached.pop(session_id, None)
+        if attached is not None:
+            attached.stop(1000, "attached again")
+
+    def send(self, *frames: bytes) -> None:
+        """Write frames."""
+        self.write(list(frames))
+
+    def write(self, frames: list[bytes]) -> None:
+        """Write lines."""
+        if frames and not self._writer.is_closing():
+            frames.append(b"")
+            self._writer.write(b"\n".join(frames))
+
+    async def drain(self) -> None:
+        """Wait until the front has taken what was written, but for the high water."""
+        await self._writer.drain()
+
+    def shut(self, code: int, reason: str) -> None:
+        """Have the viewer's socket closed."""
+        self.write([wire.control(wire.SHUT, code=code, reason=reason)])
+
+
+def _viewer(facts: dict[str, Any]) -> Viewer:
+    """Who a hello says that it is."""
+    client = object_of(facts.get("initialize"))
+    profile = read_client(jsonrpc.dumps({"params": client}))
+    role = Role.OBSERVER if facts.get("role") == Role.OBSERVER.value else Role.CONTROLLER
+    replay = facts.get("replay") is True
+    return Viewer(id=str(facts.get("viewer", "")), role=role, profile=profile, replay=replay)
+
+
+def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
+    """The cursor that an attach names, and without one whether the past is to be told.
+
+    Raises:
+        CursorError: It names none that could be used.
+    """
+    ours = object_of(object_of(params.get("_meta")).get(META))
+    if "after" in ours:
+        return cursor_of(ours["after"]), True
+    place = params.get("replayFrom")
+    if place is None:
+        return None, loads
+    kind = object_of(place).get("type")
+    if kind == "start":
+        return None, True
+    if kind == "_lastword":
+        # Inclusive in version 2: the next one that is wanted.
+        wanted = object_of(place)
+        first = wanted.get("from")
+        seq = first - 1 if isinstance(first, int) and not isinstance(first, bool) else first
+        return cursor_of({"epoch": wanted.get("epoch"), "seq": seq}), True
+    raise CursorError('replayFrom is {"type": "start"} or {"type": "_lastword", …}')
+
+
+def _place(session: HeldSession, attachment: Attachment, reset: Reset | None) -> dict[str, Any]:
+    """Where an attachment stands in which log."""
+    place: dict[str, Any] = {
+        "epoch": session.log.epoch,
+        "head": attachment.live_from,
+        "from": attachment.reader.pos + 1,
+    }
+    return place | ({"reset": reset.value} if reset is not None else {})
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,350 @@
+"""The holder: one agent, its sessions' logs, and the viewers that fronts bring to them.
+
+Owns the process between fronts and one agent. It is the agent's only client; fronts come and go,
+and none of them takes a turn with it. Whatever is decided is decided by `Hub`; what is done here
+is reading, committing and sending, in that order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.failure.error_object import error_object
+from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.gateway import refusals, wire
+from lastword.gateway.agent import AgentProcess, environment, supervised
+from lastword.gateway.conversation import Conversation, RequestFailedError, initialize_params
+from lastword.gateway.front_link import FrontLink
+from lastword.gateway.session import HeldSession
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.core.protocol.jsonrpc import Frame
+
+MAX_EARLY = 256
+"""Frames of a session that is not known yet, as where its agent speaks before it has answered."""
+
+LOOK_SECONDS = 0.05
+"""How often it is looked whether an agent may be read on."""
+
+SPARE_SECONDS = 600.0
+"""How long an agent without a session waits for one, once no front is there."""
+
+
+class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a holder is started with.
+
+    Attributes:
+        name: of its socket, and of its files beside it.
+        run_folder: where the sockets are; for its user alone.
+        log_folder: where the logs are; for its user alone.
+        command: the agent's.
+        options: of `lastword run`.
+        client: the `initialize` params of the client that it is started for.
+        session: a session whose log it takes over; empty for a new agent without any.
+        root: sessions work in it, or below.
+        log_limit_bytes: how large a log grows.
+        unattended_seconds: how long a question waits for somebody; `None` not at all.
+        client_fs: the agent may use the client's file system and terminals.
+    """
+
+    name: str
+    run_folder: str
+    log_folder: str
+    command: list[str]
+    options: list[str] = []
+    client: dict[str, Any] = {}
+    session: str = ""
+    root: str = ""
+    log_limit_bytes: int = 64 * 1024 * 1024
+    unattended_seconds: float | None = 24 * 3600.0
+    client_fs: bool = False
+
+
+def now_ms() -> int:
+    """The time, in milliseconds since 1970 UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class Holder:
+    """One agent and what is seen of it."""
+
+    def __init__(self, settings: HolderSettings) -> None:
+        self.settings = settings
+        self.agent = AgentProcess(self._from_agent, self._agent_ended)
+        self.conversation = Conversation(self.agent.send)
+        self.sessions: dict[str, HeldSession] = {}
+        self.initialized: dict[str, Any] = {}
+        """What the agent answered to `initialize`."""
+        self._initialize_failed: dict[str, Any] | None = None
+        self._ready = asyncio.Event()
+        self._over = asyncio.Event()
+        self._early: dict[str, list[Frame]] = {}
+        self._opening: dict[int, tuple[FrontLink, bytes, dict[str, Any]]] = {}
+        """Requests that open a session, by their number: who asked, under which id, with what."""
+        self._links: set[FrontLink] = set()
+        self._alone_since = time.monotonic()
+        self._status: int | None = None
+
+    @property
+    def socket_path(self) -> str:
+        """Where fronts find it."""
+        return os.path.join(self.settings.run_folder, f"{self.settings.name}.sock")
+
+    async def run(self) -> None:
+        """Hold the agent until its sessions have ended.
+
+        Raises:
+            OSError: The agent cannot be started, or the socket not be made.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.socket_path)
+        server = await asyncio.start_unix_server(self._accept, self.socket_path)
+        os.chmod(self.socket_path, 0o600)
+        try:
+            command = supervised(self.settings.command, self.settings.options)
+            cwd = self.settings.root or os.getcwd()
+            await self.agent.spawn(command, cwd, environment())
+            watch = asyncio.create_task(self._watch())
+            starting = asyncio.create_task(self._start())
+            await self._over.wait()
+            for task in (watch, starting):
+                task.cancel()
+        finally:
+            server.close()
+            await self._leave()
+
+    async def _start(self) -> None:
+        """Greet the agent, and bring back the session that it is started for."""
+        params = initialize_params(self.settings.client, client_fs=self.settings.client_fs)
+        try:
+            self.initialized = await self.conversation.request(acp.INITIALIZE, params)
+        except RequestFailedError as failed:
+            self._initialize_failed = failed.error
+        if self.settings.session and self._initialize_failed is None:
+            await self._bring_back(self.settings.session)
+        self._ready.set()
+
+    async def _bring_back(self, session_id: str) -> None:
+        """Take over a session whose holder has died: what was open ends, its agent resumes it."""
+        session = HeldSession.open(self, session_id)
+        session.hub.note(now_ms(), "holder_died")
+        session.hub.lost_agent(lambda _: _LOST, now_ms())
+        self._add(session)
+        session.suppressed = True
+        try:
+            history = await session.restore(self.initialized)
+        except RequestFailedError as failed:
+            session.failed = failed.error
+            session.hub.note(now_ms(), "not_restored")
+        else:
+            session.hub.note(now_ms(), "restored", history=history)
+        session.suppressed = False
+        session.grew()
+
+    # Fronts.
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = writer.get_extra_info("socket")
+        user = wire.peer_user(peer) if peer is not None else None
+        if user is not None and user != os.getuid():
+            writer.close()
+            return
+        link = FrontLink(self, reader, writer)
+        self._links.add(link)
+        try:
+            await link.run()
+        finally:
+            self._links.discard(link)
+            if not self._links:
+                self._alone_since = time.monotonic()
+
+    async def ready(self) -> dict[str, Any] | None:
+        """Wait until the agent has been greeted; gives the error object where it refused."""
+        await self._ready.wait()
+        return self._initialize_failed
+
+    def open_session(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
+        """Ask the agent for a session, on behalf of a viewer."""
+        number = self.conversation.next_number()
+        self._opening[number] = (link, frame.message.request_id or b"null", params)
+        self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
+
+    def pass_on(self, link: FrontLink, frame: Frame) -> None:
+        """Ask the agent what belongs to no session, such as a login."""
+        number = self.conversation.next_number()
+        self._opening[number] = (link, frame.message.request_id or b"null", {})
+        self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
+
+    # The agent.
+
+    def _from_agent(self, lines: list[bytes]) -> None:
+        run: list[Frame] = []
+        session_of_run: HeldSession | None = None
+        for line in lines:
+            frame = jsonrpc.decode(line)
+            if not isinstance(frame, jsonrpc.Frame) or self.conversation.takes(frame):
+                continue
+            session = self._session_of(frame)
+            if session is None:
+                if run and session_of_run is not None:
+                    session_of_run.from_agent(run)
+                    run = []
+                self._of_no_session(frame)
+                continue
+            if session is not session_of_run and run and session_of_run is not None:
+                session_of_run.from_agent(run)
+                run = []
+            session_of_run = session
+            run.append(frame)
+        if run and session_of_run is not None:
+            session_of_run.from_agent(run)
+        if any(session.log.is_behind for session in self.sessions.values()):
+            self.agent.read_on(wanted=False)
+
+    def _session_of(self, frame: Frame) -> HeldSession | None:
+        message = frame.message
+        if message.method is not None:
+            return self.sessions.get(message.session_id or "") or self._only_one(frame)
+        raw = message.request_id
+        number = int(raw) if raw and raw.isdigit() else 0
+        return next((each for each in self.sessions.values() if each.hub.has_open(number)), None)
+
+    def _only_one(self, frame: Frame) -> HeldSession | None:
+        """A frame that names no session is its agent's only one's."""
+        if frame.message.session_id is None and len(self.sessions) == 1:
+            return next(iter(self.sessions.values()))
+        return None
+
+    def _of_no_session(self, frame: Frame) -> None:
+        message = frame.message
+        if message.method is None:
+            self._opened(frame)
+        elif message.session_id is not None:
+            early = self._early.setdefault(message.session_id, [])
+            if len(early) < MAX_EARLY:
+                early.append(frame)
+
+    def _opened(self, frame: Frame) -> None:
+        """A viewer's request that is no session's has its answer."""
+        raw = frame.message.request_id
+        number = int(raw) if raw and raw.isdigit() else 0
+        asked = self._opening.pop(number, None)
+        if asked is None:
+            return
+        link, request_id, params = asked
+        result = jsonrpc.loads(frame.message.result)
+        session_id = result.get("sessionId") if isinstance(result, dict) else None
+        if not isinstance(session_id, str) or not session_id or not params:
+            link.send(jsonrpc.with_id(frame, request_id))
+            return
+        session = HeldSession.open(self, session_id)
+        session.remember(params, object_of(result), self.settings.client)
+        self._add(session)
+        early = self._early.pop(session_id, [])
+        if early:
+            session.from_agent(early)
+        link.has_opened(session, request_id, object_of(result))
+
+    def _add(self, session: HeldSession) -> None:
+        self.sessions[session.id] = session
+        name = os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        os.symlink(os.path.basename(self.socket_path), name)
+
+    def close_session(self, session: HeldSession, word: str) -> None:
+        """A session has ended: its viewers are told, its log stays for whoever reads it."""
+        if self.sessions.pop(session.id, None) is None:
+            return
+        session.hub.note(now_ms(), "session_ended", cause=word)
+        session.shut(4410, "session-ended")
+        name = os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        if not self.sessions:
+            self._over.set()
+
+    def _agent_ended(self, status: int) -> None:
+        """`lastword run` has ended, which it does only where there is nothing to restart."""
+        self._status = status
+        self.conversation.lost(_LOST)
+        for session in self.sessions.values():
+            session.hub.lost_agent(lambda _: _LOST, now_ms())
+            session.hub.note(now_ms(), "agent_ended", status=status)
+            session.grew()
+        for link, request_id, _ in self._opening.values():
+            link.send(jsonrpc.error(request_id, _LOST))
+        self._opening.clear()
+        self._initialize_failed = self._initialize_failed or _LOST
+        self._ready.set()
+        asyncio.get_running_loop().call_later(1.0, self._over.set)
+
+    def stop(self) -> None:
+        """End, and the agent with it."""
+        self._over.set()
+
+    async def _watch(self) -> None:
+        """Look after what no frame brings: clocks, a log that is behind, nobody being there."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            now = time.monotonic()
+            behind = False
+            for session in self.sessions.values():
+                session.tick(now)
+                behind = behind or session.log.is_behind
+            self.agent.read_on(wanted=not behind)
+            idle = not self.sessions and not self._links
+            if idle and now - self._alone_since > SPARE_SECONDS:
+                self._over.set()
+
+    async def _leave(self) -> None:
+        for link in list(self._links):
+            link.shut(1012, "the agent's process ends")
+        for session in list(self.sessions.values()):
+            self.close_session(session, "stopped")
+        await self.agent.stop()
+        for session in HeldSession.opened:
+            session.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.socket_path)
+
+
+_LOST = error_object(
+    AgentError(
+        type=ErrorType.AGENT_CRASH,
+        message="The agent's process ended unexpectedly. Send the prompt again.",
+        retryable=True,
+        reason="holder_died",
+        origin=Origin.PROCESS,
+        retry_safety=RetrySafety.ASK,
+        action=Action.RETRY,
+    )
+)
+
+
+def unknown(session_id: str) -> dict[str, Any]:
+    """The error object for a session that is not here."""
+    return refusals.unknown_session(session_id)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Hold an agent; the settings are one JSON argument."""
+    settings = msgspec.json.decode(arguments[0], type=HolderSettings)
+    asyncio.run(Holder(settings).run())
+    return 0
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.exit(main(sys.argv[1:]))

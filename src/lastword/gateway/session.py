@@ -1,0 +1,234 @@
+"""A session as its holder has it: the log on disk, the hub on it, and the viewers that pull.
+
+Owns the waking of viewers when the log grows, the trimming of it, and the return of a session to a
+new agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.gateway import wire
+from lastword.gateway.hub import Hub, Retell, ToAgent
+from lastword.gateway.render import Renderer
+from lastword.gateway.sqlite_log import LastingLog, SqliteLog
+
+if TYPE_CHECKING:
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.front_link import Attached
+    from lastword.gateway.holder import Holder
+    from lastword.gateway.hub import HubEffect
+
+TRIM_EVERY = 1024
+"""Entries after which it is looked whether the log is over its limit."""
+
+
+class HeldSession:
+    """One session."""
+
+    opened: ClassVar[list[HeldSession]] = []
+    """All that this process has opened, whose files are closed at its end."""
+
+    def __init__(self, holder: Holder, session_id: str, disk: SqliteLog) -> None:
+        self.id = session_id
+        self.log = LastingLog(disk)
+        self.disk = disk
+        self.renderer = Renderer(session_id)
+        self.suppressed = False
+        """The agent tells the past, which the log has."""
+        self.failed: dict[str, Any] | None = None
+        """Why the agent could not take the session over."""
+        self._holder = holder
+        self.hub = Hub(
+            self.log,
+            numbers=holder.conversation.next_number,
+            unattended_seconds=holder.settings.unattended_seconds,
+        )
+        self._attached: set[Attached] = set()
+        self._trimmed_at = self.log.head
+        self._epoch = self.log.epoch
+        HeldSession.opened.append(self)
+
+    @classmethod
+    def open(cls, holder: Holder, session_id: str) -> HeldSession:
+        """Open a session's log, made where there is none.
+
+        Raises:
+            StoreError: It cannot be used.
+        """
+        folder = holder.settings.log_folder
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        disk = SqliteLog(os.path.join(folder, f"{wire.name_of(session_id)}.db"))
+        disk.remember("id", session_id)
+        session = cls(holder, session_id, disk)
+        if disk.set_aside:
+            session.hub.note(_now_ms(), "log_reset", reason="damaged", first=disk.head + 1)
+        elif disk.reason not in {"", "new"}:
+            session.hub.note(_now_ms(), "log_reset", reason=disk.reason, first=disk.head + 1)
+        return session
+
+    def remember(
+        self, params: dict[str, Any], result: dict[str, Any], client: dict[str, Any]
+    ) -> None:
+        """Keep what a later holder needs to bring the session back, and a viewer to load it."""
+        known = {key: value for key, value in result.items() if key != "sessionId"}
+        for name, value in (("params", params), ("result", known), ("client", client)):
+            self.disk.remember(name, jsonrpc.dumps(value).decode())
+
+    def recall(self, name: str) -> dict[str, Any]:
+        """What was kept."""
+        return object_of(jsonrpc.loads(self.disk.remembered(name).encode()))
+
+    def loaded(self) -> dict[str, Any]:
+        """The result of loading it: what opening it gave, with the mode that is in force."""
+        result = self.recall("result")
+        for kept in self.log.pins_of("state:"):
+            update = object_of(
+                object_of(object_of(jsonrpc.loads(kept.entry.frame)).get("params")).get("update")
+            )
+            modes = object_of(result.get("modes"))
+            if update.get("sessionUpdate") == acp.MODE_UPDATE and modes:
+                result["modes"] = modes | {"currentModeId": update.get("currentModeId")}
+            elif update.get("sessionUpdate") == acp.OPTION_UPDATE and "configOptions" in update:
+                result["configOptions"] = update["configOptions"]
+        return result
+
+    async def restore(self, initialized: dict[str, Any]) -> str:
+        """Have a new agent take the session over; gives what it knows of the past.
+
+        Raises:
+            RequestFailedError: It cannot.
+        """
+        params = self.recall("params")
+        wanted = {"sessionId": self.id} | {
+            key: params[key] for key in ("cwd", "mcpServers", "_meta") if key in params
+        }
+        dialect = acp.dialect(initialized.get("protocolVersion"))
+        capabilities = object_of(initialized.get(dialect.agent_capabilities))
+        can = object_of(capabilities.get("sessionCapabilities"))
+        if dialect.always_resumes or isinstance(can.get("resume"), dict):
+            await self._holder.conversation.request(acp.RESUME, wanted)
+        else:
+            await self._holder.conversation.request(acp.LOAD, wanted)
+        return "full"
+
+    # What is said.
+
+    def from_agent(self, frames: list[Frame]) -> None:
+        """Take in what the agent said of this session in one read."""
+        if self.suppressed:
+            frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
+        self.carry_out(self.hub.from_agent(frames, time.monotonic(), _now_ms()))
+
+    def carry_out(self, effects: list[HubEffect]) -> None:
+        """Do what the hub asks for; what it says has been committed."""
+        for effect in effects:
+            if isinstance(effect, ToAgent):
+                self._holder.agent.send(effect.line)
+                continue
+            attached = next(
+                (each for each in self._attached if each.attachment is effect.attachment), None
+            )
+            if attached is None:
+                continue
+            if isinstance(effect, Retell):
+                attached.send(*self.renderer.again(effect.end, effect.attachment))
+            else:
+                attached.send(effect.line)
+        self.grew()
+
+    def receive(self, attached: Attached, frame: Frame) -> None:
+        """Take in a frame of a viewer's."""
+        if self.failed is not None and frame.message.request_id and frame.message.method:
+            attached.send(jsonrpc.error(frame.message.request_id, self.failed))
+            return
+        self.carry_out(self.hub.receive(attached.attachment, frame, _now_ms()))
+
+    def grew(self) -> None:
+        """The log may have grown: wake whoever waits for it."""
+        if self.log.epoch != self._epoch:
+            self._epoch = self.log.epoch
+            self.hub.note(_now_ms(), "log_reset", reason="disk", epoch=self._epoch)
+        if self.log.head - self._trimmed_at >= TRIM_EVERY:
+            self._trimmed_at = self.log.head
+            self.log.trim(limit_bytes=self._holder.settings.log_limit_bytes)
+        for attached in self._attached:
+            attached.wake()
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        due = self.hub.next_timeout()
+        if due is not None and due <= now:
+            self.carry_out(self.hub.handle_timeout(now, _now_ms()))
+
+    # Who is there.
+
+    def add(self, attached: Attached) -> None:
+        """A viewer pulls from here."""
+        self._attached.add(attached)
+
+    def remove(self, attached: Attached, *, code: int, cause: str) -> None:
+        """A viewer is gone."""
+        if attached in self._attached:
+            self._attached.discard(attached)
+            self.hub.detach(
+                attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause
+            )
+            self.grew()
+
+    def supersede(self, viewer_id: str) -> None:
+        """The same viewer comes by another socket: the newest one wins."""
+        for attached in list(self._attached):
+            if attached.attachment.viewer.id == viewer_id:
+                self.remove(attached, code=4409, cause="superseded")
+                attached.link.shut(4409, "superseded")
+
+    def shut(self, code: int, reason: str) -> None:
+        """Close every viewer's socket."""
+        for attached in list(self._attached):
+            self.remove(attached, code=code, cause=reason)
+            attached.link.shut(code, reason)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.log.close()
+
+    def describe(self) -> dict[str, Any]:
+        """How it is, without content."""
+        attached = [each.attachment.viewer for each in self._attached]
+        return {
+            "sessionId": self.id,
+            "cwd": self.recall("params").get("cwd"),
+            "epoch": self.log.epoch,
+            "head": self.log.head,
+            "first": self.log.first,
+            "turn": self.hub.turn_of is not None,
+            "questions": self.hub.open_questions,
+            "controllers": sum(viewer.controls for viewer in attached),
+            "observers": sum(not viewer.controls for viewer in attached),
+        }
+
+
+async def pump(attached: Attached) -> None:
+    """Send a viewer what the log has for it, as fast as its socket takes it, for ever."""
+    session, attachment = attached.session, attached.attachment
+    while True:
+        pulled = attachment.reader.pull()
+        if pulled.is_empty:
+            await attached.answer_if_due()
+            await attached.wait()
+            continue
+        attached.write(session.renderer.pulled(pulled, attachment))
+        await attached.answer_if_due()
+        await attached.drain()
+        # A log of megabytes must not keep the others from theirs.
+        await asyncio.sleep(0)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

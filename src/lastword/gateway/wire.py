@@ -1,0 +1,61 @@
+"""The line protocol between a front and a holder, on a Unix socket.
+
+Owns its version and its control lines. A line that begins with `{` is an ACP frame, passed as it
+is; one that begins with `!` is a control line. A front of version n speaks to holders of n and
+n − 1, which live on until their sessions end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import struct
+import sys
+from typing import Any
+
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
+
+VERSION = 1
+CONTROL = b"!"
+
+HELLO = "hello"
+"""Front: who the viewer of this connection is. The first line."""
+WELCOME = "welcome"
+"""Holder: what its agent said of itself, and which sessions it has."""
+LEAVE = "leave"
+"""Front: the viewer's socket has closed, with this code, for this cause."""
+SHUT = "shut"
+"""Holder: the viewer's socket is to be closed with this code and reason."""
+STOP = "stop"
+"""Front: end, with the agent. Only over a connection that has no viewer."""
+STATUS = "status"
+"""Front: how are you? Holder: so."""
+
+
+def control(word: str, **facts: Any) -> bytes:
+    """A control line without its end."""
+    return CONTROL + jsonrpc.dumps({"word": word} | facts)
+
+
+def read_control(line: bytes) -> tuple[str, dict[str, Any]]:
+    """A control line's word and facts; an empty word where it is none."""
+    facts = object_of(jsonrpc.loads(line[len(CONTROL) :])) if line[:1] == CONTROL else {}
+    word = facts.pop("word", "")
+    return (word if isinstance(word, str) else ""), facts
+
+
+def name_of(session_id: str) -> str:
+    """The name of a session's files: an id may hold what no file's name can."""
+    return hashlib.sha256(session_id.encode(errors="surrogatepass")).hexdigest()[:24]
+
+
+def peer_user(connection: socket.socket) -> int | None:
+    """The user at the other end of a Unix socket; `None` where the system does not say."""
+    if sys.platform != "linux":
+        return None
+    credentials = connection.getsockopt(
+        socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
+    )
+    user: int = struct.unpack("3i", credentials)[1]
+    return user
