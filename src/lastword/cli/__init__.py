@@ -21,6 +21,7 @@ commands:
   export    one session as one file for a bug report, without secrets or names
   stats     failures by type, agent and day, and how long turns take
   agent     an agent that fails on purpose, to try a client with:  lastword agent --list
+  gateway   serve an agent's sessions at a URL, where they outlive connections
   doctor    can this agent start here, and what would a client get:  lastword doctor -- CMD
 
 lastword COMMAND --help tells more of each; lastword --version names this version.
@@ -87,6 +88,10 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.doctor import main as doctor  # noqa: PLC0415
 
         return doctor(rest)
+    if command == "gateway":
+        from lastword.cli.gateway.command import main as gateway  # noqa: PLC0415
+
+        return gateway(rest)
     if command == "check":
         from lastword.cli.check.command import main as check  # noqa: PLC0415
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 HIGH_WATER_BYTES = 256 * 1024
 MAX_LINE_BYTES = 80 * 1024 * 1024
 INVALID_PARAMS = -32602
+CLOSE_SECONDS = 2.0
 
 
 class Attached:
@@ -99,8 +100,16 @@ class FrontLink:
         self._viewer: Viewer | None = None
         self._attached: dict[str, Attached] = {}
         self._code, self._cause = 1006, "the front is gone"
+        self._over = asyncio.Event()
         reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
         writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
+
+    async def close(self) -> None:
+        """Close it, with what was written to it sent."""
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                self._writer.close()
+                await self._over.wait()
 
     async def run(self) -> None:
         """Serve it until it is closed."""
@@ -115,6 +124,7 @@ class FrontLink:
             self._attached.clear()
             with contextlib.suppress(OSError, RuntimeError):
                 self._writer.close()
+            self._over.set()
 
     async def _take(self, line: bytes) -> None:
         if line[:1] == wire.CONTROL:

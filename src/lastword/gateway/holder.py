@@ -94,11 +94,8 @@ class Holder:
         self._links: set[FrontLink] = set()
         self._alone_since = time.monotonic()
         self._status: int | None = None
-
-    @property
-    def socket_path(self) -> str:
+        self.socket_path = os.path.join(settings.run_folder, f"{settings.name}.sock")
         """Where fronts find it."""
-        return os.path.join(self.settings.run_folder, f"{self.settings.name}.sock")
 
     async def run(self) -> None:
         """Hold the agent until its sessions have ended.
@@ -175,9 +172,18 @@ class Holder:
 
     def open_session(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
         """Ask the agent for a session, on behalf of a viewer."""
+        self._is_taken()
         number = self.conversation.next_number()
         self._opening[number] = (link, frame.message.request_id or b"null", params)
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
+
+    def _is_taken(self) -> None:
+        """It is no spare any more, which its name says."""
+        name = os.path.basename(self.socket_path)
+        if name.startswith("spare-"):
+            taken = os.path.join(self.settings.run_folder, f"agent-{name.rpartition('-')[2]}")
+            os.rename(self.socket_path, taken)
+            self.socket_path = taken
 
     def pass_on(self, link: FrontLink, frame: Frame) -> None:
         """Ask the agent what belongs to no session, such as a login."""
@@ -308,10 +314,9 @@ class Holder:
                 self._over.set()
 
     async def _leave(self) -> None:
-        for link in list(self._links):
-            link.shut(1012, "the agent's process ends")
         for session in list(self.sessions.values()):
             self.close_session(session, "stopped")
+        await asyncio.gather(*(link.close() for link in list(self._links)))
         await self.agent.stop()
         for session in HeldSession.opened:
             session.close()

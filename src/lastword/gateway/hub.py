@@ -16,6 +16,7 @@ import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import refusals
+from lastword.gateway.asks import read_ask_id, session_key
 from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.pins import MAX_ENDS
 from lastword.gateway.pull import Reader, start
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 MAX_OPEN = 256
 """A viewer's requests that wait for their answers; one more is refused."""
-
-ASK_PREFIX = "lastword:"
-"""Begins the ids of the questions that viewers are asked; a number follows."""
 
 CLIENT_METHODS_SECONDS = 30.0
 """How long an agent's request to a viewer's machine (its files, its terminals) waits for it."""
@@ -84,6 +82,7 @@ class Hub:
         self,
         log: Log,
         *,
+        session_id: str,
         numbers: Callable[[], int],
         unattended_seconds: float | None = 24 * 3600.0,
     ) -> None:
@@ -91,12 +90,14 @@ class Hub:
 
         Args:
             log: Where entries are committed.
+            session_id: The session's.
             numbers: Gives the next id towards the agent; those of several sessions of one agent
                 differ.
             unattended_seconds: How long a question waits while no controller is there; `None` not
                 at all.
         """
         self.log = log
+        self._key = session_key(session_id)
         self._numbers = numbers
         self._unattended_seconds = unattended_seconds
         self._attached: list[Attachment] = []
@@ -254,9 +255,9 @@ class Hub:
 
     def _answered(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
         """An answer to a question: the first wins, and the others are told."""
-        number = number_of_ask(frame.message.request_id)
+        key, number = read_ask_id(frame.message.request_id)
         ask = self._asks.get(number)
-        if ask is None or not attachment.viewer.controls:
+        if ask is None or key != self._key or not attachment.viewer.controls:
             return []
         return self._decide(number, ask, frame, attachment.viewer.id, "viewer", now_ms)
 
@@ -384,18 +385,6 @@ class Hub:
             if isinstance(frame, jsonrpc.Frame):
                 effects += self._decide(number, ask, frame, "", "policy", now_ms)
         return effects
-
-
-def ask_id(number: int) -> bytes:
-    """The id of a question towards viewers, as JSON text."""
-    return b'"%s%d"' % (ASK_PREFIX.encode(), number)
-
-
-def number_of_ask(request_id: bytes | None) -> int:
-    """The number in such an id; 0 where it is none."""
-    text = (request_id or b"").strip(b'"').decode(errors="replace")
-    number = text.removeprefix(ASK_PREFIX)
-    return int(number) if number != text and number.isascii() and number.isdigit() else 0
 
 
 def _number(request_id: bytes | None) -> int:

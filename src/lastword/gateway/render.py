@@ -18,8 +18,8 @@ from lastword.core.failure.taxonomy import RetrySafety
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
+from lastword.gateway.asks import ask_id, session_key
 from lastword.gateway.entries import LogKind, Numbered
-from lastword.gateway.hub import ask_id
 
 if TYPE_CHECKING:
     from lastword.gateway.entries import Gap, LogEntry
@@ -41,6 +41,7 @@ class Renderer:
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
+        self._key = session_key(session_id)
         self._last: tuple[int, bytes] = (0, b"")
         """The frame that was last given a number: several viewers are sent the same."""
 
@@ -126,7 +127,7 @@ class Renderer:
         if not attachment.viewer.controls or not isinstance(frame, jsonrpc.Frame):
             return []
         attachment.asked.add(number)
-        return [jsonrpc.with_id(frame, ask_id(number))]
+        return [jsonrpc.with_id(frame, ask_id(self._key, number))]
 
     def _told(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
@@ -135,7 +136,7 @@ class Renderer:
         attachment.asked.discard(number)
         if entry.about.viewer == attachment.viewer.id:
             return []
-        params = {"requestId": Raw(ask_id(number))}
+        params = {"requestId": Raw(ask_id(self._key, number))}
         return [jsonrpc.notification(acp.CANCEL_REQUEST, params)]
 
     def _in(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:

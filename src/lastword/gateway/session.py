@@ -46,6 +46,7 @@ class HeldSession:
         self._holder = holder
         self.hub = Hub(
             self.log,
+            session_id=session_id,
             numbers=holder.conversation.next_number,
             unattended_seconds=holder.settings.unattended_seconds,
         )

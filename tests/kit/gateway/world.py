@@ -59,7 +59,7 @@ class Machine:
 
     def hub(self, log: WatchedLog, numbers: Callable[[], int]) -> Hub:
         """A hub on a log."""
-        return Hub(log, numbers=numbers, unattended_seconds=50.0)
+        return Hub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
 
     def pulled(self, attachment: Attachment, renderer: Renderer) -> list[bytes]:
         """The frames that are sent next."""

@@ -1,0 +1,184 @@
+"""`lastword gateway`: serve an agent's sessions, or speak to a gateway that does.
+
+Owns the exit status: 0, 1 where a gateway that is spoken to is not there, 2 where it cannot be
+started as it was asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from lastword.cli.run.options import UsageError
+from lastword.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXTRA = "the gateway needs more than lastword itself: pip install 'lastword[gateway]'"
+NEEDED = frozenset({"starlette", "uvicorn", "websockets"})
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve, or speak to who serves; gives the exit status."""
+    word = arguments[0] if arguments else ""
+    try:
+        if word in _WORDS:
+            return _WORDS[word](arguments[1:])
+        return _serve(arguments)
+    except ModuleNotFoundError as error:
+        if error.name not in NEEDED:
+            raise
+        return _complain(EXTRA)
+    except (UsageError, StoreError) as error:
+        return _complain(str(error))
+
+
+def _complain(said: str) -> int:
+    sys.stderr.write(f"lastword: {said}\n")
+    return 2
+
+
+def _serve(arguments: Sequence[str]) -> int:
+    from lastword.cli.gateway.options import read  # noqa: PLC0415
+    from lastword.gateway.serving import ServingError, serve  # noqa: PLC0415
+
+    try:
+        serve(read(arguments), _ready)
+    except ServingError as error:
+        return _complain(str(error))
+    return 0
+
+
+def _ready(url: str, token: str) -> None:
+    sys.stderr.write(f"lastword: serving at {url}\n")
+    if sys.stderr.isatty():
+        sys.stderr.write(f"lastword: token {token}\n")
+    else:  # a log is read by others
+        sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
+    sys.stderr.flush()
+
+
+def _token(arguments: Sequence[str]) -> int:
+    from lastword.gateway.serving import GatewaySettings, folder_of  # noqa: PLC0415
+    from lastword.gateway.tokens import SHORT_SECONDS, Grant, Keeper  # noqa: PLC0415
+    from lastword.gateway.viewers import Role  # noqa: PLC0415
+    from lastword.record.paths import state_folder  # noqa: PLC0415
+
+    parser = argparse.ArgumentParser(
+        prog="lastword gateway token",
+        description="Prints a token for the gateways of this user.",
+        allow_abbrev=False,
+    )
+    roles = [role.value for role in Role]
+    parser.add_argument("--role", choices=roles, default=Role.CONTROLLER.value)
+    parser.add_argument("--session", default="", metavar="ID", help="for this one alone")
+    parser.add_argument(
+        "--expires",
+        type=int,
+        default=SHORT_SECONDS,
+        metavar="SECONDS",
+        help="from now on; 0 for never (%(default)s)",
+    )
+    options = parser.parse_args(list(arguments))
+    if options.expires < 0:
+        raise UsageError("--expires takes a number of seconds, or 0 for never")
+    expires = int(time.time()) + options.expires if options.expires else 0
+    settings = GatewaySettings(state_folder=state_folder(os.environ))
+    grant = Grant(Role(options.role), options.session, expires)
+    sys.stdout.write(f"{Keeper.at(folder_of(settings)).token(grant)}\n")
+    return 0
+
+
+def _run_folder(arguments: Sequence[str], parser: argparse.ArgumentParser) -> tuple[str, argparse.Namespace]:
+    from lastword.gateway.serving import GatewaySettings, run_folder_of  # noqa: PLC0415
+    from lastword.record.paths import state_folder  # noqa: PLC0415
+
+    parser.add_argument("--port", type=int, default=7780, help="of the gateway (%(default)s)")
+    options = parser.parse_args(list(arguments))
+    settings = GatewaySettings(state_folder=state_folder(os.environ))
+    return run_folder_of(settings, options.port), options
+
+
+def _reload(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="lastword gateway reload",
+        description="Has the front take the code that is installed now. No turn ends, and no "
+        "connect is refused.",
+        allow_abbrev=False,
+    )
+    folder, options = _run_folder(arguments, parser)
+    return _signal(folder, options.port, signal.SIGHUP)
+
+
+def _signal(folder: str, port: int, number: signal.Signals) -> int:
+    from lastword.gateway.serving import pid_of  # noqa: PLC0415
+
+    pid = pid_of(folder)
+    if pid is None:
+        sys.stderr.write(f"lastword: no gateway of yours serves at port {port}\n")
+        return 1
+    os.kill(pid, number)
+    return 0
+
+
+def _stop(arguments: Sequence[str]) -> int:
+    from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
+    from lastword.gateway.holders import Holders  # noqa: PLC0415
+
+    parser = argparse.ArgumentParser(
+        prog="lastword gateway stop",
+        description="Ends the front. Sessions go on without it, and a gateway that is started "
+        "later finds them.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--agents", action="store_true", help="end the agents too")
+    folder, options = _run_folder(arguments, parser)
+    status = _signal(folder, options.port, signal.SIGTERM)
+    if options.agents and os.path.isdir(folder):
+        template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
+        told = asyncio.run(Holders(template).stop_all())
+        status = 0 if told else status
+    return status
+
+
+def _status(arguments: Sequence[str]) -> int:
+    from lastword.cli.page import Page  # noqa: PLC0415
+    from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
+    from lastword.gateway.holders import Holders  # noqa: PLC0415
+    from lastword.gateway.serving import pid_of  # noqa: PLC0415
+    from lastword.record.present import documents  # noqa: PLC0415
+
+    parser = argparse.ArgumentParser(
+        prog="lastword gateway status",
+        description="Tells what a gateway runs.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="for machines")
+    folder, options = _run_folder(arguments, parser)
+    template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
+    found = asyncio.run(Holders(template).statuses()) if os.path.isdir(folder) else []
+    front = pid_of(folder)
+    if options.json:
+        documents.write({"front_pid": front, "holders": found})
+        return 0 if front is not None else 1
+    page = Page()
+    page.line(f"front: process {front}" if front else "front: none")
+    for holder in found:
+        page.line(f"agent: process {holder.get('agent_pid')}, held by {holder.get('pid')}")
+        for session in holder.get("sessions", []):
+            what = "a turn runs" if session.get("turn") else "idle"
+            viewers = session.get("controllers", 0) + session.get("observers", 0)
+            asked = session.get("questions", 0)
+            waits = f", {asked} questions wait" if asked else ""
+            page.line(f"  {session.get('sessionId')}: {what}, {viewers} viewers{waits}")
+    sys.stdout.write(page.take())
+    return 0 if front is not None else 1
+
+
+_WORDS = {"token": _token, "status": _status, "reload": _reload, "stop": _stop}

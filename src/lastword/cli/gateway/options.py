@@ -1,0 +1,136 @@
+"""The options of `lastword gateway`, beside which it takes all of `lastword run`'s.
+
+Owns the command line and the sentences for what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from lastword.cli.run.options import RunOptions, UsageError, parse
+from lastword.core.link.option_table import OPTIONS, Option
+from lastword.gateway.serving import GatewaySettings, addresses
+from lastword.record.paths import state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_PORT = 65535
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of what stands before `--`."""
+    made = argparse.ArgumentParser(
+        prog="lastword gateway",
+        usage="lastword gateway [options] -- CMD ARGS...\n"
+        "       lastword gateway token|status|reload|stop [options]",
+        description="Serves an ACP agent at a URL: each session outlives the connections to it, "
+        "several viewers see it at once, and whoever comes back goes on where they were.",
+        epilog="Every option of `lastword run` is taken too, and handed on to it.",
+        allow_abbrev=False,
+    )
+    add = made.add_argument
+    add("--listen", default="127.0.0.1:7780", metavar="HOST:PORT", help="where (%(default)s)")
+    add("--path", default="/acp", help="of ACP's own transport (%(default)s)")
+    add("--root", default=".", metavar="DIR", help="sessions work in it or below (here)")
+    add("--sessions", type=int, default=32, metavar="N", help="agents at most (%(default)s)")
+    add("--log-limit", default="64MiB", metavar="BYTES", help="of a session (%(default)s)")
+    add(
+        "--unattended",
+        choices=("hold", "reject"),
+        default="hold",
+        help="what becomes of an agent's question while nobody is there (%(default)s)",
+    )
+    add(
+        "--unattended-timeout",
+        type=float,
+        default=86400.0,
+        metavar="SECONDS",
+        help="how long one is held (24 hours)",
+    )
+    add("--ping", type=float, default=20.0, metavar="SECONDS", help="how often (%(default)g)")
+    add("--pong-timeout", type=float, default=20.0, metavar="SECONDS", help="(%(default)g)")
+    add("--frame-limit", default="16MiB", metavar="BYTES", help="of a viewer's (%(default)s)")
+    add("--compress", choices=("off", "on"), default="off", help="offer it (%(default)s)")
+    add("--client-fs", action="store_true", help="the agent may use the first client's files")
+    add("--allow-origin", action="append", default=[], metavar="ORIGIN", help="of pages")
+    add("--allow-host", action="append", default=[], metavar="NAME", help="it is reached by")
+    add("--behind-proxy", action="store_true", help="a proxy does TLS; its word is trusted")
+    return made
+
+
+def read(arguments: Sequence[str]) -> GatewaySettings:
+    """Read `[options] -- CMD ARGS…`.
+
+    Raises:
+        UsageError: An option or a value is none, or the command is missing.
+        SystemExit: argparse has said what is wrong, or has helped.
+    """
+    if "--" not in arguments and not {"-h", "--help"} & set(arguments):
+        raise UsageError("the agent's command is missing: lastword gateway [options] -- CMD ARGS")
+    place = arguments.index("--") if "--" in arguments else len(arguments)
+    known, rest = parser().parse_known_args(list(arguments[:place]))
+    run = parse([*rest, *arguments[place:]])
+    host, port = _address(known.listen)
+    if not known.path.startswith("/"):
+        raise UsageError(f"--path cannot be {known.path!r}: it begins with /")
+    if not os.path.isdir(known.root):
+        raise UsageError(f"--root cannot be {known.root!r}: that is no folder")
+    if known.sessions < 1:
+        raise UsageError("--sessions takes a number from 1 up")
+    return GatewaySettings(
+        host=host,
+        port=port,
+        path=known.path,
+        state_folder=_state_folder(run),
+        command=[_found_from_here(run.command[0]), *run.command[1:]],
+        options=rest,
+        root=known.root,
+        sessions=known.sessions,
+        hosts=addresses(known.allow_host),
+        origins=addresses(known.allow_origin),
+        behind_proxy=known.behind_proxy,
+        ping_seconds=_positive("--ping", known.ping),
+        pong_seconds=_positive("--pong-timeout", known.pong_timeout),
+        frame_limit_bytes=_bytes("--frame-limit", known.frame_limit),
+        compress=known.compress == "on",
+        log_limit_bytes=_bytes("--log-limit", known.log_limit),
+        unattended_seconds=None if known.unattended == "reject" else known.unattended_timeout,
+        client_fs=known.client_fs,
+    )
+
+
+def _found_from_here(program: str) -> str:
+    """A program named by a path, which is meant from here and not from the sessions' folder."""
+    return os.path.abspath(program) if os.sep in program else program
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isdigit() or int(port) > MAX_PORT:
+        raise UsageError(f"--listen cannot be {text!r}: it takes HOST:PORT, as 127.0.0.1:7780")
+    return host, int(port)
+
+
+def _positive(flag: str, value: float) -> float:
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{flag} takes a number of seconds over 0")
+    return value
+
+
+def _bytes(flag: str, text: str) -> int:
+    value = Option(flag, "bytes", "").read(text)
+    if not isinstance(value, int) or value <= 0:
+        raise UsageError(f"{flag} cannot be {text!r}: it takes a size, as 16MiB")
+    return value
+
+
+def _state_folder(run: RunOptions) -> str:
+    """Where logs and keys are: beside the record."""
+    for option in OPTIONS:
+        if option.kind == "folder" and run.values.get(option.key):
+            return str(run.values[option.key])
+    return state_folder(os.environ)

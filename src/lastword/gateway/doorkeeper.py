@@ -1,0 +1,169 @@
+"""The doorkeeper: whether a request to the front is let in, and if not, with which answer.
+
+Owns the checks of address, host, origin and token, in this order, and the words of a refusal. What a
+browser is refused for it learns from a close code, since it sees nothing of a failed upgrade; all
+others get an HTTP status.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from lastword.gateway.tokens import Failures, Grant, TokenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from lastword.gateway.tokens import Keeper
+
+PROTOCOL = "acp.lastword.v1"
+BEARER_PROTOCOL = "bearer."
+"""Subprotocols: a browser can send a token in no other place that is not kept."""
+
+COOKIE = "lastword_token"
+
+
+class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what went wrong with it
+    """Somebody is not let in.
+
+    Attributes:
+        status: of the HTTP answer.
+        code: of the WebSocket's close, for whoever sent an origin.
+        reason: a low-cardinality word.
+        said: what is wrong and what to do, for a person.
+        retry_after: seconds to wait; 0 where waiting does not help.
+    """
+
+    def __init__(
+        self, status: int, code: int, reason: str, said: str, *, retry_after: int = 0
+    ) -> None:
+        super().__init__(said)
+        self.status = status
+        self.code = code
+        self.reason = reason
+        self.said = said
+        self.retry_after = retry_after
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request brings for the doorkeeper.
+
+    Attributes:
+        peer: the address that it comes from.
+        headers: its headers, with names in lower case.
+        subprotocols: those that it offers.
+        cookies: its cookies.
+    """
+
+    peer: str
+    headers: Mapping[str, str]
+    subprotocols: Sequence[str] = ()
+    cookies: Mapping[str, str] = {}
+
+
+class Doorkeeper:
+    """Lets requests in."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        *,
+        hosts: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Let in who has one of the keeper's tokens.
+
+        Args:
+            keeper: Reads tokens.
+            hosts: Names beside loopback's that the gateway is reached by.
+            origins: Origins beside its own from which a page may come.
+            clock: The time of day, in seconds.
+        """
+        self._keeper = keeper
+        self._hosts = {host.lower() for host in hosts}
+        self._origins = {origin.lower().rstrip("/") for origin in origins}
+        self._clock = clock
+        self._failures = Failures(clock)
+
+    def admit(self, asked: Asked) -> Grant:
+        """Let a request in.
+
+        Raises:
+            Refusal: It is not.
+        """
+        self._look_at_host(asked.headers.get("host", ""))
+        origin = asked.headers.get("origin")
+        if origin is not None:
+            self._look_at_origin(origin, asked.headers.get("host", ""))
+        wait = self._failures.wait_seconds(asked.peer)
+        if wait:
+            said = f"Too many wrong tokens came from here. Try again in {wait} seconds."
+            raise Refusal(429, 4429, "too-many-failures", said, retry_after=wait)
+        token = _token_of(asked)
+        if not token:
+            said = "A token is missing. `lastword gateway token` prints one."
+            raise Refusal(401, 4401, "unauthorized", said)
+        try:
+            return self._keeper.read(token, self._clock())
+        except TokenError as error:
+            self._failures.note(asked.peer)
+            said = f"{str(error).capitalize()}. `lastword gateway token` prints a new one."
+            raise Refusal(401, 4401, "unauthorized", said) from None
+
+    def _look_at_host(self, host: str) -> None:
+        """A page of another name that resolves to this machine must not get in by it."""
+        name = _host_name(host)
+        if _is_loopback(name) or name in self._hosts:
+            return
+        said = f"The gateway is not known as {name[:200] or 'nothing'}; see --allow-host."
+        raise Refusal(403, 4403, "host", said)
+
+    def _look_at_origin(self, origin: str, host: str) -> None:
+        wanted = origin.lower().rstrip("/")
+        if urlsplit(wanted).netloc == host.lower() or wanted in self._origins:
+            return
+        said = "Pages of another origin may not use the gateway; see --allow-origin."
+        raise Refusal(403, 4403, "origin", said)
+
+
+def for_session(grant: Grant, session_id: str) -> None:
+    """Look whether a grant is for this session.
+
+    Raises:
+        Refusal: It is for another.
+    """
+    if grant.session and grant.session != session_id:
+        said = "The token is for another session. `lastword gateway token` prints one for all."
+        raise Refusal(403, 4403, "forbidden", said)
+
+
+def _token_of(asked: Asked) -> str:
+    header = asked.headers.get("authorization", "")
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    for offered in asked.subprotocols:
+        if offered.startswith(BEARER_PROTOCOL):
+            return offered.removeprefix(BEARER_PROTOCOL)
+    return asked.cookies.get(COOKIE, "")
+
+
+def _host_name(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0].removeprefix("[").lower()
+    return host.rpartition(":")[0].lower() if ":" in host else host.lower()
+
+
+def _is_loopback(name: str) -> bool:
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,173 @@
+"""The front: where viewers come in, over WebSocket, and are brought to the holders.
+
+Owns the routes and the life of each socket. Of sessions it knows nothing but which holder has which:
+everything else is the holder's, so a front may die at any moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from lastword.core.protocol import jsonrpc
+from lastword.gateway.doorkeeper import PROTOCOL, Asked, Refusal, for_session
+from lastword.gateway.viewer_socket import ViewerSocket
+
+if TYPE_CHECKING:
+    from starlette.requests import HTTPConnection, Request
+
+    from lastword.gateway.doorkeeper import Doorkeeper
+    from lastword.gateway.holders import Holders
+    from lastword.gateway.tokens import Grant, Keeper
+
+CONNECTION_HEADER = "acp-connection-id"
+NODE_COOKIE = "lastword_node"
+
+
+class Front:
+    """The application, and the sockets that are open."""
+
+    def __init__(
+        self,
+        holders: Holders,
+        keeper: Keeper,
+        doorkeeper: Doorkeeper,
+        *,
+        root: str,
+        path: str = "/acp",
+        node: str = "local",
+    ) -> None:
+        """Serve the holders' sessions.
+
+        Args:
+            holders: Where sessions are.
+            keeper: Knows viewers by their secrets.
+            doorkeeper: Lets viewers in.
+            root: Sessions work in this folder, or below.
+            path: Of ACP's own transport.
+            node: What its cookie says, for a proxy in front of several.
+        """
+        self.holders = holders
+        self.keeper = keeper
+        self.root = os.path.realpath(root)
+        self._doorkeeper = doorkeeper
+        self._node = node
+        self._sockets: set[ViewerSocket] = set()
+        self.app = Starlette(
+            routes=[
+                WebSocketRoute(path, self._acp),
+                Route(path, self._no_websocket, methods=["GET", "POST", "DELETE"]),
+                WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
+                Route("/healthz", self._health, methods=["GET"]),
+                Route("/v1/sessions", self._list, methods=["GET"]),
+            ],
+        )
+
+    async def close(self, code: int, reason: str) -> None:
+        """Close every viewer's socket."""
+        await asyncio.gather(*(socket.close(code, reason) for socket in list(self._sockets)))
+
+    async def _acp(self, websocket: WebSocket) -> None:
+        try:
+            grant = self._doorkeeper.admit(_asked(websocket))
+        except Refusal as refusal:
+            await _refuse(websocket, refusal)
+            return
+        await self._serve(websocket, grant, "")
+
+    async def _session(self, websocket: WebSocket) -> None:
+        """One session by its URL: the only place where a session that is unknown closes a socket."""
+        session_id = websocket.path_params["session_id"]
+        try:
+            grant = self._doorkeeper.admit(_asked(websocket))
+            for_session(grant, session_id)
+            if not self.holders.is_known(session_id):
+                said = "There is no such session on this gateway."
+                raise Refusal(404, 4404, "session-unknown", said)
+        except Refusal as refusal:
+            await _refuse(websocket, refusal)
+            return
+        await self._serve(websocket, grant, session_id)
+
+    async def _serve(self, websocket: WebSocket, grant: Grant, session_id: str) -> None:
+        socket = ViewerSocket(self, websocket, grant, session_id)
+        headers = [
+            (CONNECTION_HEADER.encode(), socket.connection_id.encode()),
+            (b"set-cookie", f"{NODE_COOKIE}={self._node}; Path=/; HttpOnly; SameSite=Lax".encode()),
+        ]
+        offered = websocket.scope.get("subprotocols", [])
+        await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
+        self._sockets.add(socket)
+        try:
+            await socket.run()
+        finally:
+            self._sockets.discard(socket)
+
+    async def _list(self, request: Request) -> Response:
+        try:
+            grant = self._doorkeeper.admit(_asked(request))
+        except Refusal as refusal:
+            return _answer_of(refusal)
+        sessions = await self.sessions(grant)
+        return JSONResponse({"version": 1, "sessions": sessions})
+
+    async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
+        """The sessions that somebody may see."""
+        found: list[dict[str, Any]] = []
+        for status in await self.holders.statuses():
+            found += status.get("sessions", [])
+        return [each for each in found if grant.session in {"", each.get("sessionId")}]
+
+    @staticmethod
+    async def _health(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def _no_websocket(self, request: Request) -> Response:
+        try:
+            self._doorkeeper.admit(_asked(request))
+        except Refusal as refusal:
+            return _answer_of(refusal)
+        said = "This gateway speaks ACP over WebSocket: connect with Upgrade: websocket."
+        return JSONResponse({"error": said}, status_code=426, headers={"upgrade": "websocket"})
+
+
+def _asked(connection: HTTPConnection) -> Asked:
+    client = connection.client
+    return Asked(
+        peer=client.host if client else "",
+        headers={key.lower(): value for key, value in connection.headers.items()},
+        subprotocols=connection.scope.get("subprotocols", []),
+        cookies=connection.cookies,
+    )
+
+
+def _answer_of(refusal: Refusal) -> Response:
+    headers = {"retry-after": str(refusal.retry_after)} if refusal.retry_after else {}
+    if refusal.status == 401:  # noqa: PLR2004
+        headers["www-authenticate"] = 'Bearer realm="lastword"'
+    facts = {"error": refusal.said, "reason": refusal.reason}
+    return JSONResponse(facts, status_code=refusal.status, headers=headers)
+
+
+async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
+    """A browser gets a close code, since a failed upgrade tells it nothing; others a status."""
+    if "origin" in websocket.headers:
+        offered = websocket.scope.get("subprotocols", [])
+        await websocket.accept(PROTOCOL if PROTOCOL in offered else None)
+        reason = {"reason": refusal.reason, "message": refusal.said}
+        if refusal.retry_after:
+            reason["retry"] = refusal.retry_after  # type: ignore[assignment]
+        text = jsonrpc.dumps(reason).decode()
+        await websocket.close(refusal.code, text if len(text) <= MAX_REASON else refusal.reason)
+        return
+    await websocket.send_denial_response(_answer_of(refusal))
+
+
+MAX_REASON = 123
+"""A close frame's reason is so long at most (RFC 6455, 5.5: 125 bytes with the code)."""

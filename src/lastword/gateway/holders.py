@@ -1,0 +1,208 @@
+"""Holders, as a front finds and starts them.
+
+Owns the run folder: which socket belongs to which session, the spare that waits for the next one,
+and the start of another where there is none. A front keeps nothing of it in memory that it could
+not find again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import secrets
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.protocol import jsonrpc
+from lastword.gateway import wire
+from lastword.gateway.conversation import initialize_params
+from lastword.gateway.holder import HolderSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+START_SECONDS = 60.0
+"""How long a holder may take until its socket is there; its agent takes longer, and is waited for
+by whoever asks it something."""
+
+LOOK_SECONDS = 0.02
+LINE_LIMIT_BYTES = 80 * 1024 * 1024
+STATUS_SECONDS = 2.0
+
+
+class StartError(Exception):
+    """A holder could not be started; the text says why."""
+
+
+class Holders:
+    """The holders of one run folder."""
+
+    def __init__(self, template: HolderSettings, *, limit: int = 32) -> None:
+        """Find them, and start more like this one.
+
+        Args:
+            template: What every holder is started with, but for its name, client and session.
+            limit: How many there may be.
+        """
+        self._template = template
+        self._limit = limit
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._starting: dict[str, asyncio.Task[str]] = {}
+        self._taken: set[str] = set()
+        self._children: set[asyncio.subprocess.Process] = set()
+
+    @property
+    def run_folder(self) -> str:
+        """Where the sockets are."""
+        return self._template.run_folder
+
+    def sockets(self) -> list[str]:
+        """The sockets of all holders."""
+        names = sorted(os.listdir(self.run_folder))
+        return [os.path.join(self.run_folder, name) for name in names if name.endswith(".sock")]
+
+    def live(self, session_id: str) -> str | None:
+        """The socket of the holder that has this session."""
+        path = os.path.join(self.run_folder, f"{wire.name_of(session_id)}.session")
+        return path if os.path.exists(path) else None
+
+    def is_known(self, session_id: str) -> bool:
+        """Is there such a session, or the log of one?"""
+        return self.live(session_id) is not None or os.path.exists(self._log(session_id))
+
+    def _log(self, session_id: str) -> str:
+        return os.path.join(self._template.log_folder, f"{wire.name_of(session_id)}.db")
+
+    async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
+        """The socket of a session's holder; one whose holder has died gets a new one.
+
+        Raises:
+            StartError: It could not be started.
+        """
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            path = self.live(session_id)
+            if path is not None:
+                if await answers(path):
+                    return path
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+            if not os.path.exists(self._log(session_id)):
+                return None
+            name = f"session-{wire.name_of(session_id)}"
+            await self._start(name, dict(client), session_id)
+            return self.live(session_id) or os.path.join(self.run_folder, f"{name}.sock")
+
+    async def spare(self, client: Mapping[str, Any]) -> str:
+        """The socket of an agent without a session, past its greeting or on the way to it.
+
+        Raises:
+            StartError: It could not be started.
+        """
+        kind = self._kind(client)
+        task = self._starting.get(kind)
+        if task is None:
+            task = self._starting[kind] = asyncio.create_task(self._find_spare(kind, client))
+        try:
+            return await asyncio.shield(task)
+        finally:
+            if task.done():
+                self._starting.pop(kind, None)
+
+    async def take_spare(self, client: Mapping[str, Any]) -> str:
+        """A spare that nobody else is given: it gets its session now.
+
+        Raises:
+            StartError: It could not be started.
+        """
+        path = await self.spare(client)
+        while path in self._taken:
+            path = await self.spare(client)
+        self._taken.add(path)
+        return path
+
+    async def _find_spare(self, kind: str, client: Mapping[str, Any]) -> str:
+        for path in self.sockets():
+            is_spare = os.path.basename(path).startswith(f"spare-{kind}-")
+            if is_spare and path not in self._taken and await answers(path):
+                return path
+        return await self._start(f"spare-{kind}-{secrets.token_hex(6)}", dict(client), "")
+
+    def _kind(self, client: Mapping[str, Any]) -> str:
+        params = initialize_params(dict(client), client_fs=self._template.client_fs)
+        return hashlib.sha256(jsonrpc.dumps(params)).hexdigest()[:12]
+
+    async def _start(self, name: str, client: dict[str, Any], session: str) -> str:
+        if len(self.sockets()) >= self._limit:
+            raise StartError(f"{self._limit} agents run already; end a session, or see --sessions")
+        settings = msgspec.structs.replace(
+            self._template, name=name, client=client, session=session
+        )
+        # A session of its own: what ends the front does not end its turns.
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "lastword.gateway.holder",
+            msgspec.json.encode(settings).decode(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._children.add(process)
+        path = os.path.join(self.run_folder, f"{name}.sock")
+        async with asyncio.timeout(START_SECONDS):
+            while not (os.path.exists(path) and await answers(path)):
+                if process.returncode is not None:
+                    raise StartError("the agent could not be started; see the gateway's stderr")
+                await asyncio.sleep(LOOK_SECONDS)
+        return path
+
+    async def stop_all(self) -> int:
+        """End every holder; gives how many were told to."""
+        told = 0
+        for path in self.sockets():
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_unix_connection(path)
+                writer.write(wire.control(wire.STOP) + b"\n")
+                await writer.drain()
+                writer.close()
+                told += 1
+        return told
+
+    async def statuses(self) -> list[dict[str, Any]]:
+        """How every holder is; those that do not answer are left out."""
+        found = await asyncio.gather(*(status(path) for path in self.sockets()))
+        return [each for each in found if each is not None]
+
+
+async def answers(path: str) -> bool:
+    """Does somebody listen at this socket? One that was left behind is taken away."""
+    try:
+        _, writer = await asyncio.open_unix_connection(path)
+    except (ConnectionRefusedError, FileNotFoundError):
+        with contextlib.suppress(OSError):
+            if not os.path.islink(path):
+                os.unlink(path)
+        return False
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+async def status(path: str) -> dict[str, Any] | None:
+    """How a holder is."""
+    try:
+        async with asyncio.timeout(STATUS_SECONDS):
+            reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
+            writer.write(wire.control(wire.STATUS) + b"\n")
+            line = await reader.readline()
+            writer.close()
+    except (OSError, TimeoutError, ValueError):
+        return None
+    word, facts = wire.read_control(line.rstrip(b"\n"))
+    return facts | {"socket": path} if word == wire.STATUS else None

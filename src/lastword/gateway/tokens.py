@@ -1,0 +1,144 @@
+"""Tokens: who may come to the gateway, as what, to which session, and until when.
+
+Owns the key file and what is derived from it. A token is `v1.ROLE.SESSION.EXPIRES.MAC`: the members
+in base64url or digits, the last an HMAC-SHA256 over the others, so that a front that has just been
+started knows every token that the one before it gave out.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+from collections import deque
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.errors import StoreError
+from lastword.gateway.viewers import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KEY_BYTES = 32
+SHORT_SECONDS = 15 * 60
+"""How long a token lasts that is made for a link or a page."""
+
+FAILURES = 10
+FAILURES_WITHIN_SECONDS = 60.0
+"""So many wrong tokens of one peer within so long, then it has to wait."""
+
+MAX_PEERS = 4096
+_VERSION = "v1"
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """What a token allows.
+
+    Attributes:
+        role: what its bearer may do.
+        session: the only session that it is for; empty for all.
+        expires: in seconds since 1970 UTC; 0 for never.
+    """
+
+    role: Role
+    session: str = ""
+    expires: int = 0
+
+
+class TokenError(Exception):
+    """A token is none of ours, or no longer."""
+
+
+class Keeper:
+    """Makes tokens and reads them."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    @classmethod
+    def at(cls, folder: str) -> Keeper:
+        """The keeper of a state folder, whose key is made at the first start.
+
+        Raises:
+            StoreError: The key cannot be read or made.
+        """
+        path = os.path.join(folder, "gateway.key")
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            try:
+                made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            except FileExistsError:
+                pass
+            else:
+                with os.fdopen(made, "wb") as file:
+                    file.write(secrets.token_bytes(KEY_BYTES))
+            with open(path, "rb") as file:
+                key = file.read()
+        except OSError as error:
+            reason = (error.strerror or "failed").lower()
+            raise StoreError(f"{path} cannot be used ({reason})") from error
+        if len(key) != KEY_BYTES:
+            raise StoreError(f"{path} holds no key; delete it for a new one")
+        return cls(key)
+
+    def token(self, grant: Grant) -> str:
+        """The token for a grant."""
+        session = base64.urlsafe_b64encode(grant.session.encode()).decode().rstrip("=")
+        said = f"{_VERSION}.{grant.role.value}.{session}.{grant.expires}"
+        return f"{said}.{self._mac(b'token', said)}"
+
+    def read(self, token: str, now: float) -> Grant:
+        """What a token allows.
+
+        Raises:
+            TokenError: It is none, or it has expired; the text says which.
+        """
+        said, _, mac = token.rpartition(".")
+        if not hmac.compare_digest(mac.encode(), self._mac(b"token", said).encode()):
+            raise TokenError("the token is wrong")
+        _, role, session, expires = said.split(".")
+        if int(expires) and int(expires) <= now:
+            raise TokenError("the token has expired")
+        padded = session + "=" * (-len(session) % 4)
+        return Grant(Role(role), base64.urlsafe_b64decode(padded).decode(), int(expires))
+
+    def secret(self, viewer_id: str) -> str:
+        """What a viewer shows for being that viewer when it comes back."""
+        return self._mac(b"viewer", viewer_id)
+
+    def is_secret(self, viewer_id: str, secret: str) -> bool:
+        """Is this that viewer's secret?"""
+        return hmac.compare_digest(secret.encode(), self.secret(viewer_id).encode())
+
+    def _mac(self, use: bytes, said: str) -> str:
+        message = use + b"\0" + said.encode(errors="surrogatepass")
+        digest = hmac.new(self._key, message, hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+class Failures:
+    """Wrong tokens, by who sent them."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._by_peer: dict[str, deque[float]] = {}
+
+    def note(self, peer: str) -> None:
+        """A peer sent a wrong one."""
+        if peer not in self._by_peer and len(self._by_peer) >= MAX_PEERS:
+            self._by_peer.pop(next(iter(self._by_peer)))
+        self._by_peer.setdefault(peer, deque(maxlen=FAILURES)).append(self._clock())
+
+    def wait_seconds(self, peer: str) -> int:
+        """How long a peer has to wait before it is heard again; 0 for not at all."""
+        times = self._by_peer.get(peer)
+        if times is None or len(times) < FAILURES:
+            return 0
+        left = times[0] + FAILURES_WITHIN_SECONDS - self._clock()
+        if left <= 0:
+            return 0
+        return int(left) + 1
