@@ -220,7 +220,9 @@ class Holder:
     def _session_of(self, frame: Frame) -> HeldSession | None:
         message = frame.message
         if message.method is not None:
-            return self.sessions.get(message.session_id or "") or self._only_one(frame)
+            name = message.session_id
+            named = (each for each in self.sessions.values() if each.agents_id == name)
+            return next(named, None) or self._only_one(frame)
         raw = message.request_id
         number = int(raw) if raw and raw.isdigit() else 0
         return next((each for each in self.sessions.values() if each.hub.has_open(number)), None)
@@ -253,13 +255,13 @@ class Holder:
         if not isinstance(session_id, str) or not session_id or not params:
             link.send(jsonrpc.with_id(frame, request_id))
             return
-        session = HeldSession.open(self, session_id)
+        session = HeldSession.made(self, session_id)
         session.remember(params, object_of(result), self.settings.client)
         self._add(session)
         early = self._early.pop(session_id, [])
         if early:
             session.from_agent(early)
-        link.has_opened(session, request_id, object_of(result))
+        link.has_opened(session, request_id, object_of(result) | {"sessionId": session.id})
 
     def _add(self, session: HeldSession) -> None:
         self.sessions[session.id] = session

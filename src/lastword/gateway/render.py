@@ -39,8 +39,10 @@ META = "lastword"
 class Renderer:
     """What one session's viewers are sent."""
 
-    def __init__(self, session_id: str) -> None:
+    def __init__(self, session_id: str, *, is_renamed: bool = False) -> None:
+        """For a session, whose agent may call it otherwise."""
         self._session_id = session_id
+        self._is_renamed = is_renamed
         self._key = session_key(session_id)
         self._last: tuple[int, bytes] = (0, b"")
         """The frame that was last given a number: several viewers are sent the same."""
@@ -85,7 +87,10 @@ class Renderer:
 
     def _frames(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
         """The frames of one entry; none where it is nothing to this viewer."""
-        return _RENDERED[numbered.entry.kind](self, numbered.seq, numbered.entry, attachment)
+        frames = _RENDERED[numbered.entry.kind](self, numbered.seq, numbered.entry, attachment)
+        if self._is_renamed:
+            return [with_session(frame, self._session_id) for frame in frames]
+        return frames
 
     def _entry(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
         """The frames of one entry, numbered for whoever negotiated that."""
@@ -97,7 +102,7 @@ class Renderer:
             return [self.position(seq), *frames]
         if entry.kind is LogKind.OUT:
             if self._last[0] != seq:
-                self._last = (seq, _with_seq(entry.frame, seq))
+                self._last = (seq, _with_seq(frames[0], seq))
             return [self._last[1]]
         return [*frames[:-1], _with_seq(frames[-1], seq)]
 
@@ -214,6 +219,17 @@ class Renderer:
         params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}
         told = {"viewer": about.viewer} if about.viewer else {}
         return [jsonrpc.notification(LIFE, params | told | {"facts": about.facts})]
+
+
+def with_session(line: bytes, session_id: str) -> bytes:
+    """The frame with another session's id, where it names one."""
+    members = msgspec.json.decode(line, type=dict[str, Raw])
+    params = raw_members(members.get("params"))
+    if "sessionId" not in params:
+        return line
+    params["sessionId"] = Raw(msgspec.json.encode(session_id))
+    members["params"] = Raw(msgspec.json.encode(params))
+    return msgspec.json.encode(members)
 
 
 def _with_seq(line: bytes, seq: int) -> bytes:

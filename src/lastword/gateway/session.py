@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +16,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.hub import Hub, Retell, ToAgent
-from lastword.gateway.render import Renderer
+from lastword.gateway.render import Renderer, with_session
 from lastword.gateway.sqlite_log import LastingLog, SqliteLog
 
 if TYPE_CHECKING:
@@ -36,9 +37,11 @@ class HeldSession:
 
     def __init__(self, holder: Holder, session_id: str, disk: SqliteLog) -> None:
         self.id = session_id
+        self.agents_id = disk.remembered("agents_id") or session_id
+        """Its id towards the agent. Agents that number their sessions use each more than once."""
         self.log = LastingLog(disk)
         self.disk = disk
-        self.renderer = Renderer(session_id)
+        self.renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
         """The agent tells the past, which the log has."""
         self.failed: dict[str, Any] | None = None
@@ -56,16 +59,34 @@ class HeldSession:
         HeldSession.opened.append(self)
 
     @classmethod
-    def open(cls, holder: Holder, session_id: str) -> HeldSession:
+    def made(cls, holder: Holder, agents_id: str) -> HeldSession:
+        """A session that the agent has just made, under a name that no other has or had.
+
+        Raises:
+            StoreError: Its log cannot be made.
+        """
+        name = agents_id
+        while os.path.exists(cls.path(holder, name)):
+            name = f"{agents_id}-{secrets.token_hex(4)}"
+        return cls.open(holder, name, agents_id)
+
+    @staticmethod
+    def path(holder: Holder, session_id: str) -> str:
+        """Where a session's log is."""
+        return os.path.join(holder.settings.log_folder, f"{wire.name_of(session_id)}.db")
+
+    @classmethod
+    def open(cls, holder: Holder, session_id: str, agents_id: str = "") -> HeldSession:
         """Open a session's log, made where there is none.
 
         Raises:
             StoreError: It cannot be used.
         """
-        folder = holder.settings.log_folder
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        disk = SqliteLog(os.path.join(folder, f"{wire.name_of(session_id)}.db"))
+        os.makedirs(holder.settings.log_folder, mode=0o700, exist_ok=True)
+        disk = SqliteLog(cls.path(holder, session_id))
         disk.remember("id", session_id)
+        if agents_id:
+            disk.remember("agents_id", agents_id)
         session = cls(holder, session_id, disk)
         if disk.set_aside:
             session.hub.note(_now_ms(), "log_reset", reason="damaged", first=disk.head + 1)
@@ -106,7 +127,7 @@ class HeldSession:
             RequestFailedError: It cannot.
         """
         params = self.recall("params")
-        wanted = {"sessionId": self.id} | {
+        wanted = {"sessionId": self.agents_id} | {
             key: params[key] for key in ("cwd", "mcpServers", "_meta") if key in params
         }
         dialect = acp.dialect(initialized.get("protocolVersion"))
@@ -130,7 +151,7 @@ class HeldSession:
         """Do what the hub asks for; what it says has been committed."""
         for effect in effects:
             if isinstance(effect, ToAgent):
-                self._holder.agent.send(effect.line)
+                self._holder.agent.send(self._towards_agent(effect.line))
                 continue
             attached = next(
                 (each for each in self._attached if each.attachment is effect.attachment), None
@@ -142,6 +163,9 @@ class HeldSession:
             else:
                 attached.send(effect.line)
         self.grew()
+
+    def _towards_agent(self, line: bytes) -> bytes:
+        return line if self.agents_id == self.id else with_session(line, self.agents_id)
 
     def receive(self, attached: Attached, frame: Frame) -> None:
         """Take in a frame of a viewer's."""
