@@ -160,6 +160,7 @@ class Hub:
             Reader(self.log, after),
             head=head,
             from_cursor=cursor is not None and reset is None,
+            open_asks=frozenset(self._asks),
         )
         self._attached.append(attachment)
         if viewer.controls:

@@ -126,8 +126,10 @@ class Renderer:
             return [entry.frame] if shows else []
         return [entry.frame]
 
-    def _ask(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+    def _ask(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
+        if seq <= attachment.live_from and number not in attachment.open_asks:
+            return []  # it has been answered
         frame = jsonrpc.decode(entry.frame)
         if not attachment.viewer.controls or not isinstance(frame, jsonrpc.Frame):
             return []
