@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from lastword.core.failure import ladder
+from lastword.core.failure import air, ladder
 from lastword.core.failure.error_object import SentError, typed_payload
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import RetrySafety
@@ -20,6 +20,7 @@ from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
 from lastword.gateway.asks import ask_id, session_key
 from lastword.gateway.entries import LogKind, Numbered
+from lastword.gateway.waits import WAITS, retrying, sentence
 
 if TYPE_CHECKING:
     from lastword.gateway.entries import Gap, LogEntry
@@ -118,13 +119,25 @@ class Renderer:
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile
         if b'"agent_retry"' in entry.frame or b'"_agent_retry"' in entry.frame:
-            return [entry.frame] if profile.retry else []
+            return [entry.frame] if profile.retry else self._retry(entry, attachment)
         if b'"agent_error"' in entry.frame and _kind(entry.frame) in acp.AGENT_ERROR_KINDS:
             return [entry.frame] if profile.typed else []
         if b'"notice"' in entry.frame and _kind(entry.frame) == "notice":
             shows = profile.notices or not profile.dialect.notice_needs_capability
             return [entry.frame] if shows else []
         return [entry.frame]
+
+    def _retry(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        """A retry, for a viewer that reads none: a notice, or AIR's warning, if it shows those."""
+        profile = attachment.viewer.profile
+        title = sentence(retrying(entry.frame))
+        if profile.notices or not profile.dialect.notice_needs_capability:
+            return [ladder.notice(self._session_id, severity="warning", title=title)]
+        if not profile.air:
+            return []
+        told = air.warning_meta(None, title=title, failure_id=self._session_id, revision=1)
+        update = {"sessionUpdate": "session_info_update", "_meta": told}
+        return [ladder.session_update(self._session_id, update)]
 
     def _ask(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
@@ -214,10 +227,21 @@ class Renderer:
         update = {"sessionUpdate": "session_info_update", "_meta": meta}
         return [ladder.session_update(self._session_id, update)]
 
+    @staticmethod
+    def _by_thought(attachment: Attachment) -> bool:
+        """Is a thought the only way in which this viewer would be shown a wait?"""
+        profile = attachment.viewer.profile
+        told = profile.retry or profile.notices or profile.air
+        return not told and not profile.dialect.turn_ends_by_state
+
     def _life(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        about = entry.about
+        if about.word == WAITS and self._by_thought(attachment):
+            content = {"type": "text", "text": f"{about.facts.get('text', '')}\n\n"}
+            update = {"sessionUpdate": "agent_thought_chunk", "content": content}
+            return [ladder.session_update(self._session_id, update)]
         if not attachment.viewer.replay:
             return []
-        about = entry.about
         params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}
         told = {"viewer": about.viewer} if about.viewer else {}
         return [jsonrpc.notification(LIFE, params | told | {"facts": about.facts})]
