@@ -99,6 +99,10 @@ class ViewerLink(ABC):
     async def close(self, code: int, reason: str) -> None:
         """Close the connection."""
 
+    def answers_first(self, frame: Frame) -> bool:  # noqa: ARG002, PLR6301 - a transport may ask for it
+        """Is this attach to be answered before the past is told?"""
+        return False
+
     async def leave(self) -> None:
         """The viewer has gone: tell the holders."""
         upstreams = list(self._upstreams.values())
@@ -185,6 +189,8 @@ class ViewerLink(ABC):
                 await self.send(jsonrpc.error(request_id, failed))
                 return
         if upstream is not None:
+            if self.answers_first(frame):
+                upstream.send(wire.control(wire.ANSWER_FIRST))
             upstream.send(frame.line)
             with contextlib.suppress(OSError):
                 await upstream.writer.drain()

@@ -11,12 +11,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.viewer_link import ViewerLink
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
     from lastword.gateway.tokens import Grant
 
@@ -104,6 +104,12 @@ class ViewerStreams(ViewerLink):
                 self._asked[request_id] = "" if own else frame.message.session_id or ""
         await self.take(line)
 
+    def answers_first(self, frame: Frame) -> bool:
+        """Some clients open a session's stream only once the answer has named it."""
+        stream = self._sessions.get(frame.message.session_id or "")
+        loads = frame.message.method == acp.LOAD
+        return loads and (stream is None or not stream.is_read)
+
     async def send(self, line: bytes) -> None:
         """Queue a frame on the stream where it belongs."""
         frame = jsonrpc.decode(line)
@@ -134,10 +140,3 @@ class ViewerStreams(ViewerLink):
                 if not self.is_read:
                     await self.close(1006, "no stream is open")
         await self.leave()
-
-
-def session_of(line: bytes) -> str:
-    """The session that a frame names; empty where it names none."""
-    params = object_of(object_of(jsonrpc.loads(line)).get("params"))
-    name = params.get("sessionId")
-    return name if isinstance(name, str) else ""
