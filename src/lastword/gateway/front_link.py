@@ -37,9 +37,7 @@ CLOSE_SECONDS = 2.0
 class Attached:
     """One session that the viewer of a link is attached to."""
 
-    def __init__(
-        self, link: FrontLink, session: HeldSession, attachment: Attachment
-    ) -> None:
+    def __init__(self, link: FrontLink, session: HeldSession, attachment: Attachment) -> None:
         self.link = link
         self.session = session
         self.attachment = attachment
@@ -218,9 +216,7 @@ class FrontLink:
         else:
             self._start(session, attachment, jsonrpc.result(request_id, result))
 
-    def has_opened(
-        self, session: HeldSession, request_id: bytes, result: dict[str, Any]
-    ) -> None:
+    def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
         """The session that this link's viewer asked for is there: it is attached to it."""
         if self._viewer is None or self._writer.is_closing():
             return
@@ -232,9 +228,7 @@ class FrontLink:
         attachment.live_from = 0
         self._start(session, attachment, None)
 
-    def _start(
-        self, session: HeldSession, attachment: Attachment, answer: bytes | None
-    ) -> None:
+    def _start(self, session: HeldSession, attachment: Attachment, answer: bytes | None) -> None:
         attached = Attached(self, session, attachment)
         self._attached[session.id] = attached
         attached.start(answer)

@@ -130,7 +130,9 @@ class Hub:
     @property
     def turn_of(self) -> str | None:
         """The viewer whose prompt is open."""
-        return next((each.viewer for each in self._open.values() if each.method == acp.PROMPT), None)
+        return next(
+            (each.viewer for each in self._open.values() if each.method == acp.PROMPT), None
+        )
 
     @property
     def open_questions(self) -> int:
@@ -350,7 +352,9 @@ class Hub:
             if isinstance(frame, jsonrpc.Frame):
                 frames.append(frame)
         entries = [
-            LogEntry(LogKind.TOLD, now_ms, b"", About(number=number, method=ask.method, word="lost"))
+            LogEntry(
+                LogKind.TOLD, now_ms, b"", About(number=number, method=ask.method, word="lost")
+            )
             for number, ask in self._asks.items()
         ]
         for kept in self.log.pins_of("ask:"):

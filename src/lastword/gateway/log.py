@@ -117,9 +117,7 @@ class MemoryLog:
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Let the oldest go."""
         gone = 0
-        while self._entries and (
-            self._bytes > limit_bytes or self._entries[0].at_ms < before_ms
-        ):
+        while self._entries and (self._bytes > limit_bytes or self._entries[0].at_ms < before_ms):
             self._bytes -= self._entries.popleft().size
             self._first += 1
             gone += 1

@@ -17,7 +17,7 @@ import uvicorn
 
 from lastword.errors import StoreError
 from lastword.gateway.doorkeeper import Doorkeeper
-from lastword.gateway.front import Front
+from lastword.gateway.front import Front, FrontOptions
 from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
 from lastword.gateway.tokens import Grant, Keeper
@@ -127,9 +127,7 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         Holders(template, limit=settings.sessions),
         keeper,
         Doorkeeper(keeper, hosts=settings.hosts, origins=settings.origins),
-        root=root,
-        path=settings.path,
-        frame_limit_bytes=settings.frame_limit_bytes,
+        FrontOptions(root=root, path=settings.path, frame_limit_bytes=settings.frame_limit_bytes),
     )
     _write_pid(run_folder)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host

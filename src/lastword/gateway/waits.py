@@ -1,7 +1,7 @@
 """Retries of the agent's, for viewers that read no `agent_retry`.
 
-Owns when a wait has lasted long enough to be told as a line, which is the sidecar's own rule, and the
-line. The line is an entry of the log, so every such viewer is told the same.
+Owns when a wait has lasted long enough to be told as a line, which is the sidecar's own rule, and
+the line. The line is an entry of the log, so every such viewer is told the same.
 """
 
 from __future__ import annotations
