@@ -54,7 +54,7 @@ class Front:
     def __init__(
         self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, options: FrontOptions
     ) -> None:
-        """Serve the holders' sessions, to viewers that the keeper knows and the doorkeeper admits."""
+        """Serve the holders' sessions to whoever the doorkeeper lets in."""
         self.holders = holders
         self.keeper = keeper
         self.root = os.path.realpath(options.root)
