@@ -259,7 +259,8 @@ class ViewerSocket:
         if self._grant.role.value != "controller" or self._grant.session or self._only:
             return refusals.observes()
         cwd = jsonrpc.params_of(frame).get("cwd")
-        folder = os.path.realpath(cwd) if isinstance(cwd, str) and os.path.isabs(cwd) else ""
+        is_path = isinstance(cwd, str) and os.path.isabs(cwd)
+        folder = os.path.realpath(cwd) if is_path else ""  # noqa: ASYNC240 - microseconds
         if folder == self._front.root or folder.startswith(self._front.root.rstrip("/") + "/"):
             return None
         said = f"Sessions of this gateway work below {self._front.root}; see --root."
@@ -289,7 +290,7 @@ class ViewerSocket:
         return self._by_ask.get(read_ask_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
-        real = os.path.realpath(path)
+        real = os.path.realpath(path)  # noqa: ASYNC240 - microseconds
         upstream = self._upstreams.get(real)
         if upstream is not None and not upstream.writer.is_closing():
             return upstream
