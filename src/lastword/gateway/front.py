@@ -172,7 +172,8 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
         if refusal.retry_after:
             reason["retry"] = refusal.retry_after  # type: ignore[assignment]
         text = jsonrpc.dumps(reason).decode()
-        await websocket.close(refusal.code, text if len(text) <= MAX_REASON else refusal.reason)
+        fits = len(text.encode()) <= MAX_REASON
+        await websocket.close(refusal.code, text if fits else refusal.reason)
         return
     await websocket.send_denial_response(_answer_of(refusal))
 

@@ -201,9 +201,7 @@ class FrontLink:
             cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
             self.detach(session_id)
             session.supersede(viewer.id)
-            attachment, reset = session.hub.attach(
-                viewer, cursor, time.monotonic(), _now_ms(), replay=replay
-            )
+            attachment, reset = session.hub.attach(viewer, cursor, _now_ms(), replay=replay)
         except CursorError as error:
             wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
             self.send(jsonrpc.error(request_id, wrong))
@@ -221,7 +219,7 @@ class FrontLink:
         if self._viewer is None or self._writer.is_closing():
             return
         meta = object_of(result.get("_meta"))
-        attachment, _ = session.hub.attach(self._viewer, None, time.monotonic(), _now_ms())
+        attachment, _ = session.hub.attach(self._viewer, None, _now_ms())
         place = {META: _place(session, attachment, None)}
         # Its past is what the agent said before it had answered: it comes after the answer.
         self.send(jsonrpc.result(request_id, result | {"_meta": meta | place}))

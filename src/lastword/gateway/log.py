@@ -73,13 +73,18 @@ def new_epoch() -> str:
 class MemoryLog:
     """A log that ends with its process."""
 
-    def __init__(self, *, epoch: str = "", first: int = 1) -> None:
-        """An empty log whose first entry will have the number `first`."""
+    def __init__(self, *, epoch: str = "", first: int = 1, pins: Pins | None = None) -> None:
+        """An empty log whose first entry will have the number `first`, with what is pinned."""
         self.epoch = epoch or new_epoch()
         self._entries: deque[LogEntry] = deque()
         self._first = first
         self._bytes = 0
-        self._pins = Pins()
+        self._pins = pins if pins is not None else Pins()
+
+    @property
+    def size_bytes(self) -> int:
+        """What the kept entries count for in a bound."""
+        return self._bytes
 
     @property
     def head(self) -> int:
