@@ -20,7 +20,7 @@ from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.pins import MAX_ENDS
 from lastword.gateway.pull import Reader, start
 from lastword.gateway.viewers import Attachment
-from lastword.gateway.waits import WAITS, Waits
+from lastword.gateway.waits import WAITS, WaitLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +109,7 @@ class Hub:
         self._asks: dict[int, OpenAsk] = {}
         self._last_ask = 0
         self._left_alone_since: float | None = 0.0
-        self._waits = Waits()
+        self._waits = WaitLines()
         self._recall()
 
     def _recall(self) -> None:

@@ -36,7 +36,7 @@ ON_CONNECTION = frozenset({"session/new", acp.LOAD, acp.FORK, "session/list", "a
 """Requests that are answered on the connection's stream: no session's may be open before."""
 
 
-class EventStream:
+class SessionEvents:
     """One stream: frames that wait for whoever reads it."""
 
     def __init__(self) -> None:
@@ -76,18 +76,18 @@ class ViewerStreams(ViewerLink):
     def __init__(self, front: Front, grant: Grant) -> None:
         super().__init__(front, grant)
         self.is_over = asyncio.Event()
-        self._own = EventStream()
-        self._sessions: dict[str, EventStream] = {}
+        self._own = SessionEvents()
+        self._sessions: dict[str, SessionEvents] = {}
         self._asked: dict[bytes, str] = {}
         """For each open request the session on whose stream it is answered; empty for our own."""
 
-    def stream(self, session_id: str) -> EventStream | None:
+    def stream(self, session_id: str) -> SessionEvents | None:
         """A session's stream, or the connection's own; `None` where there are too many."""
         if not session_id:
             return self._own
         if session_id not in self._sessions and len(self._sessions) >= MAX_STREAMS:
             return None
-        return self._sessions.setdefault(session_id, EventStream())
+        return self._sessions.setdefault(session_id, SessionEvents())
 
     @property
     def is_read(self) -> bool:

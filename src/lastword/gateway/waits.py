@@ -25,7 +25,7 @@ WAITS = "waits"
 """The word of an entry that tells of a wait; its fact `text` is the line."""
 
 
-class Waits:
+class WaitLines:
     """What one session's turn waits for."""
 
     def __init__(self) -> None:
