@@ -180,14 +180,16 @@ ROWS = (
         path="",
         marker=b"] [WARN] Attempt ",
         pattern=(
-            r"\[(?P<at>[^\]]+)\] \[WARN\] Attempt (?P<attempt>\d{1,4}) failed(?: with status "
-            r"(?P<status>\d{3})\. Retrying with backoff\.\.\. ?|: )(?P<message>.*)"
+            r"\[(?P<at>[^\]]+)\] \[WARN\] Attempt (?P<attempt>\d{1,4}) failed(?:: |(?: with (?:status "
+            r"(?P<status>\d{3})|[^.]*+))?\. Retrying with backoff\.\.\. ?)(?P<message>.*)"
         ),
         goes_on=True,
         evidence=(
             "runs: 0.2 s after each failure, in the file that GEMINI_DEBUG_LOG_FILE names, without "
-            "the status where the provider named a wait; nothing else of the seven tries on a 429 "
-            "is seen"
+            "the status where the provider named a wait, or nobody answered; nothing else of the "
+            "seven tries on a 429 is seen, and nothing at all of the four on a cut answer. "
+            "`with 429 error` and `with 5xx error` are in its source, where the message has digits "
+            "that look so"
         ),
         version="gemini-cli 0.61.0",
     ),

@@ -82,6 +82,14 @@ def test_a_quota_that_the_providers_words_name_is_no_rate_limit() -> None:
     [
         (": Resource has been exhausted (e.g. check quota).", "rate_limit"),
         (" with status 502. Retrying with backoff... _ApiError: x", "provider_unavailable"),
+        (
+            ". Retrying with backoff... Error: exception TypeError: fetch failed sending request",
+            "network",
+        ),
+        (
+            " with 5xx error. Retrying with backoff... Error: connect ECONNREFUSED 127.0.0.1:5432",
+            "network",
+        ),
     ],
 )
 def test_a_try_of_geminis_is_told_with_its_status_or_without(said: str, type_: str) -> None:
@@ -158,6 +166,7 @@ def test_numbers_that_cannot_be_are_left_out() -> None:
         ("vibe", "Retrying model completion "),
         ("kimi", "| ERROR "),
         ("gemini", "] [WARN] Attempt 1 failed with status "),
+        ("gemini", "] [WARN] Attempt 1 failed with 5xx error. Retrying with backoff"),
     ],
 )
 def test_a_line_that_nearly_fits_in_a_thousand_places_is_read_once(name: str, piece: str) -> None:
