@@ -384,6 +384,58 @@ def test_a_success_without_a_word_after_its_tool_fails_where_a_source_says_why()
     assert payload(wire)["type"] == "rate_limit"
 
 
+def cut_after_a_retry(**told: Any) -> Wire:
+    """A turn that has got over a cut, as it seems, and ends with a success that is held back."""
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    hint(wire, RESET, goes_on=None)
+    wire.now = 2.0
+    for text in ("The answer", " is"):
+        wire.agent(chunk(text))
+    wire.now = 3.0
+    wire.agent(result())
+    assert wire.answers() == []
+    hint(wire, RESET, **({"goes_on": None} | told))
+    return wire
+
+
+def test_text_that_is_cut_off_once_more_is_a_failure_though_the_agent_calls_it_a_success() -> None:
+    wire = cut_after_a_retry()
+    wire.time(4)
+    assert (payload(wire)["type"], payload(wire)["reason"]) == ("network", SILENT)
+    # Nothing is tried again once the agent has answered, and nothing is told of that.
+    assert retries(wire) == [(2, "network")]
+
+
+def test_a_turn_that_has_got_over_a_failure_waits_a_moment_and_passes_as_it_came() -> None:
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    hint(wire)
+    wire.agent(chunk("The answer is 42."))
+    wire.agent(result())
+    assert wire.answers() == []
+    wire.time(1)
+    assert wire.answers() == [result()]
+
+
+@pytest.mark.parametrize(("before", "fails"), [(0.3, True), (0.7, False)])
+def test_a_failure_well_before_the_last_output_was_got_over(before: float, fails: bool) -> None:
+    wire = cut_after_a_retry(at_seconds=2.0 - before)
+    wire.time(4)
+    assert ("error" in wire.answers()[0]) is fails
+
+
+def test_a_failure_that_is_read_late_is_told_as_no_retry_once_the_turn_goes_on() -> None:
+    wire = begun()
+    wire.now = 1.0
+    wire.agent(chunk("The answer"))
+    wire.now = 3.0
+    hint(wire, at_seconds=0.2)
+    assert retries(wire) == []
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
 # --- stderr as it comes
 
 

@@ -92,6 +92,7 @@ class TurnEvidence(msgspec.Struct):
         hint_at: when that was.
         goes_on: does the agent try again, as far as that was said?
         hinted: was there any hint in this turn?
+        output_at: when the agent last showed output.
         looks: how often stderr was looked at while the turn was open.
         waited: has its end been kept back already, so that the sources could speak?
         log: what the agent told its own log.
@@ -115,6 +116,7 @@ class TurnEvidence(msgspec.Struct):
     hint_at: float = 0.0
     goes_on: bool | None = None
     hinted: bool = False
+    output_at: float = 0.0
     looks: int = 0
     waited: bool = False
     log: bytes = b""
@@ -187,9 +189,9 @@ class TurnEvidence(msgspec.Struct):
         """The turn's end was kept back for a moment."""
         self.waited = True
 
-    def get_over(self) -> None:
+    def get_over(self, now: float) -> None:
         """The agent has shown output: whatever had failed was got over."""
-        self.hint = None
+        self.hint, self.output_at = None, now
 
     def note_log(self, data: bytes) -> None:
         """The agent told its log something."""
@@ -420,9 +422,10 @@ def _ended_on_hint(turn: Turn) -> bool:
     return known.hint_source > HintSource.STDERR and not tried_again
 
 
-def is_wordless(turn: Turn) -> bool:
-    """Did a tool run, and was nothing said after it?"""
-    return turn.facts.tool_seen and turn.evidence.chunks == 0
+def may_end_on_failure(turn: Turn) -> bool:
+    """Did a tool run and nothing was said after it, or did a call fail of which a source told?"""
+    wordless = turn.facts.tool_seen and turn.evidence.chunks == 0
+    return wordless or turn.evidence.hinted
 
 
 def is_error_text(link: Link, turn: Turn) -> bool:

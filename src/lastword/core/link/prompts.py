@@ -126,7 +126,7 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
         )
         if _hides_failure(link, turn, frame):
             return _end_as_none(link, turn)
-        if stop_reason == acp.END_TURN and (is_silent(link, turn) or is_cut_off(link, turn)):
+        if stop_reason == acp.END_TURN and (is_silent(link, turn) or may_be_cut_off(link, turn)):
             hold(link, turn, frame)
             return []
     return finish(link, turn, stop_reason)
@@ -208,10 +208,13 @@ def is_silent(link: Link, turn: Turn) -> bool:
     )
 
 
-def is_cut_off(link: Link, turn: Turn) -> bool:
-    """Did this success end on a tool, without a word after it? A source may say why."""
+def may_be_cut_off(link: Link, turn: Turn) -> bool:
+    """Did this success end on a tool, without a word after it, or had a call failed before?
+
+    A source may say why, or that the last call has failed as well.
+    """
     at_work = turn.state in AT_WORK and not turn.overlapped
-    return link.expects_hints and at_work and evidence.is_wordless(turn)
+    return link.expects_hints and at_work and evidence.may_end_on_failure(turn)
 
 
 def hold(link: Link, turn: Turn, frame: Frame) -> None:

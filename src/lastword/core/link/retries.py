@@ -93,6 +93,9 @@ def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
     attempt = turn.told_retries.next_attempt(hint)
     if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
         return []
+    if turn.held is not None:
+        # The agent has answered: whatever failed is not tried again.
+        return []
     # A source may be read late: what is told is what is left of the wait.
     passed = link.now - hint.at_seconds
     wait = None if hint.wait_seconds is None else max(hint.wait_seconds - passed, 0.0)

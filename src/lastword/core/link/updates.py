@@ -88,7 +88,7 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
         stopped = turn.state is State.STOPPING and update.session_update not in acp.TOOL_KINDS
         if text == "" or of_retry or stopped:
             continue
-        _show(turn, update, text if is_text else None)
+        _show(turn, update, text if is_text else None, link.now)
         had_output = turn.facts.output
         turn.facts.note(update, tool_kind)
         if turn.facts.output and not had_output:
@@ -96,7 +96,7 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
     return effects
 
 
-def _show(turn: Turn, update: Update, text: str | None) -> None:
+def _show(turn: Turn, update: Update, text: str | None, now: float) -> None:
     """The turn shows something: a piece of its message, or another thing."""
     known, kind = turn.evidence, update.session_update
     if kind in acp.TEXT_KINDS and text is not None:
@@ -106,7 +106,7 @@ def _show(turn: Turn, update: Update, text: str | None) -> None:
     elif kind in acp.SHOWN_KINDS:
         known.show_other()
     if kind in _OUTPUT_KINDS:
-        known.get_over()
+        known.get_over(now)
         turn.told_retries.forget_wait()
 
 
@@ -188,6 +188,8 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         _note_longer(session, messages[start : start + taken])
         repetition.went_on(last_content, repeats)
         session.progress(link.now)
+        for turn in session.turns:
+            turn.evidence.get_over(link.now)
         link.stderr.count_anew()
     return taken
 
