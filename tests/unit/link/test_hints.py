@@ -505,6 +505,15 @@ def test_stderr_of_a_turn_that_goes_on_well_is_not_looked_at() -> None:
     assert retries(wire) == []
 
 
+def test_what_an_agent_sends_beside_its_answer_hides_nothing_that_stood_on_stderr() -> None:
+    wire = begun()
+    wire.stderr(LINE)
+    wire.now = 0.1
+    wire.agent(update(sessionUpdate="available_commands_update", availableCommands=[]))
+    wire.time(5)
+    assert retries(wire) == [(2, "rate_limit")]
+
+
 def test_so_many_looks_are_taken_in_a_turn_and_one_more_when_it_stalls() -> None:
     wire = begun(first_update_timeout_seconds=3 * STDERR_LOOKS, warn_after_seconds=0)
     for second in range(2 * STDERR_LOOKS):

@@ -88,8 +88,9 @@ def _stderr_look(link: Link) -> float | None:
     turn = turns[0] if len(turns) == 1 else None
     if turn is None or turn.state not in AT_WORK or turn.evidence.looks >= STDERR_LOOKS:
         return None
-    if stderr.came_at < max(turn.started_at, turn.session.progress_at):
-        # It was written before the turn, or the agent has shown something since.
+    if stderr.came_at < max(turn.started_at, turn.evidence.output_at):
+        # It was written before the turn, or the model has answered since. What else the agent
+        # sends, such as its commands or a title, says nothing of the call.
         return None
     return max(stderr.came_at + STDERR_PAUSE_SECONDS, stderr.looked_at + STDERR_LOOK_SECONDS)
 
