@@ -436,6 +436,75 @@ def test_a_failure_that_is_read_late_is_told_as_no_retry_once_the_turn_goes_on()
     assert wire.answers() == [result()]
 
 
+# --- a retry whose cause its agent does not tell waits a moment for a source that does
+
+
+def announced(*, expects: bool = True, **told: Any) -> Wire:
+    """A turn whose agent says that it tries again, and not why."""
+    wire = begun()
+    wire.core.expects_hints(present=expects)
+    hint(wire, VAGUE, WIRE, **({"attempt": 2, "max_attempts": 4, "wait_seconds": 2.0} | told))
+    return wire
+
+
+def test_a_retry_without_a_cause_is_told_with_the_one_that_a_journal_has() -> None:
+    wire = announced()
+    assert retries(wire) == []
+    hint(wire, goes_on=None)
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 4, 2)
+    assert told["error"]["type"] == "rate_limit"
+    wire.time(5)
+    assert retries(wire) == [(2, "rate_limit")]
+
+
+def test_a_retry_whose_cause_nobody_knows_is_told_as_it_came() -> None:
+    wire = announced()
+    wire.time(1)
+    assert retries(wire) == [(2, "unknown")]
+    assert retries(announced(expects=False)) == [(2, "unknown")]
+
+
+def test_a_retry_that_another_follows_is_told_before_it() -> None:
+    wire = announced()
+    hint(wire, VAGUE, WIRE, attempt=3)
+    assert retries(wire) == [(2, "unknown")]
+    wire.time(1)
+    assert retries(wire) == [(2, "unknown"), (3, "unknown")]
+
+
+@pytest.mark.parametrize("text", [("The answer",), ("The answer", " is")])
+def test_a_retry_that_was_got_over_before_it_is_told_is_not(text: tuple[str, ...]) -> None:
+    wire = begun()
+    wire.agent(chunk("I begin."))
+    wire.core.expects_hints(present=True)
+    hint(wire, VAGUE, WIRE, attempt=2)
+    for piece in text:
+        wire.agent(chunk(piece))
+    wire.time(1)
+    assert retries(wire) == []
+
+
+def test_a_retry_that_waits_for_its_cause_as_the_turn_ends_is_not_told() -> None:
+    wire = announced()
+    wire.agent(result())
+    wire.time(0.3)
+    assert retries(wire) == []
+    wire = announced()
+    wire.client(cancel())
+    wire.time(1)
+    assert retries(wire) == []
+
+
+def test_a_retry_waits_for_its_cause_no_longer_where_the_clocks_have_stood() -> None:
+    wire = announced()
+    wire.core.stand_still(10.0)
+    wire.time(10.1)
+    assert retries(wire) == []
+    wire.time(10.3)
+    assert retries(wire) == [(2, "unknown")]
+
+
 # --- stderr as it comes
 
 

@@ -153,6 +153,8 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield turn.stop_due
         if turn.state is State.WAITING:
             yield turn.again_at
+        if turn.told_retries.kept_until is not None:
+            yield turn.told_retries.kept_until
         shown = retries.due(link, turn)
         if shown is not None:
             yield shown
@@ -176,6 +178,9 @@ def _requests_due(link: Link) -> list[Effect]:
 
 
 def _turn_due(link: Link, turn: Turn) -> list[Effect]:
+    kept_until = turn.told_retries.kept_until
+    if kept_until is not None and kept_until <= link.now:
+        return retries.tell_kept(link, turn)
     if turn.held is not None and turn.held_until <= link.now:
         return prompts.held_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:

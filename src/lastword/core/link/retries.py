@@ -14,7 +14,7 @@ import msgspec
 
 from lastword.core.failure import ladder, signs
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
-from lastword.core.link import ending, entries, hints, notices
+from lastword.core.link import ending, entries, evidence, hints, notices
 from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS
 from lastword.core.protocol import jsonrpc
@@ -86,10 +86,39 @@ def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
     if turn is None:
         return []
     verdict = _with_source(hint)
-    if not hint.side:
-        turn.evidence.take_hint(hint, verdict)
-        # A source that knows less, or no cause at all, tells of the one that another has found.
-        verdict = turn.evidence.hint or verdict
+    if hint.side:
+        return _news(link, turn, hint, verdict, is_shown=is_shown)
+    turn.evidence.take_hint(hint, verdict)
+    # A source that knows less, or no cause at all, tells of the one that another has found.
+    verdict = turn.evidence.hint or verdict
+    if _may_learn_cause(link, hint, verdict) and not is_shown:
+        before = tell_kept(link, turn)
+        turn.told_retries.keep(hint, link.now)
+        return before
+    if hint.attempt is None:
+        # It knows the cause, and perhaps another its number.
+        hint = turn.told_retries.take_kept() or hint
+    return _news(link, turn, hint, verdict, is_shown=is_shown)
+
+
+def _may_learn_cause(link: Link, hint: Hint, verdict: Verdict) -> bool:
+    """May a source beside the pipes know why, where the agent itself says but that it retries?"""
+    vague = evidence.certainty(verdict) <= 1
+    return vague and link.expects_hints and hint.source is HintSource.WIRE
+
+
+def tell_kept(link: Link, turn: Turn) -> list[Effect]:
+    """Tell of the retry that has waited for its cause, with what is known by now."""
+    hint = turn.told_retries.take_kept()
+    if hint is None:
+        return []
+    return _news(link, turn, hint, turn.evidence.hint or _with_source(hint))
+
+
+def _news(
+    link: Link, turn: Turn, hint: Hint, verdict: Verdict, *, is_shown: bool = False
+) -> list[Effect]:
+    """Tell of the retry that a hint may be of, where it is news."""
     attempt = turn.told_retries.next_attempt(hint)
     if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
         return []

@@ -212,7 +212,7 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
     for turn in session.turns:
         if turn.held is not None or turn.state is State.SENT:
             return None
-        if turn.evidence.hint is not None or turn.told_retries.word is not None:
+        if turn.evidence.hint is not None or turn.told_retries.waits:
             return None
     return session
 
