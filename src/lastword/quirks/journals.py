@@ -180,8 +180,8 @@ ROWS = (
         path="",
         marker=b"] [WARN] Attempt ",
         pattern=(
-            r"\[(?P<at>[^\]]+)\] \[WARN\] Attempt (?P<attempt>\d{1,4}) failed(?:: |(?: with (?:status "
-            r"(?P<status>\d{3})|[^.]*+))?\. Retrying with backoff\.\.\. ?)(?P<message>.*)"
+            r"\[(?P<at>[^\]]+)\] \[WARN\] Attempt (?P<attempt>\d{1,4}) failed(?:: |(?: with "
+            r"(?:status (?P<status>\d{3})|[^.]*+))?\. Retrying with backoff\.\.\. ?)(?P<message>.*)"
         ),
         goes_on=True,
         evidence=(

@@ -12,6 +12,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.clocks import STDERR_LOOKS
 from lastword.core.link.evidence import RETRIES_PENDING, SILENT
 from lastword.core.link.hints import LATE_SECONDS, Hint, HintSource, SilentTurn
+from lastword.core.link.told import KEPT_SECONDS
 from tests.kit.turn_signs import payload
 from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, result, update
 from tests.unit.restart.crashing import Link, request
@@ -463,6 +464,16 @@ def test_a_retry_whose_cause_nobody_knows_is_told_as_it_came() -> None:
     wire.time(1)
     assert retries(wire) == [(2, "unknown")]
     assert retries(announced(expects=False)) == [(2, "unknown")]
+
+
+def test_the_shell_is_told_how_long_a_retry_waits_for_its_cause_though_its_frame_passes() -> None:
+    wire = begun("pi-acp")
+    wire.core.expects_hints(present=True)
+    assert (wire.core.next_timeout() or 0.0) > 1
+    wire.agent(chunk("Retrying (attempt 1/3, waiting 2s)..."))
+    assert wire.core.next_timeout() == KEPT_SECONDS
+    wire.time(0.3)
+    assert retries(wire) == [(2, "unknown")]
 
 
 def test_a_retry_that_another_follows_is_told_before_it() -> None:

@@ -94,6 +94,7 @@ def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
     if _may_learn_cause(link, hint, verdict) and not is_shown:
         before = tell_kept(link, turn)
         turn.told_retries.keep(hint, link.now)
+        link.wake_soon()
         return before
     if hint.attempt is None:
         # It knows the cause, and perhaps another its number.
