@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -305,6 +306,10 @@ for frame in sys.stdin:
                 now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
                 local = time.strftime("%Y-%m-%d %H:%M:%S") + ".999"
                 journal.write(line.replace("@AT@", now).replace("@LOCAL@", local) + "\n")
+        for text in json.loads(os.environ.get("SAYS", "[]")):
+            update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text"}}
+            update["content"]["text"] = text
+            say(method="session/update", params={"sessionId": "4f0e-a1", "update": update})
         if "AT_ONCE" in os.environ:
             say(id=prompt, result={"stopReason": "end_turn"})
     elif method in ("_agent/go", "session/cancel"):
@@ -329,7 +334,7 @@ class Journalling:
         environment |= settings.pop("environment", {})
         words = [line.replace(UTC_TEXT, "@AT@") for line in lines]
         command = [sys.executable, "-c", AGENT, str(self.folder / path), *words]
-        limits = {"sidecar.sources.SILENT_SECONDS": 0.1}
+        limits = {"sidecar.sources.SILENT_SECONDS": 0.1} | settings.pop("limits", {})
         client = self.start.command(command, limits=limits, environment=environment, **settings)
         client.initialize(**RETRY)
         client.session = client.answer(client.request("session/new"))["result"]["sessionId"]
@@ -357,6 +362,35 @@ def test_a_retry_that_only_the_journal_knows_is_told_while_the_agent_waits(
     assert told["error"]["type"] == "rate_limit"
     client.go_on()
     assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def test_a_retry_that_the_agent_tells_without_its_cause_is_told_with_the_journals(
+    journalling: Journalling,
+) -> None:
+    says = json.dumps(["Retrying (attempt 1/3, waiting 2s)..."])
+    client = journalling(journal_samples.pi(ANY), sample="pi", environment={"SAYS": says})
+    prompt = client.prompt()
+    told = client.expect(_is_retry)["params"]["update"]
+    assert (told["attempt"], told["max_attempts"]) == (2, 4)
+    assert told["error"]["type"] == "network"
+    client.go_on()
+    error = client.answer(prompt)["error"]["data"]["agent_error"]
+    assert (error["type"], error["reason"]) == ("network", "silent_success")
+
+
+def test_text_after_a_retry_that_the_journal_knows_was_cut_off_is_no_success(
+    journalling: Journalling,
+) -> None:
+    says = json.dumps(["Retrying (attempt 1/3, waiting 2s)...", "The answer is"])
+    client = journalling(
+        journal_samples.pi(ANY),
+        sample="pi",
+        environment={"SAYS": says, "AT_ONCE": "1"},
+        # However late the text is read on a busy machine: the line counts as what cut it off.
+        limits={"core.link.hints.OVERTAKEN_SECONDS": 60.0},
+    )
+    error = client.answer(client.prompt())["error"]["data"]["agent_error"]
+    assert (error["type"], error["reason"]) == ("network", "silent_success")
 
 
 def test_a_turn_that_ends_at_once_in_silence_is_typed_by_the_journal(
