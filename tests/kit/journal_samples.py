@@ -80,6 +80,13 @@ def gemini(at: datetime, message: str = "_ApiError: Resource has been exhausted"
     return f"{first} {message}\n    at throwErrorIfNotOK (file:///x.js:1:2)"
 
 
+def gemini_refused(at: datetime) -> str:
+    """The same of a connection that nobody took, which has no status."""
+    first = f"[{_utc(at)}] [WARN] Attempt 1 failed. Retrying with backoff..."
+    stack = "\n    at Models.generateContentStream (file:///x.js:1:2)"
+    return f"{first} Error: exception TypeError: fetch failed sending request{stack}"
+
+
 def opencode(
     at: datetime, message: str = f"AI_APICallError: {LIMITED}", *, small: bool = False
 ) -> str:

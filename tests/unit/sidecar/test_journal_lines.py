@@ -19,7 +19,7 @@ AT = datetime(2026, 11, 22, 14, 18, 7, 220_000, UTC)
 
 def read(name: str, *told: Any, **more: Any) -> FailedCall | None:
     """What the last line says that an agent writes of a failure."""
-    row = ROWS[name.removesuffix("_cut")]
+    row = ROWS[name.removesuffix("_cut").removesuffix("_refused")]
     sample: str = getattr(journal_samples, name.replace("-", "_"))(AT, *told, **more)
     lines = [line for line in sample.encode().split(b"\n") if row.marker in line]
     return read_line(row, lines[-1])
@@ -35,6 +35,7 @@ def read(name: str, *told: Any, **more: Any) -> FailedCall | None:
         ("pi", "network", None, None, None, None),
         ("qwen", "rate_limit", 429, None, None, None),
         ("gemini", "rate_limit", 429, 3, None, None),
+        ("gemini_refused", "network", None, 2, None, None),
         ("opencode", "rate_limit", None, None, None, SESSION),
         ("vibe", "rate_limit", 429, 2, 2.0, None),
         ("cline", "rate_limit", None, None, None, SESSION),
@@ -82,10 +83,6 @@ def test_a_quota_that_the_providers_words_name_is_no_rate_limit() -> None:
     [
         (": Resource has been exhausted (e.g. check quota).", "rate_limit"),
         (" with status 502. Retrying with backoff... _ApiError: x", "provider_unavailable"),
-        (
-            ". Retrying with backoff... Error: exception TypeError: fetch failed sending request",
-            "network",
-        ),
         (
             " with 5xx error. Retrying with backoff... Error: connect ECONNREFUSED 127.0.0.1:5432",
             "network",
