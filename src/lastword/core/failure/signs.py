@@ -112,9 +112,10 @@ def may_tell_of_failure(line: bytes) -> bool:
     return any(mark in line for mark in wire.FAILURE_MARKS)
 
 
-def tells_of_retry(text: str, agent: str) -> bool:
-    """Is this text of the agent's about a retry of its model call, and about nothing else?"""
-    if not text.startswith(wire.RETRY_TEXT_OPENINGS):
+def is_remark(text: str, agent: str) -> bool:
+    """Is this text of the agent's about its own work, such as a retry of its model call?"""
+    if not text.startswith(wire.REMARK_OPENINGS):
         return False
     key = agent_key(agent)
-    return any(text.startswith(row.openings) for row in wire.RETRY_TEXTS if row.agent == key)
+    rows = (*wire.RETRY_TEXTS, *wire.REMARKS)
+    return any(text.startswith(row.openings) for row in rows if row.agent == key)

@@ -155,9 +155,9 @@ def _with_source(hint: Hint) -> Verdict:
     return msgspec.structs.replace(hint.verdict, rule=named)
 
 
-def is_retry_text(link: Link, text: str | None) -> bool:
-    """Is this piece of a message nothing but the agent's word on a retry? It is no output."""
-    return bool(text) and signs.tells_of_retry(text or "", link.agent.name)
+def is_remark(link: Link, text: str | None) -> bool:
+    """Is this piece of a message no output, but about the agent's own work, such as a retry?"""
+    return bool(text) and signs.is_remark(text or "", link.agent.name)
 
 
 def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
