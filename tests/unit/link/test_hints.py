@@ -384,30 +384,6 @@ def test_a_success_without_a_word_after_its_tool_fails_where_a_source_says_why()
     assert payload(wire)["type"] == "rate_limit"
 
 
-def test_a_success_behind_a_call_that_was_seen_by_its_status_waits_for_the_providers_words() -> (
-    None
-):
-    for words, type_ in ((EMPTY, "budget"), (None, "rate_limit")):
-        wire = begun()
-        wire.core.expects_hints(present=True)
-        hint(wire)
-        wire.agent(result())
-        assert wire.answers() == []
-        if words is not None:
-            hint(wire, words, goes_on=False)
-        wire.time(1)
-        failed = payload(wire)
-        assert (failed["type"], failed["reason"]) == (type_, SILENT)
-
-
-def test_a_success_behind_a_call_whose_cause_is_known_in_full_fails_at_once() -> None:
-    wire = begun()
-    wire.core.expects_hints(present=True)
-    hint(wire, EMPTY)
-    wire.agent(result())
-    assert payload(wire)["type"] == "budget"
-
-
 # --- stderr as it comes
 
 
