@@ -75,7 +75,7 @@ class RetryText(Quirk, frozen=True, kw_only=True):
 
 
 class Remark(Quirk, frozen=True, kw_only=True):
-    """Text of the agent's on its own work, in the conversation and yet no output of the turn's.
+    """Text of the agent's on its upkeep of the session: in the conversation, and yet no output.
 
     Attributes:
         agent: the key of the agent that writes it (`quirks.agents`).
@@ -275,7 +275,10 @@ RETRY_MARKS = (AIR.mark, *(row.mark for row in META_ERRORS))
 FAILURE_MARKS = (AIR.mark, *(row.mark for row in META_STATES))
 """One of them stands in every frame that tells of a failure beside a stop reason that does not."""
 
-REMARK_OPENINGS = tuple(opening for row in (*RETRY_TEXTS, *REMARKS) for opening in row.openings)
-"""One of them begins every text of an agent's that is no output: one on a retry, or a remark."""
+RETRY_TEXT_OPENINGS = tuple(opening for row in RETRY_TEXTS for opening in row.openings)
+"""One of them begins every text that announces a retry."""
+
+REMARK_OPENINGS = tuple(opening for row in REMARKS for opening in row.openings)
+"""One of them begins every remark."""
 
 METHODS = {row.name: row for row in RETRY_METHODS}

@@ -88,6 +88,14 @@ def asks_about_errors(prompt: str) -> bool:
     return any(word in told for word in _ASKS)
 
 
+def is_remark(text: str, agent: str) -> bool:
+    """Is this text of the agent's about its own upkeep of the session, and about nothing else?"""
+    if not text.startswith(wire.REMARK_OPENINGS):
+        return False
+    key = agent_key(agent)
+    return any(text.startswith(row.openings) for row in wire.REMARKS if row.agent == key)
+
+
 def may_hold_payload(line: bytes) -> bool:
     """Does this frame have a member by the payload's name?"""
     return _PAYLOAD in line
@@ -112,10 +120,9 @@ def may_tell_of_failure(line: bytes) -> bool:
     return any(mark in line for mark in wire.FAILURE_MARKS)
 
 
-def is_remark(text: str, agent: str) -> bool:
-    """Is this text of the agent's about its own work, such as a retry of its model call?"""
-    if not text.startswith(wire.REMARK_OPENINGS):
+def tells_of_retry(text: str, agent: str) -> bool:
+    """Is this text of the agent's about a retry of its model call, and about nothing else?"""
+    if not text.startswith(wire.RETRY_TEXT_OPENINGS):
         return False
     key = agent_key(agent)
-    rows = (*wire.RETRY_TEXTS, *wire.REMARKS)
-    return any(text.startswith(row.openings) for row in rows if row.agent == key)
+    return any(text.startswith(row.openings) for row in wire.RETRY_TEXTS if row.agent == key)

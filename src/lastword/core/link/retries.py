@@ -155,9 +155,10 @@ def _with_source(hint: Hint) -> Verdict:
     return msgspec.structs.replace(hint.verdict, rule=named)
 
 
-def is_remark(link: Link, text: str | None) -> bool:
-    """Is this piece of a message no output, but about the agent's own work, such as a retry?"""
-    return bool(text) and signs.is_remark(text or "", link.agent.name)
+def is_retry_text(link: Link, text: str | None) -> bool:
+    """Is this piece of a message the agent's word on a retry, or on its upkeep? It is no output."""
+    told, agent = text or "", link.agent.name
+    return bool(text) and (signs.tells_of_retry(told, agent) or signs.is_remark(told, agent))
 
 
 def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:

@@ -76,17 +76,17 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
     # Read once: a client may have thousands of prompts open in one session.
     is_text = update.session_update in acp.TEXT_KINDS
     text = text_of(update) if is_text or update.session_update in acp.THOUGHT_KINDS else None
-    remark = is_text and retries.is_remark(link, text)
-    if remark:
+    of_retry = is_text and retries.is_retry_text(link, text)
+    if of_retry:
         effects += retries.told_in_text(link, session, text or "")
     for turn in session.turns:
         if turn.state is State.SENT:
             effects.append(entries.record(link, Kind.FIRST_PROGRESS, session, turn))
             turn.step(Event.UPDATE)
-        # A chunk with an empty text shows nothing, and neither does a remark. What the agent says
-        # once we have told it to stop is about that.
+        # A chunk with an empty text shows nothing, and neither does one about a retry. What the
+        # agent says once we have told it to stop is about that.
         stopped = turn.state is State.STOPPING and update.session_update not in acp.TOOL_KINDS
-        if text == "" or remark or stopped:
+        if text == "" or of_retry or stopped:
             continue
         _show(turn, update, text if is_text else None)
         had_output = turn.facts.output
