@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -108,6 +108,20 @@ def test_of_several_tries_the_last_is_told(desk: Desk) -> None:
     (hint,) = desk.look()
     assert (hint.attempt, hint.max_attempts, hint.wait_seconds) == (4, 11, 2.0)
     assert hint.goes_on
+
+
+def test_lines_of_several_kinds_in_one_file_are_told_in_their_order(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "kimi")
+    now = datetime.now(UTC)
+    quota = "Error code: 429 - You exceeded your current quota, please check your plan and billing."
+    desk.write(journal_samples.kimi_requests(now))
+    desk.write(journal_samples.kimi(now + timedelta(milliseconds=20), quota))
+    hints = desk.look()
+    assert [(hint.verdict.type, hint.goes_on) for hint in hints] == [
+        ("rate_limit", None),
+        ("budget", False),
+    ]
+    assert desk.look() == []
 
 
 def test_of_two_sessions_the_one_is_told_that_fails(desk: Desk) -> None:
