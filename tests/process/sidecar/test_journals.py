@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,6 +35,8 @@ NAMES = {
         "Kimi Code CLI", "KIMI_CODE_HOME", f"sessions/a/{SESSION}/logs/kimi-code.log",
     ),
     "kimi": ("Kimi Code CLI", "KIMI_SHARE_DIR", "logs/kimi.log"),
+    "kimi_retries": ("Kimi Code CLI", "KIMI_SHARE_DIR", "logs/kimi.log"),
+    "kimi_requests": ("Kimi Code CLI", "KIMI_SHARE_DIR", "logs/kimi.log"),
     "pi": ("pi-acp", "PI_CODING_AGENT_DIR", f"sessions/--a--/2026_{SESSION}.jsonl"),
     "qwen": ("qwen-code", "QWEN_HOME", f"projects/-a/chats/{SESSION}.jsonl"),
     "opencode": ("OpenCode", "XDG_DATA_HOME", "opencode/log/opencode.log"),
@@ -87,7 +89,9 @@ def test_what_an_agent_writes_down_of_an_open_turn_is_found_where_it_writes_it(
     desk.fail()
     (hint,) = desk.look()
     assert hint.verdict.type in {"rate_limit", "network"}
-    assert hint.session_id == (None if sample in {"kimi", "vibe"} else SESSION)
+    assert hint.session_id == (
+        None if sample.startswith(("kimi", "vibe")) and sample != "kimi_code" else SESSION
+    )
     assert desk.now <= hint.at_seconds <= time.monotonic()
     assert desk.look() == []
 
@@ -105,6 +109,20 @@ def test_of_several_tries_the_last_is_told(desk: Desk) -> None:
     (hint,) = desk.look()
     assert (hint.attempt, hint.max_attempts, hint.wait_seconds) == (4, 11, 2.0)
     assert hint.goes_on
+
+
+def test_lines_of_several_kinds_in_one_file_are_told_in_their_order(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "kimi")
+    now = datetime.now(UTC)
+    quota = "Error code: 429 - You exceeded your current quota, please check your plan and billing."
+    desk.write(journal_samples.kimi_requests(now))
+    desk.write(journal_samples.kimi(now + timedelta(milliseconds=20), quota))
+    hints = desk.look()
+    assert [(hint.verdict.type, hint.goes_on) for hint in hints] == [
+        ("rate_limit", None),
+        ("budget", False),
+    ]
+    assert desk.look() == []
 
 
 def test_of_two_sessions_the_one_is_told_that_fails(desk: Desk) -> None:

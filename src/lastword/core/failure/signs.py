@@ -88,6 +88,14 @@ def asks_about_errors(prompt: str) -> bool:
     return any(word in told for word in _ASKS)
 
 
+def is_remark(text: str, agent: str) -> bool:
+    """Is this text of the agent's about its own upkeep of the session, and about nothing else?"""
+    if not text.startswith(wire.REMARK_OPENINGS):
+        return False
+    key = agent_key(agent)
+    return any(text.startswith(row.openings) for row in wire.REMARKS if row.agent == key)
+
+
 def may_hold_payload(line: bytes) -> bool:
     """Does this frame have a member by the payload's name?"""
     return _PAYLOAD in line

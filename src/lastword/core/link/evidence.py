@@ -389,6 +389,16 @@ def is_vague(link: Link, turn: Turn) -> bool:
     return not isinstance(found, AgentError) and certainty(found) <= 1
 
 
+def is_coarse(turn: Turn) -> bool:
+    """Is the failure known by a call alone that may have been seen by its status, or not at all?
+
+    The provider's words may say that a quota is used up, where the status says too many requests.
+    """
+    known = turn.evidence
+    told = known.announced is not None or known.margin is not None
+    return not told and known.hint is not None and known.hint.type in _COARSE
+
+
 def unexplained() -> Verdict:
     """A failure of which nothing is known."""
     from lastword.core import classify  # noqa: PLC0415  (as in `prose`)

@@ -125,6 +125,8 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
             refused=stop_reason == acp.REFUSAL, output_tokens=_output_tokens(frame, turn)
         )
         if _hides_failure(link, turn, frame):
+            if _may_be_told_more(link, turn) and evidence.is_coarse(turn):
+                return _hold_as_none(link, turn, frame)
             return _end_as_none(link, turn)
         if stop_reason == acp.END_TURN and (is_silent(link, turn) or may_be_cut_off(link, turn)):
             hold(link, turn, frame)
@@ -309,9 +311,25 @@ def end_silent(link: Link, turn: Turn) -> list[Effect]:
 
 def _end_as_none(link: Link, turn: Turn) -> list[Effect]:
     """What the agent called a success is none."""
+    _claim_as_none(turn)
+    return end_failed(link, turn)
+
+
+def _hold_as_none(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
+    """The same, once the sources could say what the last call failed of: that is written late."""
+    _claim_as_none(turn)
+    turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
+    return []
+
+
+def _claim_as_none(turn: Turn) -> None:
     unexplained = evidence.unexplained()
     turn.evidence.claim_to_be(msgspec.structs.replace(unexplained, reason=evidence.SILENT))
-    return end_failed(link, turn)
+
+
+def _may_be_told_more(link: Link, turn: Turn) -> bool:
+    """May a source beside the answer say more of it, and has it not been waited for?"""
+    return link.expects_hints and turn.state in AT_WORK and not turn.evidence.waited
 
 
 def end_with_error(
@@ -340,8 +358,7 @@ def end_with_error(
     verdict = classify.classify_rpc_error(error, agent=link.agent.name)
     sent = SentError(error, ending.redactor(link))
     turn.evidence.answer_with(FailedAnswer(verdict=verdict, sent=sent, state=state or {}))
-    may_be_told = link.expects_hints and turn.state in AT_WORK and not turn.evidence.waited
-    if frame is not None and may_be_told and evidence.is_vague(link, turn):
+    if frame is not None and _may_be_told_more(link, turn) and evidence.is_vague(link, turn):
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
     return end_failed(link, turn)

@@ -189,8 +189,9 @@ def _with_source(hint: Hint) -> Verdict:
 
 
 def is_retry_text(link: Link, text: str | None) -> bool:
-    """Is this piece of a message nothing but the agent's word on a retry? It is no output."""
-    return bool(text) and signs.tells_of_retry(text or "", link.agent.name)
+    """Is this piece of a message the agent's word on a retry, or on its upkeep? It is no output."""
+    told, agent = text or "", link.agent.name
+    return bool(text) and (signs.tells_of_retry(told, agent) or signs.is_remark(told, agent))
 
 
 def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
