@@ -1,0 +1,222 @@
+"""The logs and session files of an agent that no row tells of, found by the agent's own name.
+
+Owns where they may be and which of them are read: in folders that carry the agent's name, files
+whose path has the session's id, and logs, as long as they are written while a turn is silent. What
+a line of them says is `sidecar.log_lines`'s part; that nobody else's file is opened, and in what
+bounds it is read, is `sidecar.journal_files`'s. Loaded when a turn has first been silent.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+import time
+from typing import TYPE_CHECKING
+
+from lastword.core.link.hints import Hint, HintSource
+from lastword.sidecar.journal_files import GrowingFile, is_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lastword.core.link.hints import SilentTurn
+    from lastword.sidecar.journal_lines import FailedCall
+
+MAX_ENTRIES = 8192
+"""At most so many names are looked at in one search: 20 ms of one."""
+
+MAX_DEPTH = 8
+MAX_FILES = 8
+"""At most so many files of a session are read: those that were written last."""
+
+MAX_KEPT = 64
+MAX_LINES = 32
+SEARCH_SECONDS = 10.0
+"""So long after a search there is the next: an agent may begin a file in the midst of a turn."""
+
+MIN_ID_CHARS = 8
+"""A shorter id of a session may stand in a path by chance."""
+
+LATE_SECONDS = 0.05
+"""How much the two clocks may differ that a line's moment and a turn's beginning are told by."""
+
+_WORD = re.compile(r"[a-z]+|\d+")
+_COMMON = frozenset({
+    *("agent", "agents", "acp", "code", "cli", "ai", "the", "app", "dev", "server", "node", "js"),
+    *("python", "py", "bin", "run", "client", "protocol", "adapter", "bridge", "mcp", "my", "test"),
+    *("config", "local", "share", "cache", "state", "data", "log", "logs", "home", "com", "io"),
+})  # fmt: skip
+"""Words that are part of many an agent's name, and name none."""
+
+_SHARED = (
+    ("XDG_DATA_HOME", "~/.local/share"),
+    ("XDG_STATE_HOME", "~/.local/state"),
+    ("XDG_CONFIG_HOME", "~/.config"),
+    ("XDG_CACHE_HOME", "~/.cache"),
+)
+_SHARED_ON_MAC = ("~/Library/Logs", "~/Library/Application Support")
+_OWN_ENDINGS = frozenset({"home", "dir", "folder", "path", "root"})
+_NAMES = (".log", ".jsonl", ".ndjson")
+_SKIPPED = frozenset({
+    *("node_modules", ".git", "plugins", "skills", "extensions", "bin", "history", "file-history"),
+    *("backups", "snapshots", "telemetry", "venv", ".venv", "site-packages"),
+})  # fmt: skip
+
+
+def words_of(name: str | None) -> frozenset[str]:
+    """The words of an agent's name that tell it from others."""
+    words = _WORD.findall((name or "")[:96].lower())
+    return frozenset(word for word in words if len(word) > 1 and word not in _COMMON)
+
+
+def folders_of(words: frozenset[str], environment: Mapping[str, str]) -> list[str]:
+    """The folders that carry one of these words, by the agent's environment and by its home."""
+    found: dict[str, None] = {}
+    for variable, value in environment.items():
+        parts = variable.lower().split("_")
+        if words.intersection(parts) and parts[-1] in _OWN_ENDINGS and os.path.isabs(value):
+            found[value] = None
+    home = environment.get("HOME") or os.path.expanduser("~")
+    shared = [environment.get(variable) or default for variable, default in _SHARED]
+    for folder in (home, *(os.path.join(home, each.removeprefix("~/")) for each in shared)):
+        found.update(dict.fromkeys(_named_so(folder, words, hidden=folder == home)))
+    for default in _SHARED_ON_MAC:
+        found.update(dict.fromkeys(_named_so(os.path.join(home, default[2:]), words, hidden=False)))
+    return list(found)
+
+
+def _named_so(folder: str, words: frozenset[str], *, hidden: bool) -> list[str]:
+    """The folders within this one whose names have one of the words in them."""
+    try:
+        with os.scandir(folder) as entries:
+            return [
+                entry.path
+                for _, entry in zip(range(MAX_ENTRIES), entries, strict=False)
+                if (entry.name.startswith(".") or not hidden)
+                and words.intersection(_WORD.findall(entry.name.lower()))
+                and entry.is_dir(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+
+
+class OwnLogs:
+    """What an agent's own files say from one look to the next."""
+
+    __slots__ = ("_files", "_folders", "_found", "_searched_at")
+
+    def __init__(self, agent_name: str | None, environment: Mapping[str, str]) -> None:
+        """Find the folders of the agent that calls itself so, and has this environment."""
+        words = words_of(agent_name)
+        self._folders = folders_of(words, environment) if words else []
+        self._files: dict[str, GrowingFile] = {}
+        self._found: dict[str, list[str]] = {}
+        """The files of each session."""
+        self._searched_at: dict[str, float] = {}
+
+    def __bool__(self) -> bool:
+        """May there be any?"""
+        return bool(self._folders)
+
+    def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
+        """What is new of these turns, the oldest first."""
+        # Between the two clocks of this machine there is so much; lines tell the time of day.
+        since = time.time() - now
+        hints: list[Hint] = []
+        for turn in turns:
+            for path in self._files_of(turn, now, since):
+                hints += self._news(path, turn, now, since)
+        return sorted(hints, key=lambda hint: hint.at_seconds)
+
+    def _files_of(self, turn: SilentTurn, now: float, since: float) -> list[str]:
+        session = turn.session_id
+        searched = self._searched_at.get(session)
+        if searched is None or now >= searched + SEARCH_SECONDS or turn.began_at > searched:
+            if len(self._searched_at) >= MAX_KEPT:
+                self._searched_at.clear()
+                self._found.clear()
+            self._searched_at[session] = now
+            self._found[session] = search(self._folders, session, turn.began_at + since)
+        return self._found[session]
+
+    def _news(self, path: str, turn: SilentTurn, now: float, since: float) -> Iterator[Hint]:
+        """The last failed call that a file tells of."""
+        if path not in self._files and len(self._files) >= MAX_KEPT:
+            del self._files[next(iter(self._files))]
+        news = self._files.setdefault(path, GrowingFile(path)).news()
+        if not news:
+            return
+        # Loaded at the first news: a turn that is silent and well needs no classifier.
+        from lastword.sidecar.log_lines import MARKS, read_own_line  # noqa: PLC0415
+
+        session = turn.session_id.encode()
+        own = turn.session_id in path
+        last: tuple[float, FailedCall] | None = None
+        for line in [line for line in news.split(b"\n") if MARKS.search(line)][-MAX_LINES:]:
+            call = read_own_line(line, of_session=own or session in line)
+            at = None if call is None else min(call.at_epoch - since, now)
+            if call is not None and at is not None and at >= turn.began_at - LATE_SECONDS:
+                last = max(at, turn.began_at), call
+        if last is not None:
+            yield _hint(turn.session_id if own else None, *last)
+
+
+def _hint(session_id: str | None, at: float, call: FailedCall) -> Hint:
+    return Hint(
+        source=HintSource.LOG,
+        verdict=call.verdict,
+        at_seconds=at,
+        session_id=session_id,
+        attempt=call.attempt,
+        max_attempts=call.max_attempts,
+        wait_seconds=call.wait_seconds,
+        goes_on=call.goes_on,
+    )
+
+
+def search(folders: Sequence[str], session_id: str, since_epoch: float) -> list[str]:
+    """The session's files and the agent's logs that were written since, the last one first.
+
+    Folders that were changed last are looked at first, as far as may be looked at all.
+    """
+    named = is_plain(session_id) and len(session_id) >= MIN_ID_CHARS
+    waiting = [(-_changed_at(folder), folder, 0) for folder in folders]
+    heapq.heapify(waiting)
+    found: list[tuple[float, str]] = []
+    left = MAX_ENTRIES
+    while waiting and left > 0:
+        _, folder, depth = heapq.heappop(waiting)
+        for entry in _entries(folder, left):
+            left -= 1
+            if _is_folder(entry):
+                if depth < MAX_DEPTH and entry.name not in _SKIPPED:
+                    heapq.heappush(waiting, (-_changed_at(entry.path), entry.path, depth + 1))
+            elif entry.name.endswith(_NAMES):
+                own = named and session_id in entry.path
+                written = _changed_at(entry.path)
+                if written >= since_epoch and (own or entry.name.endswith(".log")):
+                    found.append((written, entry.path))
+    return [path for _, path in sorted(found, reverse=True)[:MAX_FILES]]
+
+
+def _entries(folder: str, most: int) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for _, entry in zip(range(most), entries, strict=False)]
+    except OSError:
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _changed_at(path: str) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return -1.0
