@@ -95,7 +95,7 @@ def _from_text(line: str) -> FailedCall | None:
     at = moment(found[0].replace(",", "."))
     if level is None or at is None:
         return None
-    said = line[max(level.end(), found.end()) :]
+    said = line[max(level.end(), found.end()) :].lstrip(" \t|:-]")
     head = said[:_HEAD_CHARS]
     if _OF_MODEL.search(head) is None or _BESIDE.search(head) is not None:
         return None

@@ -32,16 +32,22 @@ MAX_FILES = 8
 
 MAX_KEPT = 64
 MAX_LINES = 32
-SEARCH_SECONDS = 10.0
-"""So long after a search there is the next: an agent may begin a file in the midst of a turn."""
+SEARCH_SHARE = 100
+MAX_SEARCH_SECONDS = 10.0
+"""The next search, for a file that an agent begins in the midst of a turn, comes so many times
+later as the last one took: the most that is spent is a hundredth, and what is small is searched at
+each look."""
 
-MIN_ID_CHARS = 8
+MIN_ID_CHARS = 6
 """A shorter id of a session may stand in a path by chance."""
 
 LATE_SECONDS = 0.05
 """How much the two clocks may differ that a line's moment and a turn's beginning are told by."""
 
 _WORD = re.compile(r"[a-z]+|\d+")
+_SESSION = re.compile(rb"session[._ -]?id[\"\s:=]{1,4}([\w.-]{8,128})", re.IGNORECASE)
+"""Whose a line of a log is that several processes may write."""
+
 _COMMON = frozenset({
     *("agent", "agents", "acp", "code", "cli", "ai", "the", "app", "dev", "server", "node", "js"),
     *("python", "py", "bin", "run", "client", "protocol", "adapter", "bridge", "mcp", "my", "test"),
@@ -104,7 +110,7 @@ def _named_so(folder: str, words: frozenset[str], *, hidden: bool) -> list[str]:
 class OwnLogs:
     """What an agent's own files say from one look to the next."""
 
-    __slots__ = ("_files", "_folders", "_found", "_searched_at")
+    __slots__ = ("_due", "_files", "_folders", "_found")
 
     def __init__(self, agent_name: str | None, environment: Mapping[str, str]) -> None:
         """Find the folders of the agent that calls itself so, and has this environment."""
@@ -113,7 +119,8 @@ class OwnLogs:
         self._files: dict[str, GrowingFile] = {}
         self._found: dict[str, list[str]] = {}
         """The files of each session."""
-        self._searched_at: dict[str, float] = {}
+        self._due: dict[str, float] = {}
+        """When each session's are searched for again."""
 
     def __bool__(self) -> bool:
         """May there be any?"""
@@ -131,14 +138,16 @@ class OwnLogs:
 
     def _files_of(self, turn: SilentTurn, now: float, since: float) -> list[str]:
         session = turn.session_id
-        searched = self._searched_at.get(session)
-        if searched is None or now >= searched + SEARCH_SECONDS or turn.began_at > searched:
-            if len(self._searched_at) >= MAX_KEPT:
-                self._searched_at.clear()
+        if now >= self._due.get(session, now):
+            if len(self._due) >= MAX_KEPT:
+                self._due.clear()
                 self._found.clear()
-            self._searched_at[session] = now
-            self._found[session] = search(self._folders, session, turn.began_at + since)
-        return self._found[session]
+            began = time.monotonic()
+            self._found[session] = search(self._folders, session)
+            took = time.monotonic() - began
+            self._due[session] = now + min(took * SEARCH_SHARE, MAX_SEARCH_SECONDS)
+        began_at = turn.began_at + since - LATE_SECONDS
+        return [path for path in self._found[session] if _changed_at(path) >= began_at]
 
     def _news(self, path: str, turn: SilentTurn, now: float, since: float) -> Iterator[Hint]:
         """The last failed call that a file tells of."""
@@ -154,6 +163,9 @@ class OwnLogs:
         own = turn.session_id in path
         last: tuple[float, FailedCall] | None = None
         for line in [line for line in news.split(b"\n") if MARKS.search(line)][-MAX_LINES:]:
+            named = _SESSION.search(line)
+            if not own and named is not None and named[1] != session:
+                continue
             call = read_own_line(line, of_session=own or session in line)
             at = None if call is None else min(call.at_epoch - since, now)
             if call is not None and at is not None and at >= turn.began_at - LATE_SECONDS:
@@ -175,8 +187,8 @@ def _hint(session_id: str | None, at: float, call: FailedCall) -> Hint:
     )
 
 
-def search(folders: Sequence[str], session_id: str, since_epoch: float) -> list[str]:
-    """The session's files and the agent's logs that were written since, the last one first.
+def search(folders: Sequence[str], session_id: str) -> list[str]:
+    """The session's files and the agent's logs, the one that was written last first.
 
     Folders that were changed last are looked at first, as far as may be looked at all.
     """
@@ -194,9 +206,8 @@ def search(folders: Sequence[str], session_id: str, since_epoch: float) -> list[
                     heapq.heappush(waiting, (-_changed_at(entry.path), entry.path, depth + 1))
             elif entry.name.endswith(_NAMES):
                 own = named and session_id in entry.path
-                written = _changed_at(entry.path)
-                if written >= since_epoch and (own or entry.name.endswith(".log")):
-                    found.append((written, entry.path))
+                if own or entry.name.endswith(".log"):
+                    found.append((_changed_at(entry.path), entry.path))
     return [path for _, path in sorted(found, reverse=True)[:MAX_FILES]]
 
 

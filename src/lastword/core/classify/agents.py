@@ -19,7 +19,7 @@ from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.text import as_int
 from lastword.core.failure import air
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
-from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import UNDECIDED, ErrorType
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.redact.truncate import clip
 from lastword.quirks import prose, wire
@@ -105,9 +105,10 @@ def _retry_by_form(meta: dict[Any, Any]) -> Sign | None:
 
 
 def _retry_told_in(told: dict[Any, Any]) -> Sign | None:
-    if not told:
-        return None
+    """The retry of a failure that is told there; of no failure that can be named, none."""
     verdict = decide(gather.from_any(told))
+    if verdict.type in UNDECIDED:
+        return None
     counted = _COUNTS.search(clip(str(told.get("message") or "")))
     attempt, most = _tries(counted.groups()) if counted else (None, None)
     number = next((n for key in _ATTEMPTS if (n := as_int(told.get(key))) is not None), None)

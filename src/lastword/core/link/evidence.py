@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.failure.error_object import SentError
     from lastword.core.link.hints import Hint
-    from lastword.core.link.session import Session, Turn
+    from lastword.core.link.session import Turn
     from lastword.core.link.state import Link
 
 SILENT = "silent_success"
@@ -311,12 +311,9 @@ def _may_be_answer(turn: Turn) -> bool:
 
     The model told that it gave some tokens, or a prompt of the session's speaks of errors.
     """
-    return bool(turn.evidence.output_tokens) or asks_for_errors(turn.session)
-
-
-def asks_for_errors(session: Session) -> bool:
-    """May one of its prompts have asked for what an error says?"""
-    return any(prompt is None or _asks(prompt) for prompt in session.asked_for)
+    if turn.evidence.output_tokens:
+        return True
+    return any(prompt is None or _asks(prompt) for prompt in turn.session.asked_for)
 
 
 def _asks(prompt: bytes) -> bool:

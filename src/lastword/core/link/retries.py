@@ -14,7 +14,7 @@ import msgspec
 
 from lastword.core.failure import ladder, signs
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
-from lastword.core.link import ending, entries, evidence, hints, notices
+from lastword.core.link import ending, entries, hints, notices
 from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS
 from lastword.core.protocol import acp, jsonrpc
@@ -93,6 +93,9 @@ def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
     attempt = turn.told_retries.next_attempt(hint)
     if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
         return []
+    if turn.held is not None and hint.source is HintSource.LOG:
+        # The agent has answered, and tries nothing again.
+        return []
     # A source may be read late: what is told is what is left of the wait.
     passed = link.now - hint.at_seconds
     wait = None if hint.wait_seconds is None else max(hint.wait_seconds - passed, 0.0)
@@ -163,11 +166,10 @@ def is_retry_text(link: Link, text: str | None) -> bool:
 def is_retry_by_form(session: Session, text: str | None) -> bool:
     """Has this piece of a message the form of one, where no row tells how the agent writes them?
 
-    Somebody may have asked for such a text, and an answer may be one: it is output where nothing
-    else tells of a call that failed.
+    An answer may be such a text: it is output where nothing else tells of a call that failed.
     """
     begun = bool(session.turns) and session.turns[-1].evidence.hinted
-    return signs.is_retry_by_form(text or "", begun=begun) and not evidence.asks_for_errors(session)
+    return signs.is_retry_by_form(text or "", begun=begun)
 
 
 def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
