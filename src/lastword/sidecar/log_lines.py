@@ -48,8 +48,8 @@ _OF_MODEL = re.compile(
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
-    r"\b(?:mcp|hooks?|plugins?|tools?|extensions?|telemetry|titles?|dependency|bash|shell|command"
-    r"|small=true|title|update check|marketplace|webhook|git|npm|pip)\b",
+    r"\b(?:mcp|hooks?|plugins?|tools?|extensions?|telemetry|(?<![</])titles?|dependency|bash|shell|command"
+    r"|small=true|update check|marketplace|webhook|git|npm|pip)\b",
     re.IGNORECASE,
 )
 """What is beside the call of the model that a turn waits for."""

@@ -45,6 +45,12 @@ LATE_SECONDS = 0.05
 """How much the two clocks may differ that a line's moment and a turn's beginning are told by."""
 
 _WORD = re.compile(r"[a-z]+|\d+")
+SAME_SECONDS = 0.3
+"""What several files tell within so long is one failure."""
+
+_PAGE = re.compile(rb"<(?:html|!doctype)[^>]{0,80}>\s*$", re.IGNORECASE)
+_PAGE_LINES = 4
+
 _SESSION = re.compile(rb"session[._ -]?id[\"\s:=]{1,4}([\w.-]{8,128})", re.IGNORECASE)
 """Whose a line of a log is that several processes may write."""
 
@@ -110,7 +116,7 @@ def _named_so(folder: str, words: frozenset[str], *, hidden: bool) -> list[str]:
 class OwnLogs:
     """What an agent's own files say from one look to the next."""
 
-    __slots__ = ("_due", "_files", "_folders", "_found")
+    __slots__ = ("_due", "_files", "_folders", "_found", "_told")
 
     def __init__(self, agent_name: str | None, environment: Mapping[str, str]) -> None:
         """Find the folders of the agent that calls itself so, and has this environment."""
@@ -121,6 +127,8 @@ class OwnLogs:
         """The files of each session."""
         self._due: dict[str, float] = {}
         """When each session's are searched for again."""
+        self._told: dict[str, float] = {}
+        """When the call of each session failed that was told last."""
 
     def __bool__(self) -> bool:
         """May there be any?"""
@@ -132,16 +140,34 @@ class OwnLogs:
         since = time.time() - now
         hints: list[Hint] = []
         for turn in turns:
-            for path in self._files_of(turn, now, since):
-                hints += self._news(path, turn, now, since)
+            files = self._files_of(turn, now, since)
+            found = [hint for path in files for hint in self._news(path, turn, now, since)]
+            hints += self._not_told(turn, found)
         return sorted(hints, key=lambda hint: hint.at_seconds)
+
+    def _not_told(self, turn: SilentTurn, found: Sequence[Hint]) -> Iterator[Hint]:
+        """The last of what was found, the most telling one first, unless it was told before.
+
+        Agents write of one failure into several files.
+        """
+        if not found:
+            return
+        last = max(hint.at_seconds for hint in found) - SAME_SECONDS
+        best = max(
+            (hint for hint in found if hint.at_seconds >= last),
+            key=lambda hint: (hint.attempt is not None, hint.session_id is not None),
+        )
+        told = self._told.get(turn.session_id)
+        if told is None or best.at_seconds > told + SAME_SECONDS:
+            self._told[turn.session_id] = best.at_seconds
+            yield best
 
     def _files_of(self, turn: SilentTurn, now: float, since: float) -> list[str]:
         session = turn.session_id
         if now >= self._due.get(session, now):
             if len(self._due) >= MAX_KEPT:
-                self._due.clear()
-                self._found.clear()
+                for remembered in (self._due, self._found, self._told):
+                    remembered.clear()
             began = time.monotonic()
             self._found[session] = search(self._folders, session)
             took = time.monotonic() - began
@@ -162,7 +188,7 @@ class OwnLogs:
         session = turn.session_id.encode()
         own = turn.session_id in path
         last: tuple[float, FailedCall] | None = None
-        for line in [line for line in news.split(b"\n") if MARKS.search(line)][-MAX_LINES:]:
+        for line in _marked(news.split(b"\n"), MARKS):
             named = _SESSION.search(line)
             if not own and named is not None and named[1] != session:
                 continue
@@ -172,6 +198,13 @@ class OwnLogs:
                 last = max(at, turn.began_at), call
         if last is not None:
             yield _hint(turn.session_id if own else None, *last)
+
+
+def _marked(lines: list[bytes], marks: re.Pattern[bytes]) -> list[bytes]:
+    """The last lines with a mark in them; one at whose end a server's page begins, with it."""
+    found = [number for number, line in enumerate(lines) if marks.search(line)][-MAX_LINES:]
+    ends = [number + (_PAGE_LINES if _PAGE.search(lines[number]) else 1) for number in found]
+    return [b" ".join(lines[number:end]) for number, end in zip(found, ends, strict=True)]
 
 
 def _hint(session_id: str | None, at: float, call: FailedCall) -> Hint:

@@ -81,6 +81,24 @@ def test_a_log_is_read_that_names_no_session(home: Home) -> None:
     assert (hint.verdict.type, hint.session_id) == ("rate_limit", None)
 
 
+def test_what_several_files_tell_of_one_failure_is_told_once(home: Home) -> None:
+    at = datetime.now(UTC)
+    home.write(f"{SESSION}/wire.jsonl", journal_samples.claude(at))
+    home.write(f"{SESSION}/logs/agent.log", journal_samples.kimi_code(at))
+    (hint,) = home.look()
+    assert hint.attempt == 2
+    home.write(f"{SESSION}/wire.jsonl", journal_samples.claude(at))
+    assert home.look() == []
+
+
+def test_a_servers_page_over_several_lines_is_read_with_the_line_that_it_is_in(home: Home) -> None:
+    begin = f"{datetime.now(UTC).isoformat()} | ERROR | run:9 -"
+    for text in ("llm.APIStatusError: <html>", "<head><title>502 Bad Gateway</title></head>"):
+        home.write("logs/agent.log", f"{begin} {text}")
+    (hint,) = home.look()
+    assert hint.verdict.type == "provider_unavailable"
+
+
 def test_a_line_of_another_session_is_left_alone(home: Home) -> None:
     line = journal_samples.vibe(datetime.now(UTC))
     home.write("logs/agent.log", f"{line} session.id=ses_of_another")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from lastword.core.classify import agents
@@ -76,7 +78,12 @@ def test_vibe_announces_a_retry_by_its_own_method() -> None:
 @pytest.mark.parametrize(
     ("meta", "type_", "attempt", "most"),
     [
-        ({"x": {"error": {"message": "429, 2/5", "willRetry": True}}}, "rate_limit", 3, 6),
+        (
+            {"x": {"error": {"message": "429 Too Many Requests, 2/5", "willRetry": True}}},
+            "rate_limit",
+            3,
+            6,
+        ),
         ({"x/retry": {"attempt": 2, "message": "Overloaded"}}, "provider_unavailable", 3, None),
         ({"x": {"retrying": {"message": "HTTP 502"}}}, "provider_unavailable", None, None),
         ({"x": {"error": {"message": "429", "willRetry": False}}}, None, None, None),

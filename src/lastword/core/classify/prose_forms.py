@@ -77,7 +77,8 @@ WHOLE = frozenset({
 
 BROKEN = re.compile(
     r"(?:stream|connection|response|socket) (?:disconnected|closed|reset|lost|interrupted|aborted)"
-    r"(?: by peer| before completion| unexpectedly)?: [A-Za-z]",
+    r"(?: by peer| before completion| unexpectedly)?: "
+    r"[^\n]{0,60}?(?:error|fail|exception|timeout|econn)",
     re.IGNORECASE,
 )
 """How a sentence of a transport begins, with its cause behind it."""
