@@ -53,7 +53,7 @@ def events(*, has_port: bool) -> Observation:
 
 def none() -> Observation:
     """Tell that there is no source."""
-    says = "No journal and no events of this agent are known: its frames and its stderr tell."
+    says = "No journal and no events of this agent are known: its frames, its stderr and its logs tell."
     return ok(STEP, says)
 
 
