@@ -182,6 +182,9 @@ def test_folders_carry_the_agents_name(tmp_path: Path) -> None:
         "NEWCOMER_HOME": str(tmp_path / "given"),
         "NEWCOMER_CONFIG_DIR": "relative",
         "NEWCOMER_MODEL": "/",
+        "NEWCOMER_DIR": "/",
+        "NEWCOMER_CODE_HOME": str(tmp_path),
+        "NEWCOMER_PROJECT_DIR": str(tmp_path / ".other"),
         "OTHER_HOME": str(tmp_path / ".other"),
     }
     found = folders_of(words_of("newcomer-acp"), environment)
