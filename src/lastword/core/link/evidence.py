@@ -85,6 +85,7 @@ class TurnEvidence(msgspec.Struct):
             error. Agents send an error in one piece, and what comes in several is a model's.
         chunks: how many pieces it came in.
         messages: how many messages there were; between two something else was shown.
+        retry_texts: how many of the pieces were about a retry by their form, and by that alone.
         refused: the agent's answer is `refusal`.
         output_tokens: how many the model gave for this turn, where the answer tells.
         hint: what a model call failed of, while nothing has been shown since.
@@ -93,6 +94,7 @@ class TurnEvidence(msgspec.Struct):
         goes_on: does the agent try again, as far as that was said?
         hinted: was there any hint in this turn?
         output_at: when the agent last showed output.
+        suspected: did the agent's own state say that something failed, and not what?
         looks: how often stderr was looked at while the turn was open.
         waited: has its end been kept back already, so that the sources could speak?
         log: what the agent told its own log.
@@ -109,6 +111,7 @@ class TurnEvidence(msgspec.Struct):
     text: str | None = ""
     chunks: int = 0
     messages: int = 0
+    retry_texts: int = 0
     refused: bool = False
     output_tokens: int | None = None
     hint: Verdict | None = None
@@ -117,6 +120,7 @@ class TurnEvidence(msgspec.Struct):
     goes_on: bool | None = None
     hinted: bool = False
     output_at: float = 0.0
+    suspected: bool = False
     looks: int = 0
     waited: bool = False
     log: bytes = b""
@@ -158,6 +162,16 @@ class TurnEvidence(msgspec.Struct):
         self.text = None if self.chunks else text
         self.chunks += 1
 
+    def say_of_retry(self, text: str) -> None:
+        """A piece came that may be about a retry: where no call failed, it is the answer."""
+        self.say(text)
+        self.retry_texts += 1
+
+    @property
+    def speaks(self) -> bool:
+        """Was anything said in this message that is about no retry?"""
+        return self.chunks > self.retry_texts
+
     def say_more(self) -> None:
         """Further pieces came, or one that is no text."""
         self.messages += not self.chunks
@@ -165,7 +179,7 @@ class TurnEvidence(msgspec.Struct):
 
     def show_other(self) -> None:
         """Something else was shown: what is said next is another message."""
-        self.chunks, self.text = 0, ""
+        self.chunks, self.retry_texts, self.text = 0, 0, ""
 
     def answer_is(self, *, refused: bool, output_tokens: int | None) -> None:
         """What the answer says beside its claim of success."""
@@ -180,6 +194,10 @@ class TurnEvidence(msgspec.Struct):
         if certainty(verdict) > 1 and not (coarser and lowers):
             self.hint, self.hint_source = verdict, hint.source
             self.hint_at, self.goes_on = hint.at_seconds, hint.goes_on
+
+    def suspect(self) -> None:
+        """The agent's own state says that something failed: nothing by itself, a second sign."""
+        self.suspected = True
 
     def count_look(self) -> None:
         """Stderr was looked at."""
@@ -268,7 +286,7 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
     """
     known = turn.evidence
     alone = not turn.facts.tool_seen and known.messages == 1
-    named = known.hinted or known.margin is not None
+    named = known.hinted or known.suspected or known.margin is not None
     spoken_for = named or known.refused or known.output_tokens == 0
     text = known.text or ""
     # Some agents put a remark of their own before it, in the same message.
@@ -277,7 +295,7 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
         found = _of_known_opening(link, text) or _of_known_opening(link, last)
         if found is not None:
             return found
-    if not text and known.margin is not None:
+    if not text and (known.suspected or known.margin is not None):
         # The agent itself says that the turn has failed: the last piece may be what it failed of.
         text = last
     if not signs.may_be_error_by_form(text):
@@ -413,29 +431,41 @@ def hides_failure(link: Link, turn: Turn) -> bool:
         return True
     if _ended_on_hint(turn):
         return True
-    return bool(known.text or known.hinted) and prose(link, turn) is not None
+    return bool(known.text or known.hinted or known.suspected) and prose(link, turn) is not None
 
 
 def _ended_on_hint(turn: Turn) -> bool:
     """Did the turn end on a failed call, with nothing to show for it afterwards?
 
-    What stood on stderr may be anybody's: it counts only where the turn shows nothing at all. Once
-    there was text, so does a call that was to be tried again: a further one may have gone well, and
-    had nothing to add. A command of the agent's own, such as `/compact`, may well show nothing.
+    What stood on stderr, or in a log, may be anybody's: it counts only where the turn shows nothing
+    at all, and a log's also where nothing was said after a tool. Once there was text, so does a
+    call that was to be tried again: a further one may have gone well, and had nothing to add. A
+    command of the agent's own, such as `/compact`, may well show nothing.
     """
     known = turn.evidence
     if known.hint is None or turn.slash:
         return False
-    if not turn.facts.output:
+    if not turn.facts.output or _shows_retries_alone(turn):
         return True
+    if known.hint_source is HintSource.LOG:
+        return _is_wordless(turn)
     tried_again = turn.facts.text and known.goes_on is True
     return known.hint_source > HintSource.STDERR and not tried_again
 
 
+def _shows_retries_alone(turn: Turn) -> bool:
+    known, facts = turn.evidence, turn.facts
+    return known.messages == 1 and not (known.speaks or facts.tool_seen or facts.thought)
+
+
+def _is_wordless(turn: Turn) -> bool:
+    """Did a tool run, and was nothing said after it, but of retries?"""
+    return turn.facts.tool_seen and not turn.evidence.speaks
+
+
 def may_end_on_failure(turn: Turn) -> bool:
     """Did a tool run and nothing was said after it, or did a call fail of which a source told?"""
-    wordless = turn.facts.tool_seen and turn.evidence.chunks == 0
-    return wordless or turn.evidence.hinted
+    return _is_wordless(turn) or turn.evidence.hinted
 
 
 def is_error_text(link: Link, turn: Turn) -> bool:

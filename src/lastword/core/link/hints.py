@@ -37,11 +37,13 @@ class HintSource(IntEnum):
 
     STDERR = 1
     """What the agent wrote on stderr: whose failure it is, is not certain."""
-    WIRE = 2
+    LOG = 2
+    """A file of the agent's whose format nobody has told us, read by the form of its lines."""
+    WIRE = 3
     """The agent's own frames: a retry that it announced, or one that was asked for."""
-    EVENTS = 3
+    EVENTS = 4
     """A stream of events that the agent serves."""
-    JOURNAL = 4
+    JOURNAL = 5
     """A file that the agent writes: it has the provider's own words."""
 
 

@@ -269,6 +269,8 @@ def _answer_entries(
 
 def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     """An update may tell of a failure that the turn's answer will not."""
+    if session.turns and signs.may_tell_of_state(frame.line):
+        _note_state(session, frame)
     if not session.turns or not signs.may_tell_of_failure(frame.line):
         return
     reads = notices.reads(link, frame.line)
@@ -283,6 +285,14 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
                 turn.evidence.pass_on()
             else:
                 turn.evidence.see(sign.verdict)
+
+
+def _note_state(session: Session, frame: Frame) -> None:
+    from lastword.core.classify import agents  # noqa: PLC0415  (as in `_hides_failure`)
+
+    if agents.says_it_failed(jsonrpc.params_of(frame).get("update")):
+        for turn in session.turns:
+            turn.evidence.suspect()
 
 
 def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:

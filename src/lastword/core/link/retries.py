@@ -17,7 +17,7 @@ from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 from lastword.core.link import ending, entries, evidence, hints, notices
 from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS
-from lastword.core.protocol import jsonrpc
+from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
 
@@ -164,7 +164,7 @@ def _may_tell(frame: Frame) -> bool:
     """Is there anything in it that may tell of a retry? Asked of many an update that does not."""
     if frame.message.method in wire.METHODS or frame.message.method in wire.EVENTS:
         return True
-    return any(mark in frame.line for mark in wire.RETRY_MARKS)
+    return signs.may_tell_of_retry(frame.line)
 
 
 def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
@@ -194,11 +194,23 @@ def is_retry_text(link: Link, text: str | None) -> bool:
     return bool(text) and (signs.tells_of_retry(told, agent) or signs.is_remark(told, agent))
 
 
+def is_retry_by_form(session: Session, text: str | None) -> bool:
+    """Has this piece of a message the form of one, where no row tells how the agent writes them?
+
+    An answer may be such a text: it is output where nothing else tells of a call that failed.
+    """
+    begun = bool(session.turns) and session.turns[-1].evidence.hinted
+    return signs.is_retry_by_form(text or "", begun=begun)
+
+
 def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
     """What follows from a retry that the agent announces in the conversation."""
     from lastword.core.classify import agents  # noqa: PLC0415  (loaded at the first retry)
 
     sign = agents.read_retry_text(text, agent=link.agent.name)
+    if sign is None and any(turn.evidence.hint is not None for turn in session.turns):
+        # Its form alone tells nothing: a call is known to have failed.
+        sign = agents.read_retry_form(text)
     return [] if sign is None else hinted(link, _hint_of(link, session, sign))
 
 
@@ -285,10 +297,11 @@ def _sign(link: Link, frame: Frame) -> Sign | None:
     from lastword.core.classify import agents  # noqa: PLC0415  (as in `told`)
 
     params = jsonrpc.params_of(frame)
-    if frame.message.method in wire.METHODS:
-        return agents.read_notification(frame.message.method, params)
-    if frame.message.method in wire.EVENTS:
-        return agents.read_event(frame.message.method, params)
+    method = frame.message.method or ""
+    if method in wire.EVENTS:
+        return agents.read_event(method, params)
+    if method != acp.UPDATE:
+        return agents.read_notification(method, params)
     return agents.read_update(params.get("update"), agent=link.agent.name)
 
 

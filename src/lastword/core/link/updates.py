@@ -77,7 +77,8 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
     is_text = update.session_update in acp.TEXT_KINDS
     text = text_of(update) if is_text or update.session_update in acp.THOUGHT_KINDS else None
     of_retry = is_text and retries.is_retry_text(link, text)
-    if of_retry:
+    by_form = is_text and not of_retry and retries.is_retry_by_form(session, text)
+    if of_retry or by_form:
         effects += retries.told_in_text(link, session, text or "")
     for turn in session.turns:
         if turn.state is State.SENT:
@@ -88,7 +89,10 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
         stopped = turn.state is State.STOPPING and update.session_update not in acp.TOOL_KINDS
         if text == "" or of_retry or stopped:
             continue
-        _show(turn, update, text if is_text else None, link.now)
+        if by_form:
+            turn.evidence.say_of_retry(text or "")
+        else:
+            _show(turn, update, text if is_text else None, link.now)
         had_output = turn.facts.output
         turn.facts.note(update, tool_kind)
         if turn.facts.output and not had_output:
@@ -155,7 +159,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         return 0
     session_id = session.session_id
     # What a chunk would say of its turn is said already; until then it goes the long way.
-    text = all(turn.evidence.chunks for turn in session.turns)
+    text = all(turn.evidence.speaks for turn in session.turns)
     thought = all(turn.facts.thought for turn in session.turns)
     repetition = session.repetition
     last_content, repeats = repetition.content, repetition.repeats
