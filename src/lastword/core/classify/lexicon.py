@@ -1,0 +1,134 @@
+"""Type of a failure by the words of its text, each of which weighs for some types or against them.
+
+For prose that no table has. The weights are learnt from the labelled failures of the tests
+(`benchmarks/lexicon.py` writes `weights.py`), and nobody edits them by hand. A guess: it decides
+where no rule does, and overrules only rules that guess as well.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+import msgspec
+
+from lastword.core.classify.evidence import Conclusion, Evidence
+from lastword.core.classify.text import spelled_out
+from lastword.core.classify.weights import BIASES, TENTHS, WEIGHTS
+from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
+
+MAX_CHARS = 3000
+STEM_CHARS = 6
+"""A word counts by its beginning: `exceeded` and `exceeds` are one, in most languages."""
+
+MAX_SHOWN = 3
+LEAST_SHARE = 0.5
+"""Below it a guess that nothing else supports is none."""
+
+RETRY_SHARE = 0.85
+"""Below it such a guess names a type, and asks for no retry."""
+
+OVERRULED_AT = {"concept": 20, "status": 20, "text": 55, "weak": 55, "word": 55}
+"""Kinds of rules that guess as well: how many times likelier than theirs another type must be."""
+
+_ADDRESS = re.compile(r"https?://\S++")
+_WORD = re.compile(
+    r"[a-z'\u00df-\u024f\u0400-\u04ff]{2,}+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+    r"|(?<!\d)[45]\d\d(?!\d)"
+)
+
+
+class Guess(msgspec.Struct, frozen=True):
+    """What the words speak for.
+
+    Attributes:
+        type: the likeliest type.
+        shares: the share of each type, from 0 to 1; together they are 1.
+        words: the beginnings of those words that speak for the type most.
+    """
+
+    type: ErrorType
+    shares: dict[ErrorType, float]
+    words: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """The share of the likeliest type."""
+        return self.shares[self.type]
+
+    def times_likelier_than(self, kind: ErrorType) -> float:
+        """How many times as likely as another type it is."""
+        return self.share / max(self.shares.get(kind, 0.0), 1e-9)
+
+
+def stems(evidence: Evidence) -> frozenset[str]:
+    """The beginnings of the words that the evidence has, whatever they stand in."""
+    told = f"{evidence.text[:MAX_CHARS]} {' '.join(evidence.classes)} {evidence.raw_code or ''}"
+    plain = spelled_out(_ADDRESS.sub(" ", told))
+    found = {word[:STEM_CHARS] for word in _WORD.findall(plain)}
+    if evidence.status is not None:
+        found.add(str(evidence.status))
+    return frozenset(found)
+
+
+def guess(evidence: Evidence) -> Guess | None:
+    """The type that the words speak for; nothing where none of them is known."""
+    table = weights()
+    known = [stem for stem in stems(evidence) if stem in table]
+    if not known:
+        return None
+    scale = 1 / (TENTHS * math.sqrt(len(known)))
+    scores = {kind: bias / TENTHS for kind, bias in BIASES.items()}
+    for stem in known:
+        for kind, weight in table[stem].items():
+            scores[kind] += weight * scale
+    top = max(scores.values())
+    powers = {kind: math.exp(score - top) for kind, score in scores.items()}
+    total = sum(powers.values())
+    best = max(scores, key=scores.__getitem__)
+    telling = sorted(known, key=lambda stem: (-table[stem].get(best, 0), stem))
+    return Guess(
+        best,
+        {kind: power / total for kind, power in powers.items()},
+        tuple(stem for stem in telling[:MAX_SHOWN] if table[stem].get(best, 0) > 0),
+    )
+
+
+def reconsidered(finding: Conclusion | None, evidence: Evidence) -> Conclusion | None:
+    """The finding, or what the words say instead: where there is none, or where it guesses too."""
+    if finding is None:
+        return _unaided(evidence)
+    needed = OVERRULED_AT.get(finding.rule.partition(":")[0])
+    told = guess(evidence) if needed is not None and evidence.text else None
+    if needed is None or told is None or told.times_likelier_than(finding.type) < needed:
+        return finding
+    doubted = _retried(told.type) and not _retried(finding.type)
+    return finding if doubted or told.type is ErrorType.UNKNOWN else _conclusion(told)
+
+
+def _unaided(evidence: Evidence) -> Conclusion | None:
+    told = guess(evidence)
+    if told is None or told.share < LEAST_SHARE or told.type is ErrorType.UNKNOWN:
+        return None
+    return _conclusion(told)
+
+
+def _conclusion(told: Guess) -> Conclusion:
+    sure = told.share >= RETRY_SHARE and told.type is not ErrorType.AGENT_CRASH
+    rule = f"guess:{','.join(told.words)}"
+    return Conclusion(told.type, rule, retryable=None if sure else False)
+
+
+def _retried(kind: ErrorType) -> bool:
+    return DEFAULTS[kind].retryable
+
+
+@cache
+def weights() -> dict[str, dict[ErrorType, int]]:
+    """Each known stem's weights by type; read when first needed."""
+    table: dict[str, dict[ErrorType, int]] = {}
+    for kind, block in WEIGHTS.items():
+        for entry in block.split():
+            stem, _, weight = entry.rpartition(":")
+            table.setdefault(stem, {})[kind] = int(weight)
+    return table
