@@ -14,12 +14,16 @@ import msgspec
 
 from lastword.core.classify.evidence import Conclusion, Evidence
 from lastword.core.classify.text import spelled_out
+from lastword.core.classify.tokens import VAGUE
 from lastword.core.classify.weights import BIASES, TENTHS, WEIGHTS
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
 
 MAX_CHARS = 3000
 STEM_CHARS = 6
 """A word counts by its beginning: `exceeded` and `exceeds` are one, in most languages."""
+
+MIN_KNOWN = 3
+"""Fewer words say nothing together that a rule would not have seen."""
 
 MAX_SHOWN = 3
 LEAST_SHARE = 0.5
@@ -35,6 +39,11 @@ _ADDRESS = re.compile(r"https?://\S++")
 _WORD = re.compile(
     r"[a-z'\u00df-\u024f\u0400-\u04ff]{2,}+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
     r"|(?<!\d)[45]\d\d(?!\d)"
+)
+_SAYS_NOTHING = frozenset(
+    "the is was are be been an in on of to and or for at by as it its this that these with from you "
+    "your we our us they their has have had will would which what there so than then do does did "
+    "can could may might please if when while any all other some into out up via per".split()
 )
 
 
@@ -65,17 +74,17 @@ def stems(evidence: Evidence) -> frozenset[str]:
     """The beginnings of the words that the evidence has, whatever they stand in."""
     told = f"{evidence.text[:MAX_CHARS]} {' '.join(evidence.classes)} {evidence.raw_code or ''}"
     plain = spelled_out(_ADDRESS.sub(" ", told))
-    found = {word[:STEM_CHARS] for word in _WORD.findall(plain)}
+    found = {word[:STEM_CHARS] for word in _WORD.findall(plain) if word not in _SAYS_NOTHING}
     if evidence.status is not None:
         found.add(str(evidence.status))
     return frozenset(found)
 
 
 def guess(evidence: Evidence) -> Guess | None:
-    """The type that the words speak for; nothing where none of them is known."""
+    """The type that the words speak for; nothing where too few are known."""
     table = weights()
     known = [stem for stem in stems(evidence) if stem in table]
-    if not known:
+    if len(known) < MIN_KNOWN:
         return None
     scale = 1 / (TENTHS * math.sqrt(len(known)))
     scores = {kind: bias / TENTHS for kind, bias in BIASES.items()}
@@ -98,9 +107,14 @@ def reconsidered(finding: Conclusion | None, evidence: Evidence) -> Conclusion |
     """The finding, or what the words say instead: where there is none, or where it guesses too."""
     if finding is None:
         return _unaided(evidence)
-    needed = OVERRULED_AT.get(finding.rule.partition(":")[0])
+    kind, _, row = finding.rule.partition(":")
+    needed = OVERRULED_AT.get("status" if kind == "token" and row in VAGUE else kind)
+    if finding.type is ErrorType.CANCELLED:
+        return finding
     told = guess(evidence) if needed is not None and evidence.text else None
-    if needed is None or told is None or told.times_likelier_than(finding.type) < needed:
+    if needed is None or told is None or told.share < LEAST_SHARE:
+        return finding
+    if told.times_likelier_than(finding.type) < needed:
         return finding
     doubted = _retried(told.type) and not _retried(finding.type)
     return finding if doubted or told.type is ErrorType.UNKNOWN else _conclusion(told)

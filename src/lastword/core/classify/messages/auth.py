@@ -151,6 +151,12 @@ AUTH = rows("""
     insufficient authentication scopes
     proxy authentication required
     requires authentication
+    can only be used from within
+    can only be used with
+    only available for coding agents
+    blocked by upstream
+    returned 401
+    returned status 401
     ip .. not allowed
     not from an approved
     private endpoint

@@ -207,6 +207,7 @@ SPOKEN = {
         authentifizierung fehlgeschlagen
         authentifizierungsfehler
         nicht autorisiert
+        berechtigung
         ungültiger api
         api-schlüssel
         api-key ist ungültig

@@ -213,6 +213,8 @@ WEAK = {
         upstream error
         upstream request failed
         provider returned error
+        provider returned an error
+        models failed
         no output generated
         transient
         temporary error
@@ -241,8 +243,10 @@ MENTIONED = {
     """),
     ErrorType.INVALID_REQUEST: rows("""
         does not support
+        unsupported
         not supported
         malformed
+        is required
         parameter error
         parameter value error
         param error
