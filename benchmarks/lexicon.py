@@ -13,7 +13,6 @@ import argparse
 import json
 import math
 import random
-import textwrap
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,10 +33,12 @@ TENTHS = 10
 MIN_TENTHS = 7
 """A weight below that is left out."""
 
+MAX_COLUMNS = 92
 UNSAID = frozenset({ErrorType.CANCELLED, ErrorType.AGENT_STALLED, ErrorType.STDERR_OVERFLOW})
 """Types that no text alone may name."""
 
-HEAD = '''"""Weights of words, written by `benchmarks/lexicon.py`: do not edit, but add samples and rerun it.
+HEAD = '''\
+"""Weights of words, written by `benchmarks/lexicon.py`: add samples and rerun it, do not edit.
 
 A word's beginning, a colon and its weight for the type, in tenths; below zero it speaks against it.
 """
@@ -78,8 +79,11 @@ def _told(row: dict[str, Any]) -> Told:
         evidence = gather.from_rpc_error(row["rpc_error"])
     else:
         keys = {"status": "http_status", "class": "exception_class"}
-        kept = {keys.get(key, key): row[key] for key in ("status", "class", "message", "body")
-                if key in row}
+        kept = {
+            keys.get(key, key): row[key]
+            for key in ("status", "class", "message", "body")
+            if key in row
+        }
         evidence = gather.from_record({"http_status": None, "exception_class": None} | kept)
     source = row.get("from") or row["name"].removeprefix("fresh ").partition(" ")[0]
     return Told(lexicon.stems(evidence), ErrorType(row["type"]), source)
@@ -96,7 +100,7 @@ def learn(samples: list[Told]) -> Model:
     shares = Counter(sample.type for sample in samples)
     biases = {kind: math.log(shares[kind] / len(samples)) for kind in kinds}
     weights: dict[ErrorType, dict[str, float]] = {kind: defaultdict(float) for kind in kinds}
-    shuffled = random.Random(SEED)  # noqa: S311 - an order, no secret
+    shuffled = random.Random(SEED)
     for epoch in range(EPOCHS):
         shuffled.shuffle(lines)
         rate = RATE / (1 + epoch * DECAY)
@@ -141,11 +145,25 @@ def written(model: Model) -> str:
     parts += [f"    ErrorType.{kind.name}: {bias},\n" for kind, bias in model.biases.items()]
     parts += ["}\n", "WEIGHTS = {\n"]
     for kind, table in model.weights.items():
-        block = " ".join(f"{stem}:{weight}" for stem, weight in table.items())
-        lines = textwrap.wrap(block, 92, break_long_words=False, break_on_hyphens=False)
+        lines = _wrapped([f"{stem}:{weight}" for stem, weight in table.items()])
         parts += [f'    ErrorType.{kind.name}: """\n', *(f"        {line}\n" for line in lines)]
         parts.append('    """,\n')
     return "".join((*parts, "}\n"))
+
+
+def _wrapped(entries: list[str]) -> list[str]:
+    """The entries in lines; a Chinese or Japanese character is two columns wide."""
+    lines: list[str] = []
+    left = 0
+    for entry in entries:
+        width = len(entry) + (not entry.isascii()) + 1
+        if width > left:
+            lines.append(entry)
+            left = MAX_COLUMNS - width
+        else:
+            lines[-1] += f" {entry}"
+            left -= width
+    return lines
 
 
 def hits(model: Model, samples: list[Told]) -> list[tuple[bool, float]]:
@@ -167,7 +185,7 @@ def hits(model: Model, samples: list[Told]) -> list[tuple[bool, float]]:
 def held_out(samples: list[Told]) -> list[tuple[bool, float]]:
     """The same, of sources that the model did not learn from."""
     sources = sorted({sample.source for sample in samples})
-    random.Random(SEED).shuffle(sources)  # noqa: S311 - an order, no secret
+    random.Random(SEED).shuffle(sources)
     fold = {source: number % FOLDS for number, source in enumerate(sources)}
     found: list[tuple[bool, float]] = []
     for number in range(FOLDS):
@@ -189,7 +207,9 @@ def main() -> None:
     print(f"{len(found)} samples, words alone: {sum(right for right, _ in found) / len(found):.1%}")
     for least in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
         sure = [right for right, share in found if share >= least]
-        print(f"share {least:.1f}: {len(sure) / len(found):.0%} of them, {sum(sure) / len(sure):.1%}")
+        print(
+            f"share {least:.1f}: {len(sure) / len(found):.0%} of them, {sum(sure) / len(sure):.1%}"
+        )
 
 
 if __name__ == "__main__":

@@ -190,7 +190,8 @@ CONCEPTS = (
         "mismatch, blocked, verif, not enabled, to be enabled, banned, locked, not active, "
         "inactive, not provided, malformed, rejected by, deleted, deactivated, not recognized, "
         "not recognised, restricted, no valid, empty, unset, validate, not authenticated, "
-        "does not match, no permission, not assigned, authenticate again, withdrawn, unverified",
+        "does not match, frozen, no permission, not assigned, authenticate again, withdrawn, "
+        "unverified",
         "unexpected token",
         "max_tokens",
         "tokens",

@@ -20,8 +20,8 @@ _STATUS = re.compile(
     | ^\W{0,3} ([45]\d\d) (?=[ ]?[-:<{("'|] | ,[ ]message= | [ ][A-Za-z]{2} | \W*$)
     | [\[(] ([45]\d\d) [\])]
     | [ ]\|[ ] ([45]\d\d) :[ ]
-    | \b ([45]\d\d) [ ](?:status|too[ ]many[ ]requests|bad[ ]request|unauthorized|forbidden
-        |not[ ]found|internal[ ]server|bad[ ]gateway|service[ ]unavailable|gateway[ ]time)
+    | \b ([45]\d\d) [ ]["'\u201c]?(?:status|too[ ]many[ ]requests|bad[ ]request|unauthorized
+        |forbidden|not[ ]found|internal[ ]server|bad[ ]gateway|service[ ]unavailable|gateway[ ]time)
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE | re.ASCII,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+
 import msgspec
 
 from lastword.core.classify.evidence import Conclusion, Evidence
@@ -26,7 +27,7 @@ MIN_KNOWN = 3
 """Fewer words say nothing together that a rule would not have seen."""
 
 MAX_SHOWN = 3
-LEAST_SHARE = 0.5
+LEAST_SHARE = 0.6
 """Below it a guess that nothing else supports is none."""
 
 RETRY_SHARE = 0.85
@@ -37,14 +38,22 @@ OVERRULED_AT = {"concept": 20, "status": 20, "text": 55, "weak": 55, "word": 55}
 
 _ADDRESS = re.compile(r"https?://\S++")
 _WORD = re.compile(
-    r"[a-z'\u00df-\u024f\u0400-\u04ff]{2,}+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+    r"[a-z\u00df-\u024f\u0400-\u04ff]{2,}+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
     r"|(?<!\d)[45]\d\d(?!\d)"
 )
-_SAYS_NOTHING = frozenset(
-    "the is was are be been an in on of to and or for at by as it its this that these with from you "
-    "your we our us they their has have had will would which what there so than then do does did "
-    "can could may might please if when while any all other some into out up via per".split()
-)
+
+
+def _words(block: str) -> frozenset[str]:
+    return frozenset(block.split())
+
+
+_SAYS_NOTHING = _words("""
+    the is was are be been an in on of to and or for at by as it its this that these with from you
+    your we our us they their has have had will would which what there so than then do does did
+    can could may might please if when while any all other some into out up via per type kind code
+    message status error exception name true false null none rpc aio not ll ve re don doesn isn
+""")
+"""Words of any sentence, and the names of fields."""
 
 
 class Guess(msgspec.Struct, frozen=True):
@@ -106,34 +115,52 @@ def guess(evidence: Evidence) -> Guess | None:
 def reconsidered(finding: Conclusion | None, evidence: Evidence) -> Conclusion | None:
     """The finding, or what the words say instead: where there is none, or where it guesses too."""
     if finding is None:
-        return _unaided(evidence)
-    kind, _, row = finding.rule.partition(":")
-    needed = OVERRULED_AT.get("status" if kind == "token" and row in VAGUE else kind)
-    if finding.type is ErrorType.CANCELLED:
+        told = guess(evidence)
+        return None if told is None else unaided(told)
+    needed = _doubt_of(finding)
+    told = guess(evidence) if needed and evidence.text else None
+    if told is None or not overrules(told, finding, needed):
         return finding
-    told = guess(evidence) if needed is not None and evidence.text else None
-    if needed is None or told is None or told.share < LEAST_SHARE:
-        return finding
-    if told.times_likelier_than(finding.type) < needed:
-        return finding
-    doubted = _retried(told.type) and not _retried(finding.type)
-    return finding if doubted or told.type is ErrorType.UNKNOWN else _conclusion(told)
+    return _conclusion(told, retried=told.share >= RETRY_SHARE or _is_retried(finding.type))
 
 
-def _unaided(evidence: Evidence) -> Conclusion | None:
-    told = guess(evidence)
-    if told is None or told.share < LEAST_SHARE or told.type is ErrorType.UNKNOWN:
+def unaided(told: Guess) -> Conclusion | None:
+    """What a guess comes to that nothing else supports: a retry only where it is nearly sure."""
+    if told.share < LEAST_SHARE or told.type is ErrorType.UNKNOWN:
         return None
-    return _conclusion(told)
+    return _conclusion(told, retried=told.share >= RETRY_SHARE)
 
 
-def _conclusion(told: Guess) -> Conclusion:
-    sure = told.share >= RETRY_SHARE and told.type is not ErrorType.AGENT_CRASH
+def overrules(told: Guess, finding: Conclusion, needed: float) -> bool:
+    """Whether a guess goes before a finding; never to ask for a retry that the finding does not.
+
+    Args:
+        told: The guess.
+        finding: What a rule found.
+        needed: How many times likelier the guess must be.
+    """
+    if told.type is ErrorType.UNKNOWN or told.share < LEAST_SHARE:
+        return False
+    if _is_retried(told.type) and not _is_retried(finding.type):
+        return False
+    return told.times_likelier_than(finding.type) >= needed
+
+
+def _doubt_of(finding: Conclusion) -> float:
+    """How many times likelier another type must be to go before the finding; 0: none can be."""
+    if finding.type is ErrorType.CANCELLED:
+        return 0
+    kind, _, row = finding.rule.partition(":")
+    return OVERRULED_AT.get("status" if kind == "token" and row in VAGUE else kind, 0)
+
+
+def _conclusion(told: Guess, *, retried: bool) -> Conclusion:
+    unsure = _is_retried(told.type) and (told.type is ErrorType.AGENT_CRASH or not retried)
     rule = f"guess:{','.join(told.words)}"
-    return Conclusion(told.type, rule, retryable=None if sure else False)
+    return Conclusion(told.type, rule, retryable=False if unsure else None)
 
 
-def _retried(kind: ErrorType) -> bool:
+def _is_retried(kind: ErrorType) -> bool:
     return DEFAULTS[kind].retryable
 
 

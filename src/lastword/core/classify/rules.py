@@ -41,7 +41,8 @@ from lastword.quirks.agents import agent_key
 _MODEL_DENIED = re.compile(
     r"(?:\b(?:not|no|without|lacks?|denied|cannot)|n't)\b[^.;:]{0,24}?"
     r"\b(access|permission|permitted|authori[sz]ed|allowed|entitled)\b"
-    r"(?: \w+){0,2}? (?:to|for|use) (?:(?:access|use|call|invoke|run) )?(?:\w+ ){0,2}?models?\b(?! with the specified)"
+    r"(?: \w+){0,2}? (?:to|for|use) (?:(?:access|use|call|invoke|run) )?(?:\w+ ){0,2}?models?\b"
+    r"(?! with the specified)"
 )
 _BRACKETED = re.compile(r"\[([a-z]+(?:_[a-z]+)*_error)\]")
 
@@ -171,9 +172,10 @@ def quota_window(evidence: Evidence) -> Conclusion | None:
 
 
 def client_blamed(evidence: Evidence) -> Conclusion | None:
-    """A client that is too old, or sends no JSON; a model that wants a newer server is another's."""
+    """A client that is too old for the service, or that sends what is no request at all."""
     part = phrase_in(evidence.folded, messages.CLIENT_BLAMED)
-    if part is None or "model" in evidence.folded:
+    # A model that wants a newer server says so too, and another one may be loaded there.
+    if part is None or ("version" in part and "model" in evidence.folded):
         return None
     return Conclusion(ErrorType.INVALID_REQUEST, f"message:{part}")
 

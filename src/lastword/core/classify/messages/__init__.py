@@ -56,6 +56,9 @@ _ENGLISH = {
 STRONG = {kind: (*parts, *SPOKEN.get(kind, ())) for kind, parts in _ENGLISH.items()}
 
 UNLESS = {
+    ErrorType.CONTEXT_OVERFLOW: rows("""
+        length of max output tokens
+    """),
     ErrorType.CONTENT_FILTER: rows("""
         fair usage
         access to this site
@@ -78,6 +81,7 @@ UNLESS = {
         overloaded
         try again later
         with this model
+        by this model
         parameter
         tool_choice
     """),
@@ -85,6 +89,7 @@ UNLESS = {
 
 CLIENT_BLAMED = rows("""
     [json.exception.parse_error
+    llm provider not provided
     update to the latest version
     upgrade to the latest version
     update to the newest version

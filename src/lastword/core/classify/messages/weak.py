@@ -126,6 +126,9 @@ WEAK = {
         codec can't decode
         invalid json
         malformed json
+        expected value but found
+        call could not be parsed
+        did not contain a
         malformed response
         failed to parse
         failed to deserialize
@@ -195,6 +198,9 @@ WEAK = {
         please wait
         requests quickly
     """),
+    ErrorType.NETWORK: rows("""
+        network problem
+    """),
     ErrorType.TIMEOUT: rows("""
         took too long
         no tokens received
@@ -214,6 +220,8 @@ WEAK = {
         upstream request failed
         provider returned error
         provider returned an error
+        error processing your request
+        before returning
         models failed
         no output generated
         transient
@@ -246,6 +254,8 @@ MENTIONED = {
         unsupported
         not supported
         malformed
+        failed to find provider
+        provider not supported
         is required
         parameter error
         parameter value error
