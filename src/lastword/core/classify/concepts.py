@@ -149,6 +149,7 @@ CONCEPTS = (
         "not configured, discontinued, sunset, no longer, not offered, not served, "
         "isn't enabled, isn't available, isn't allowed, disabled, not deployed, isn't deployed, "
         "doesn't match any",
+        "at most",
         "for this model",
         "with this model",
         "by this model",

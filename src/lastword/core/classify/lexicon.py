@@ -36,8 +36,8 @@ RETRY_SHARE = 0.85
 OVERRULED_AT = {"concept": 20, "status": 20, "text": 55, "weak": 55, "word": 55}
 """Kinds of rules that guess as well: how many times likelier than theirs another type must be."""
 
-_ADDRESS = re.compile(r"https?://\S++")
-_WORD = re.compile(
+_ADDRESS = r"https?://\S++"
+_WORD = (
     r"[a-z\u00df-\u024f\u0400-\u04ff]{2,}+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
     r"|(?<!\d)[45]\d\d(?!\d)"
 )
@@ -82,8 +82,9 @@ class Guess(msgspec.Struct, frozen=True):
 def stems(evidence: Evidence) -> frozenset[str]:
     """The beginnings of the words that the evidence has, whatever they stand in."""
     told = f"{evidence.text[:MAX_CHARS]} {' '.join(evidence.classes)} {evidence.raw_code or ''}"
-    plain = spelled_out(_ADDRESS.sub(" ", told))
-    found = {word[:STEM_CHARS] for word in _WORD.findall(plain) if word not in _SAYS_NOTHING}
+    plain = spelled_out(_pattern(_ADDRESS).sub(" ", told))
+    words = _pattern(_WORD).findall(plain)
+    found = {word[:STEM_CHARS] for word in words if word not in _SAYS_NOTHING}
     if evidence.status is not None:
         found.add(str(evidence.status))
     return frozenset(found)
@@ -162,6 +163,12 @@ def _conclusion(told: Guess, *, retried: bool) -> Conclusion:
 
 def _is_retried(kind: ErrorType) -> bool:
     return DEFAULTS[kind].retryable
+
+
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    """Compiled when first needed: most failures are decided before."""
+    return re.compile(source)
 
 
 @cache

@@ -7,6 +7,7 @@ wrong verdict leads straight to the table to change. `decide` holds their order.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.concepts import BLAMED, SPELLED, read_concept
@@ -38,13 +39,13 @@ from lastword.core.classify.waits import read_seconds
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.quirks.agents import agent_key
 
-_MODEL_DENIED = re.compile(
+_MODEL_DENIED = (
     r"(?:\b(?:not|no|without|lacks?|denied|cannot)|n't)\b[^.;:]{0,24}?"
     r"\b(access|permission|permitted|authori[sz]ed|allowed|entitled)\b"
-    r"(?: \w+){0,2}? (?:to|for|use) (?:(?:access|use|call|invoke|run) )?(?:\w+ ){0,2}?models?\b"
+    r"(?: \w{1,30}){0,2}? (?:to|for|use) (?:\w{1,30} ){0,3}?models?\b"
     r"(?! with the specified)"
 )
-_BRACKETED = re.compile(r"\[([a-z]+(?:_[a-z]+)*_error)\]")
+_BRACKETED = r"\[([a-z]+(?:_[a-z]+)*_error)\]"
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
 _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
@@ -171,6 +172,12 @@ def quota_window(evidence: Evidence) -> Conclusion | None:
     return None
 
 
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    """Compiled when first needed."""
+    return re.compile(source)
+
+
 def client_blamed(evidence: Evidence) -> Conclusion | None:
     """A client that is too old for the service, or that sends what is no request at all."""
     part = phrase_in(evidence.folded, messages.CLIENT_BLAMED)
@@ -182,9 +189,11 @@ def client_blamed(evidence: Evidence) -> Conclusion | None:
 
 def model_denied(evidence: Evidence) -> Conclusion | None:
     """A model that this key or plan may not use: the sentence denies access, and names a model."""
-    found = _MODEL_DENIED.search(evidence.folded)
+    if "model" not in evidence.folded:
+        return None
     if tokens.STRONG[ErrorType.AUTH] & {*evidence.tokens, *evidence.words}:
         return None
+    found = _pattern(_MODEL_DENIED).search(evidence.folded)
     return Conclusion(ErrorType.MODEL_NOT_FOUND, f"message:{found[1]} .. model") if found else None
 
 
@@ -326,7 +335,7 @@ def transport_failure(evidence: Evidence) -> Conclusion | None:
 def weak_words(evidence: Evidence) -> Conclusion | None:
     """`[invalid_request_error]` inside prose."""
     spoken = set(evidence.words) - tokens.GENERIC_CLASSES
-    spoken.update(map(normalise, _BRACKETED.findall(evidence.folded)))
+    spoken.update(map(normalise, _pattern(_BRACKETED).findall(evidence.folded)))
     for kind in (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST):
         hit = tokens.WEAK[kind] & spoken
         if hit:

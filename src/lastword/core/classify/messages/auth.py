@@ -144,7 +144,7 @@ AUTH = rows("""
     organization has disabled
     account has been deactivated
     account is not active
-    account has been disabled
+    account has been disable
     account has been suspended
     account is suspended
     account .. suspended
@@ -152,6 +152,7 @@ AUTH = rows("""
     proxy authentication required
     requires authentication
     can only be used from within
+    only authorized for
     can only be used with
     only available for coding agents
     blocked by upstream
