@@ -45,7 +45,7 @@ TOLD = frozenset({
 })  # fmt: skip
 """What fails between an agent and its model: a crash or a bug told in prose may be anybody's."""
 
-_GUESSES = ("concept:", "text:", "word:")
+_GUESSES = ("concept:", "text:", "word:", "guess:")
 """Rules that rest on what prose may mean."""
 
 
