@@ -49,6 +49,10 @@ class Renderer:
         self._session_id = session_id
         self._is_renamed = is_renamed
         self._key = session_key(session_id)
+        self._span = (0, 0)
+        self._plain = False
+        self._shared: dict[bool, list[bytes]] = {}
+        """The frames of the batch that was pulled last, with numbers and without."""
         self._last: tuple[int, bytes] = (0, b"")
         """The frame that was last given a number: several viewers are sent the same."""
 
@@ -60,6 +64,8 @@ class Renderer:
         before an answer: one whose link is cut between the two knows that it has no answer yet, and
         sends its request again.
         """
+        if pulled.entries and self._is_for_all(pulled.entries):
+            return self._for_all(pulled.entries, attachment)
         frames: list[bytes] = []
         at = pulled.passed
         if pulled.gap is not None:
@@ -82,6 +88,32 @@ class Renderer:
         if attachment.viewer.replay and at < last:
             frames.append(self.position(last))
         return frames
+
+    def _is_for_all(self, entries: tuple[Numbered, ...]) -> bool:
+        """Is this all of the agent's, and shown to everybody as it came?
+
+        So it is while an agent speaks; several viewers that keep up with it pull the same.
+        """
+        span = (entries[0].seq, entries[-1].seq)
+        if span != self._span:
+            plain = all(
+                entry.kind is LogKind.OUT and not any(kind in entry.frame for kind in _NOT_FOR_ALL)
+                for _, entry in entries
+            )
+            self._span, self._plain, self._shared = span, plain and not self._is_renamed, {}
+        return self._plain
+
+    def _for_all(self, entries: tuple[Numbered, ...], attachment: Attachment) -> list[bytes]:
+        """Such frames, which are numbered once."""
+        is_numbered = attachment.viewer.replay
+        frames = self._shared.get(is_numbered)
+        if frames is None:
+            frames = [
+                _with_seq(entry.frame, seq) if is_numbered else entry.frame
+                for seq, entry in entries
+            ]
+            self._shared[is_numbered] = frames
+        return list(frames)
 
     def _gap(self, gap: Gap, attachment: Attachment) -> list[bytes]:
         told = {"from": gap.first, "to": gap.last, "reason": gap.reason}
