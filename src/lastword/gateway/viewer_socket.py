@@ -32,7 +32,7 @@ INITIALIZE_SECONDS = 30.0
 STALL_SECONDS = 60.0
 """A viewer that takes no byte for so long is closed; its position waits for it."""
 
-NO_INITIALIZE, STALLED = 1002, 4408
+NO_INITIALIZE, STALLED, HOLDER_LOST = 1002, 4408, 1012
 BATCH = {"code": acp.INVALID_REQUEST, "message": "Batches are not supported. Send one message."}
 NOT_JSON = {"code": acp.PARSE_ERROR, "message": "This frame is no JSON-RPC message."}
 INVALID_PARAMS = -32602
@@ -259,8 +259,8 @@ class ViewerSocket:
         if self._grant.role.value != "controller" or self._grant.session or self._only:
             return refusals.observes()
         cwd = jsonrpc.params_of(frame).get("cwd")
-        is_path = isinstance(cwd, str) and os.path.isabs(cwd)
-        folder = os.path.realpath(cwd) if is_path else ""  # noqa: ASYNC240 - microseconds
+        named = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else ""
+        folder = os.path.realpath(named) if named else ""  # noqa: ASYNC240 - microseconds
         if folder == self._front.root or folder.startswith(self._front.root.rstrip("/") + "/"):
             return None
         said = f"Sessions of this gateway work below {self._front.root}; see --root."
@@ -307,19 +307,23 @@ class ViewerSocket:
 
     async def _pass_back(self, upstream: Upstream) -> None:
         """Send the viewer what a holder has for it."""
-        while line := await upstream.reader.readline():
-            line = line[:-1]
-            if line[:1] == wire.CONTROL:
-                word, facts = wire.read_control(line)
-                if word == wire.SHUT:
-                    await self.close(int(facts.get("code", 1011)), str(facts.get("reason", "")))
-                continue
-            self._note(upstream, line)
-            await self.send(line)
+        with contextlib.suppress(OSError, ValueError):
+            while line := await upstream.reader.readline():
+                line = line[:-1]
+                if line[:1] == wire.CONTROL:
+                    word, facts = wire.read_control(line)
+                    if word == wire.SHUT:
+                        await self.close(int(facts.get("code", 1011)), str(facts.get("reason", "")))
+                    continue
+                self._note(upstream, line)
+                await self.send(line)
         upstream.writer.close()
         for session_id, way in list(self._by_session.items()):
             if way is upstream:
                 del self._by_session[session_id]
+        if self._websocket.application_state is WebSocketState.CONNECTED:
+            # What it waits for will not come by this way: it is told when it is back.
+            await self.close(HOLDER_LOST, "agent-lost")
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
