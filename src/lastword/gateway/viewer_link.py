@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 BATCH = {"code": acp.INVALID_REQUEST, "message": "Batches are not supported. Send one message."}
 NOT_JSON = {"code": acp.PARSE_ERROR, "message": "This frame is no JSON-RPC message."}
 INVALID_PARAMS = -32602
+HOLDER_LOST = 1012
+"""The close code where the holder of a session has gone, and another will take it over."""
 
 
 class Upstream:
@@ -256,19 +258,25 @@ class ViewerLink(ABC):
 
     async def _pass_back(self, upstream: Upstream) -> None:
         """Send the viewer what a holder has for it."""
-        while line := await upstream.reader.readline():
-            line = line[:-1]
-            if line[:1] == wire.CONTROL:
-                word, facts = wire.read_control(line)
-                if word == wire.SHUT:
-                    await self.close(int(facts.get("code", 1011)), str(facts.get("reason", "")))
-                continue
-            self._note(upstream, line)
-            await self.send(line)
+        with contextlib.suppress(OSError, ValueError):
+            while line := await upstream.reader.readline():
+                line = line[:-1]
+                if line[:1] == wire.CONTROL:
+                    await self._control(*wire.read_control(line))
+                    continue
+                self._note(upstream, line)
+                await self.send(line)
+        if any(way is upstream for way in self._by_session.values()):
+            # What it waits for will not come by this way: it is told when it is back.
+            await self.close(HOLDER_LOST, "agent-lost")
         upstream.writer.close()
         for session_id, way in list(self._by_session.items()):
             if way is upstream:
                 del self._by_session[session_id]
+
+    async def _control(self, word: str, facts: dict[str, Any]) -> None:
+        if word == wire.SHUT:
+            await self.close(int(facts.get("code", 1011)), str(facts.get("reason", "")))
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""

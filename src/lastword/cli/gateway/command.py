@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
     except ModuleNotFoundError as error:
-        if error.name not in NEEDED:
+        if (error.name or "").partition(".")[0] not in NEEDED:
             raise
         return _complain(EXTRA)
     except (UsageError, StoreError) as error:

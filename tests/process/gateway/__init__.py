@@ -1,0 +1,1 @@
+"""The gateway with real processes and sockets."""

@@ -1,0 +1,1 @@
+"""The gateway's parts, without a process or a socket."""
