@@ -47,8 +47,8 @@
  * @typedef {Readonly<{phase: Phase, due: number | null, tries: number, budget: number,
  *   earliest: number, lost: number | null, tell: number | null, returning: boolean,
  *   probes: boolean, unanswered: number | null, stable: number | null, heard: boolean,
- *   refused: boolean, online: boolean, hidden: number | null, line: string, cause: string,
- *   why: Why | null}>} State
+ *   refused: boolean, online: boolean, hidden: number | null, line: string,
+ *   news: string, cause: string, why: Why | null}>} State
  */
 /** @typedef {[State, readonly Action[]]} Step */
 
@@ -325,6 +325,7 @@ export function initial(now) {
     online: true,
     hidden: null,
     line: "",
+    news: "",
     cause: "",
     why: null,
   };
@@ -394,7 +395,7 @@ function receive(state, event, now, random) {
     case "failed":
       return notAttached(state, classifyFailure(event.kind ?? ""), now, random);
     case "token_failed":
-      return notAttached(state, transient(plain(`no token: ${event.kind ?? ""}`)), now, random);
+      return notAttached(state, noToken(event.kind), now, random);
     case "offline":
       return wentOffline(state, now);
     case "online":
@@ -411,6 +412,9 @@ function receive(state, event, now, random) {
       return closedByUser(state);
   }
 }
+
+/** @param {string} [kind] */
+const noToken = (kind) => transient(plain(kind ? `no token: ${kind}` : "no token"));
 
 /**
  * Begin an attempt.
@@ -433,23 +437,22 @@ function connect(state, now) {
  * @returns {Step}
  */
 function attached(state, updates, probes, now) {
-  const wasTold = state.tell === null; // a loss nobody was told of is over before anybody is
-  const line = wasTold ? successLine(state, updates, now) : state.line;
+  const wasTold = state.tell === null; // of another loss nobody is told that it is over
   return [
     {
       ...state,
       phase: "attached",
       due: probes ? now + PROBE_EVERY : null,
-      lost: null,
-      tell: null,
+      lost: wasTold ? state.lost : null,
+      tell: wasTold ? now + QUIET : null,
       returning: true,
       probes,
       unanswered: null,
       stable: now + STABLE_AFTER,
-      line,
+      news: wasTold ? successLine(state, updates, now) : "",
       cause: "",
     },
-    wasTold ? [{ action: "show", line, cause: "" }] : [],
+    [],
   ];
 }
 
@@ -473,7 +476,18 @@ function frame(state, now) {
  */
 function settled(state) {
   return [
-    { ...state, stable: null, tries: 0, budget: TRIES, earliest: 0, refused: false, line: "" },
+    {
+      ...state,
+      tries: 0,
+      budget: TRIES,
+      earliest: 0,
+      lost: null,
+      tell: null,
+      stable: null,
+      refused: false,
+      line: "",
+      news: "",
+    },
     state.line ? [{ action: "show", line: "", cause: "" }] : [],
   ];
 }
@@ -548,6 +562,7 @@ function lost(before, loss, now, random) {
       probes: false,
       unanswered: null,
       stable: null,
+      news: "",
       cause: loss.cause,
     },
     loss,
@@ -735,6 +750,7 @@ function closedByUser(state) {
       unanswered: null,
       stable: null,
       line: "",
+      news: "",
       cause: "",
       why: "closed",
     },
@@ -753,14 +769,15 @@ function tellAnew(state, now) {
 }
 
 /**
- * Show the line for this try, once it is due; what is shown already stands.
+ * Show the line for this try, or for its success, once it is due.
  * @param {State} state
  * @param {number} now
  * @returns {Step}
  */
 function told(state, now) {
   if (state.tell === null || now < state.tell) return [state, []];
-  const line = progressLine(state, now);
-  const shown = { ...state, tell: null, line };
+  const isBack = state.phase === "attached";
+  const line = isBack ? state.news : progressLine(state, now);
+  const shown = { ...state, tell: null, line, ...(isBack ? { lost: null, news: "" } : {}) };
   return [shown, line === state.line ? [] : [{ action: "show", line, cause: state.cause }]];
 }

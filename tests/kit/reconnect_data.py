@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from lastword.client import reconnect
-from lastword.client.reconnect import ReconnectState, Signal
+from lastword.client.reconnect import Signal
 from tests.kit.places import PROTOCOL
 
 FOLDER = PROTOCOL / "reconnect"
@@ -126,4 +126,4 @@ def drawn_schedule(seed: int, length: int = 60) -> list[Moment]:
 
 
 def _coin(random: Random) -> bool:
-    return random.random() < 0.5  # noqa: PLR2004
+    return random.random() < 0.5

@@ -9,7 +9,7 @@ shown = client.view(error, now=time.time()) # what to say, which button, how lon
 ```
 
 Reads only; opens nothing and sends nothing. `lastword.client.acp` does the whole of it for the
-official SDK's client. `lastword.client.reconnect` is for viewers of a gateway, and needs none of it.
+official SDK's client. `lastword.client.reconnect`, for viewers of a gateway, needs none of it.
 """
 
 TYPE_CHECKING = False

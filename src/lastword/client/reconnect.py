@@ -16,7 +16,7 @@ for both. Owns no socket, clock, lot or token, and needs nothing but the standar
 What a shell keeps to: one timer, which the last `WaitUntil` set, and `TICK` when it ends (an early
 or a second one does no harm); after `CloseSocket` or a new `Connect` no event of the socket before;
 a new URL and token for each `Connect`; of a socket's several signs of one failure the first; an
-error as the answer to its attach as `Refused`, by the status that says the same (404 for −32002).
+error as the answer to its attach as `Refused`, by the status that says the same (404 for -32002).
 With a gateway on loopback it passes neither `OFFLINE` nor `ONLINE`: they say nothing there.
 """
 
@@ -104,7 +104,8 @@ QUICK_PROBE_FUSE = 5_000
 HIDDEN_LONG = 30_000
 """How long a page is hidden before its socket is doubted: suspended, it still says it is open."""
 QUIET = 2_000
-"""How long a loss goes untold: proxies cut connections by age, and most are back within that."""
+"""How long a loss goes untold, for proxies cut connections by age, and most are back within that;
+and a return, lest a gateway that accepts and closes fill the line."""
 SERVER_JITTER = 1_000
 """What is added at most to a wait that the gateway asked for."""
 MAX_SERVER_WAIT = 300_000
@@ -130,6 +131,7 @@ def initial(now: int) -> ReconnectState:
         online=True,
         hidden=None,
         line="",
+        news="",
         cause="",
         why=None,
     )
@@ -188,7 +190,8 @@ def _receive(state: ReconnectState, event: Event, now: int, random: float) -> _S
         case ConnectFailed():
             loss = classify_failure(event.kind)
         case TokenFailed():
-            loss = Loss(LossKind.TRANSIENT, plain(f"no token: {event.kind}"))
+            said = f"no token: {event.kind}" if event.kind else "no token"
+            loss = Loss(LossKind.TRANSIENT, plain(said))
     if state.phase not in _ATTEMPTING:
         return state, ()
     after, actions = _lost(state, loss, now, random)
@@ -213,23 +216,22 @@ def _opened(state: ReconnectState, now: int, _random: float) -> _Step:
 
 
 def _attached(state: ReconnectState, event: Attached, now: int) -> _Step:
-    # A loss that nobody was told of is over before anybody is.
+    # Of a loss that nobody was told of nobody is told that it is over.
     was_told = state.tell is None
-    line = success_line(state, event.updates, now) if was_told else state.line
     after = replace(
         state,
         phase=LinkPhase.ATTACHED,
         due=now + PROBE_EVERY if event.probes else None,
-        lost=None,
-        tell=None,
+        lost=state.lost if was_told else None,
+        tell=now + QUIET if was_told else None,
         returning=True,
         probes=event.probes,
         unanswered=None,
         stable=now + STABLE_AFTER,
-        line=line,
+        news=success_line(state, event.updates, now) if was_told else "",
         cause="",
     )
-    return after, (Show(line, ""),) if was_told else ()
+    return after, ()
 
 
 def _frame(state: ReconnectState, now: int, _random: float) -> _Step:
@@ -247,7 +249,18 @@ def _frame(state: ReconnectState, now: int, _random: float) -> _Step:
 def _settled(state: ReconnectState) -> _Step:
     """Count the link as one that holds."""
     shown = (Show("", ""),) if state.line else ()
-    after = replace(state, stable=None, tries=0, budget=TRIES, earliest=0, refused=False, line="")
+    after = replace(
+        state,
+        tries=0,
+        budget=TRIES,
+        earliest=0,
+        lost=None,
+        tell=None,
+        stable=None,
+        refused=False,
+        line="",
+        news="",
+    )
     return after, shown
 
 
@@ -306,6 +319,7 @@ def _lost(state: ReconnectState, loss: Loss, now: int, random: float) -> _Step:
         probes=False,
         unanswered=None,
         stable=None,
+        news="",
         cause=loss.cause,
     )
     after, actions = _after_loss(state, loss, now, random, was_stable=was_stable)
@@ -440,6 +454,7 @@ def _asked_to_close(state: ReconnectState, _now: int, _random: float) -> _Step:
         unanswered=None,
         stable=None,
         line="",
+        news="",
         cause="",
         why=Why.CLOSED,
     )
@@ -468,9 +483,13 @@ def _tell_anew(state: ReconnectState, now: int) -> ReconnectState:
 
 
 def _told(state: ReconnectState, now: int) -> _Step:
-    """Show the line for this try, once it is due; what is shown already stands."""
+    """Show the line for this try, or for its success, once it is due."""
     if state.tell is None or now < state.tell:
         return state, ()
-    line = progress_line(state, now)
-    after = replace(state, tell=None, line=line)
+    if state.phase is LinkPhase.ATTACHED:
+        line = state.news
+        after = replace(state, lost=None, tell=None, line=line, news="")
+    else:
+        line = progress_line(state, now)
+        after = replace(state, tell=None, line=line)
     return after, (Show(line, state.cause),) if line != state.line else ()

@@ -171,8 +171,10 @@ class ReconnectState:
         tries: Further tries since the link last held; with the next one, while waiting for it.
         budget: How many of them there are.
         earliest: The moment before which the gateway wants no try.
-        lost: Since when there has been no link; `None` while there is one.
-        tell: The moment at which the line for this try is to be shown; `None` once it has been.
+        lost: Since when there has been no link; `None` once there is one, and that has been told
+            where its loss was.
+        tell: The moment at which the line for this try, or for its success, is to be shown; `None`
+            once it has been.
         returning: There has been a link before.
         probes: The gateway answers probes.
         unanswered: When a probe counts as unanswered; `None` while none is out.
@@ -182,6 +184,7 @@ class ReconnectState:
         online: Is there a network, as far as the platform knows?
         hidden: Since when nobody has looked; `None` while somebody may.
         line: What is shown.
+        news: The line that tells of the link's return, until it is shown.
         cause: What ended the link, or the last attempt.
         why: Why it was given up, or has ended.
     """
@@ -202,5 +205,6 @@ class ReconnectState:
     online: bool
     hidden: int | None
     line: str
+    news: str
     cause: str
     why: Why | None
