@@ -12,7 +12,7 @@ from lastword.client.close_codes import Why
 from lastword.client.reconnect_model import LinkPhase, ReconnectState
 
 
-class GivenUp(NamedTuple):
+class EndWords(NamedTuple):
     """How an end is told.
 
     Attributes:
@@ -29,31 +29,31 @@ class GivenUp(NamedTuple):
 
 
 ENDS = {
-    Why.UNREACHABLE: GivenUp(
+    Why.UNREACHABLE: EndWords(
         "Gave up after {tries} tries.", "Check that the gateway runs.", "Retry", wakes=True
     ),
-    Why.ASKED_TO_WAIT: GivenUp(
+    Why.ASKED_TO_WAIT: EndWords(
         "The gateway asks to wait {wait}.", "Try again after that.", "Retry", wakes=True
     ),
-    Why.UNAUTHORIZED: GivenUp(
+    Why.UNAUTHORIZED: EndWords(
         "The gateway refused the token twice.", "Log in again.", "Retry", wakes=True
     ),
-    Why.FORBIDDEN: GivenUp(
+    Why.FORBIDDEN: EndWords(
         "The gateway allows no access here.", "Ask its owner, or check its address.", "Retry"
     ),
-    Why.SESSION_UNKNOWN: GivenUp(
+    Why.SESSION_UNKNOWN: EndWords(
         "This session no longer exists on the gateway.", "Start a new session.", ""
     ),
-    Why.PROTOCOL: GivenUp(
+    Why.PROTOCOL: EndWords(
         "Gateway and viewer misunderstand each other.", "Report this as a bug.", "Retry"
     ),
-    Why.REFUSED: GivenUp("The gateway refused the connection.", "Check its address.", "Retry"),
-    Why.REDIRECTED: GivenUp("The gateway is at another address.", "Set the new address.", "Retry"),
-    Why.CERTIFICATE: GivenUp(
+    Why.REFUSED: EndWords("The gateway refused the connection.", "Check its address.", "Retry"),
+    Why.REDIRECTED: EndWords("The gateway is at another address.", "Set the new address.", "Retry"),
+    Why.CERTIFICATE: EndWords(
         "The gateway's certificate is not trusted.", "Check it, and this clock.", "Retry"
     ),
-    Why.SESSION_ENDED: GivenUp("This session has ended.", "Start a new session.", ""),
-    Why.SUPERSEDED: GivenUp(
+    Why.SESSION_ENDED: EndWords("This session has ended.", "Start a new session.", ""),
+    Why.SUPERSEDED: EndWords(
         "This session is open in another window.", "Go on there.", "Use it here"
     ),
 }
