@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from lastword.client.close_codes import Why
+from lastword.client.close_codes import Why  # noqa: TC001 - for whoever asks for the types
 
 
 class LinkPhase(StrEnum):
