@@ -1,4 +1,4 @@
-"""The front: where viewers come in, over WebSocket, and are brought to the holders.
+"""The front: where viewers come in, over WebSocket or HTTP, and are brought to the holders.
 
 Owns the routes and the life of each socket. Of sessions it knows nothing but which holder has which:
 everything else is the holder's, so a front may die at any moment.
@@ -17,6 +17,7 @@ from starlette.websockets import WebSocket
 
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.doorkeeper import PROTOCOL, Asked, Refusal, for_session
+from lastword.gateway.front_http import HttpTransport
 from lastword.gateway.viewer_socket import ViewerSocket
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Front:
         root: str,
         path: str = "/acp",
         node: str = "local",
+        frame_limit_bytes: int = 16 * 1024 * 1024,
     ) -> None:
         """Serve the holders' sessions.
 
@@ -52,17 +54,21 @@ class Front:
             root: Sessions work in this folder, or below.
             path: Of ACP's own transport.
             node: What its cookie says, for a proxy in front of several.
+            frame_limit_bytes: How large a viewer's frame may be.
         """
         self.holders = holders
         self.keeper = keeper
         self.root = os.path.realpath(root)
         self._doorkeeper = doorkeeper
-        self._node = node
+        self._cookie = f"{NODE_COOKIE}={node}; Path=/; HttpOnly; SameSite=Lax"
+        self._transport = HttpTransport(
+            self, frame_limit_bytes=frame_limit_bytes, cookie=self._cookie
+        )
         self._sockets: set[ViewerSocket] = set()
         self.app = Starlette(
             routes=[
                 WebSocketRoute(path, self._acp),
-                Route(path, self._no_websocket, methods=["GET", "POST", "DELETE"]),
+                Route(path, self._http, methods=["GET", "POST", "DELETE"]),
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
                 Route("/healthz", self._health, methods=["GET"]),
                 Route("/v1/sessions", self._list, methods=["GET"]),
@@ -71,6 +77,7 @@ class Front:
 
     async def close(self, code: int, reason: str) -> None:
         """Close every viewer's socket."""
+        await self._transport.close(code, reason)
         await asyncio.gather(*(socket.close(code, reason) for socket in list(self._sockets)))
 
     async def _acp(self, websocket: WebSocket) -> None:
@@ -99,7 +106,7 @@ class Front:
         socket = ViewerSocket(self, websocket, grant, session_id)
         headers = [
             (CONNECTION_HEADER.encode(), socket.connection_id.encode()),
-            (b"set-cookie", f"{NODE_COOKIE}={self._node}; Path=/; HttpOnly; SameSite=Lax".encode()),
+            (b"set-cookie", self._cookie.encode()),
         ]
         offered = websocket.scope.get("subprotocols", [])
         await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
@@ -128,13 +135,12 @@ class Front:
     async def _health(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def _no_websocket(self, request: Request) -> Response:
+    async def _http(self, request: Request) -> Response:
         try:
-            self._doorkeeper.admit(_asked(request))
+            grant = self._doorkeeper.admit(_asked(request))
         except Refusal as refusal:
             return _answer_of(refusal)
-        said = "This gateway speaks ACP over WebSocket: connect with Upgrade: websocket."
-        return JSONResponse({"error": said}, status_code=426, headers={"upgrade": "websocket"})
+        return await self._transport.answer(request, grant)
 
 
 def _asked(connection: HTTPConnection) -> Asked:

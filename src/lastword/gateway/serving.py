@@ -129,6 +129,7 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         Doorkeeper(keeper, hosts=settings.hosts, origins=settings.origins),
         root=root,
         path=settings.path,
+        frame_limit_bytes=settings.frame_limit_bytes,
     )
     _write_pid(run_folder)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host

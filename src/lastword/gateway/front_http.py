@@ -1,0 +1,143 @@
+"""ACP's streamable HTTP transport: posts, streams of events, and the end of a connection.
+
+Owns its statuses and headers, which are those of the official transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway.viewer_link import BATCH, NOT_JSON
+from lastword.gateway.viewer_streams import EventStream, ViewerStreams
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+
+    from lastword.gateway.front import Front
+    from lastword.gateway.tokens import Grant
+
+CONNECTION = "acp-connection-id"
+SESSION = "acp-session-id"
+JSON_TYPE, EVENTS_TYPE = "application/json", "text/event-stream"
+TOO_LARGE = {"code": acp.INVALID_REQUEST, "message": "The frame is over the gateway's limit."}
+MAX_CONNECTIONS = 256
+
+
+class HttpTransport:
+    """The connections over HTTP."""
+
+    def __init__(self, front: Front, *, frame_limit_bytes: int, cookie: str) -> None:
+        self._front = front
+        self._limit = frame_limit_bytes
+        self._cookie = cookie
+        self._connections: dict[str, ViewerStreams] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def answer(self, request: Request, grant: Grant) -> Response:
+        """Answer a request of somebody who was let in."""
+        if request.method == "POST":
+            return await self._post(request, grant)
+        known = self._known(request, grant)
+        if isinstance(known, Response):
+            return known
+        if request.method == "DELETE":
+            await known.close(1000, "deleted")
+            return Response(status_code=202)
+        return self._stream(request, known)
+
+    async def close(self, code: int, reason: str) -> None:
+        """End every connection."""
+        for connection in list(self._connections.values()):
+            await connection.close(code, reason)
+
+    async def _post(self, request: Request, grant: Grant) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
+            return _refused(415, f"Post {JSON_TYPE}.")
+        line = await self._body(request)
+        if line is None:
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": TOO_LARGE}, 413)
+        frame = jsonrpc.decode(line)
+        if not isinstance(frame, jsonrpc.Frame):
+            error = BATCH if line.lstrip()[:1] == b"[" else NOT_JSON
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
+        if frame.message.method == acp.INITIALIZE:
+            return await self._open(frame, grant)
+        known = self._known(request, grant)
+        if isinstance(known, Response):
+            return known
+        named = request.headers.get(SESSION)
+        session_id = frame.message.session_id
+        if session_id is not None and named is not None and named != session_id:
+            return _refused(400, f"{SESSION} names another session than the message.")
+        await known.post(frame.line)
+        return Response(status_code=202)
+
+    async def _body(self, request: Request) -> bytes | None:
+        """The body as one line; `None` where it is over the limit."""
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > self._limit:
+                return None
+        return bytes(body).replace(b"\r", b" ").replace(b"\n", b" ").strip()
+
+    async def _open(self, frame: jsonrpc.Frame, grant: Grant) -> Response:
+        if len(self._connections) >= MAX_CONNECTIONS:
+            headers = {"retry-after": "30"}
+            return _refused(429, "Too many connections are open. Close one of them.", headers)
+        connection = ViewerStreams(self._front, grant)
+        answer = await connection.introduce(frame)
+        self._connections[connection.connection_id] = connection
+        task = asyncio.create_task(self._until_over(connection))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        headers = {"Acp-Connection-Id": connection.connection_id, "set-cookie": self._cookie}
+        return Response(answer, 200, headers, JSON_TYPE)
+
+    async def _until_over(self, connection: ViewerStreams) -> None:
+        try:
+            await connection.wait_until_over()
+        finally:
+            self._connections.pop(connection.connection_id, None)
+
+    def _known(self, request: Request, grant: Grant) -> ViewerStreams | Response:
+        """The connection that a request names, which only its own grant may use."""
+        name = request.headers.get(CONNECTION)
+        if name is None:
+            return _refused(400, "Acp-Connection-Id is missing: post initialize first.")
+        connection = self._connections.get(name)
+        if connection is None or connection.grant != grant or connection.is_over.is_set():
+            return _refused(404, "There is no such connection. Post initialize for a new one.")
+        return connection
+
+    @staticmethod
+    def _stream(request: Request, connection: ViewerStreams) -> Response:
+        if EVENTS_TYPE not in request.headers.get("accept", ""):
+            return _refused(406, f"Accept {EVENTS_TYPE}.")
+        stream = connection.stream(request.headers.get(SESSION, ""))
+        if stream is None:
+            return _refused(404, "Too many sessions' streams are open on this connection.")
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        events = _until(stream, connection)
+        return StreamingResponse(events, headers=headers, media_type=EVENTS_TYPE)
+
+
+async def _until(stream: EventStream, connection: ViewerStreams) -> AsyncIterator[bytes]:
+    """The events of a stream until its reader has gone or its connection is over."""
+    try:
+        async for event in stream.events():
+            yield event
+            if connection.is_over.is_set():
+                return
+    finally:
+        stream.left()
+
+
+def _refused(status: int, said: str, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"error": said}, status, headers)
