@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
-from lastword.gateway.asks import read_ask_id
+from lastword.gateway.asks import read_ask_id, session_key
 from lastword.gateway.holders import LINE_LIMIT_BYTES, StartError
 from lastword.gateway.render import META
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 BATCH = {"code": acp.INVALID_REQUEST, "message": "Batches are not supported. Send one message."}
 NOT_JSON = {"code": acp.PARSE_ERROR, "message": "This frame is no JSON-RPC message."}
 INVALID_PARAMS = -32602
+
+HOLDER_GONE = 1012
+"""The holder of a session that is attached here has ended: a new one comes with its next viewer."""
 
 
 class Upstream:
@@ -224,6 +227,8 @@ class ViewerLink(ABC):
                     return None
                 known = await self._upstream(path)
                 self._by_session[message.session_id] = known
+                # Its questions may have come over an earlier socket, and are answered over this.
+                self._by_ask[session_key(message.session_id)] = known
             return known
         if message.method == "session/new":
             return await self._upstream(await holders.take_spare(self._client))
@@ -261,9 +266,11 @@ class ViewerLink(ABC):
             self._note(upstream, line)
             await self.send(line)
         upstream.writer.close()
-        for session_id, way in list(self._by_session.items()):
-            if way is upstream:
-                del self._by_session[session_id]
+        gone = [name for name, way in self._by_session.items() if way is upstream]
+        for session_id in gone:
+            del self._by_session[session_id]
+        if gone:  # nothing would be heard of them here; who comes back finds them again
+            await self.close(HOLDER_GONE, "holder-gone")
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
