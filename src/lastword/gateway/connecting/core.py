@@ -279,9 +279,7 @@ class Connector:
             return []
         self._link = LinkState.GREETING
         self._caught_up = 0
-        return [
-            ToGateway(frames.greeting(self._hello, self._greets, self._viewer, self._secret))
-        ]
+        return [ToGateway(frames.greeting(self._hello, self._greets, self._viewer, self._secret))]
 
     def lost(self, now: float) -> None:
         """The link is gone, or was not had."""
@@ -432,9 +430,7 @@ class Connector:
             effects += self._attach(place)
         return effects + self._attached_all()
 
-    def _refused_greeting(
-        self, greeting: Item, line: bytes, frame: Frame
-    ) -> list[ConnectEffect]:
+    def _refused_greeting(self, greeting: Item, line: bytes, frame: Frame) -> list[ConnectEffect]:
         """The agent cannot be used at all; what was asked of it meanwhile ends alike."""
         self._hello = None
         self._link = LinkState.DOWN

@@ -138,7 +138,9 @@ def outcome(session_id: str, *, stop_reason: object, failure: object) -> bytes:
     else:
         word = stop_reason[:_MAX_SHOWN] if isinstance(stop_reason, str) else acp.STOP_ERROR
         meta = {"lastword": {"turn": {"stopReason": word}}}
-    return ladder.session_update(session_id, {"sessionUpdate": "session_info_update", "_meta": meta})
+    return ladder.session_update(
+        session_id, {"sessionUpdate": "session_info_update", "_meta": meta}
+    )
 
 
 def failure_in(error: object) -> dict[str, Any] | None:

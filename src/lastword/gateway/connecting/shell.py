@@ -84,12 +84,14 @@ class ConnectShell:
         for handle in (self._timer, self._teller):
             if handle is not None:
                 handle.cancel()
-        if self._socket is not None:
+        self._state = None  # what the socket's end means is no matter any more
+        socket, self._socket = self._socket, None
+        if socket is not None:
             with contextlib.suppress(TimeoutError, ConnectionClosed, OSError):
                 async with asyncio.timeout(LEAVE_SECONDS):
                     for line in self._outgoing:
-                        await self._socket.send(line, text=True)
-                    await self._socket.close(1000, "the editor has closed")
+                        await socket.send(line, text=True)
+                    await socket.close(1000, "the editor has closed")
         if self._attempt is not None:
             self._attempt.cancel()
         if self._editor is not None:

@@ -1,0 +1,1 @@
+"""The gateway and `lastword connect` as processes."""
