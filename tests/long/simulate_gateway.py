@@ -1,6 +1,7 @@
 """Sessions of the gateway, with viewers and accidents of every kind, around the real hub.
 
-    python -m tests.long.simulate_gateway --schedules 1000000 --seed 1 [--mutant NAME] [--schedule K]
+    python -m tests.long.simulate_gateway --schedules 1000000 --seed 1
+        [--mutant NAME] [--schedule K]
 
 A schedule is one session: an agent that speaks, asks and answers; up to three viewers that come
 back with and without cursors, lag, repeat themselves, answer twice, and whose links are cut with

@@ -17,6 +17,7 @@ LATE = {
     *("lastword.sidecar.journals", "lastword.quirks.journals"),
     *("lastword.sidecar.event_stream", "lastword.posix.listeners", "socket"),
     *("pydantic", "anyio", "asyncio", "tenacity", "jsonrpcserver", "jsonschema", "sqlite3"),
+    *("lastword.gateway", "starlette", "uvicorn", "websockets"),
     *("argparse", "subprocess", "logging", "json", "dataclasses", "http", "threading"),
 }
 """What no healthy turn needs, and so may not be loaded before one has failed."""

@@ -21,7 +21,7 @@ MAX_LINE_BYTES = 80 * 1024 * 1024
 """Beyond what `lastword run` lets pass at its largest `--line-limit`: such a line is no line."""
 
 
-class AgentProcess(asyncio.SubprocessProtocol):
+class SupervisedAgent(asyncio.SubprocessProtocol):
     """A child, whose lines are handed on in the batches in which they came."""
 
     def __init__(
@@ -84,7 +84,7 @@ class AgentProcess(asyncio.SubprocessProtocol):
             transport.kill()
             await self._gone.wait()
 
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+    def pipe_data_received(self, _: int, data: bytes | str) -> None:
         """Take in what it wrote."""
         self._rest += data if isinstance(data, bytes) else data.encode()
         end = self._rest.rfind(b"\n")

@@ -1,7 +1,7 @@
-"""The ids of questions towards viewers: which session, and which question of it.
+"""The ids of requests: questions towards viewers, and numbers towards the agent.
 
-Owns their form, `lastword:SESSION:NUMBER`. The same question has the same id for every viewer and on
-every socket, so an answer may be sent again.
+Owns the form of a question's, `lastword:SESSION:NUMBER`. The same question has the same id for
+every viewer and on every socket, so an answer may be sent again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from lastword.gateway.wire import name_of
 
 _ID = re.compile(rb'"lastword:([0-9a-f]{8}):([0-9]{1,15})"')
+_NUMBER = re.compile(rb"[0-9]{1,16}")
 _SESSION_CHARS = 8
 
 
@@ -28,3 +29,9 @@ def read_ask_id(request_id: bytes | None) -> tuple[str, int]:
     """The session's key and the question's number; an empty key where it is no such id."""
     found = _ID.fullmatch(request_id or b"")
     return (found[1].decode(), int(found[2])) if found else ("", 0)
+
+
+def number_of(request_id: bytes | None) -> int:
+    """The number that was given towards the agent; 0 where an id is none."""
+    found = _NUMBER.fullmatch(request_id or b"")
+    return int(found[0]) if found else 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lastword._version import __version__
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.asks import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ class RequestFailedError(Exception):
         self.error = error
 
 
-class Conversation:
+class OwnRequests:
     """Requests of the holder's own."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
@@ -41,6 +42,10 @@ class Conversation:
         """The next id towards the agent."""
         self._last += 1
         return self._last
+
+    def begin_after(self, number: int) -> None:
+        """Give no number that an earlier holder of a session gave."""
+        self._last = max(self._last, number)
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask, and wait for the answer.
@@ -57,7 +62,7 @@ class Conversation:
     def takes(self, frame: Frame) -> bool:
         """Is this the answer to a request of ours? Then it has been taken."""
         raw = frame.message.request_id
-        number = int(raw) if frame.message.method is None and raw and raw.isdigit() else 0
+        number = number_of(raw) if frame.message.method is None else 0
         future = self._waiting.pop(number, None)
         if future is None:
             return False

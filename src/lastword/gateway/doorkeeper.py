@@ -1,8 +1,8 @@
 """The doorkeeper: whether a request to the front is let in, and if not, with which answer.
 
-Owns the checks of address, host, origin and token, in this order, and the words of a refusal. What a
-browser is refused for it learns from a close code, since it sees nothing of a failed upgrade; all
-others get an HTTP status.
+Owns the checks of address, host, origin and token, in this order, and the words of a refusal. What
+a browser is refused for it learns from a close code, since it sees nothing of a failed upgrade;
+all others get an HTTP status.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Doorkeeper:
 
     def _look_at_origin(self, origin: str, host: str) -> None:
         wanted = origin.lower().rstrip("/")
-        if urlsplit(wanted).netloc == host.lower() or wanted in self._origins:
+        if _netloc(wanted) == host.lower() or wanted in self._origins:
             return
         said = "Pages of another origin may not use the gateway; see --allow-origin."
         raise Refusal(403, 4403, "origin", said)
@@ -152,6 +152,13 @@ def _token_of(asked: Asked) -> str:
         if offered.startswith(BEARER_PROTOCOL):
             return offered.removeprefix(BEARER_PROTOCOL)
     return asked.cookies.get(COOKIE, "")
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # as of a bracket that is not closed
+        return ""
 
 
 def _host_name(host: str) -> str:

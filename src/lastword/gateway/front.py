@@ -1,7 +1,7 @@
 """The front: where viewers come in, over WebSocket or HTTP, and are brought to the holders.
 
-Owns the routes and the life of each socket. Of sessions it knows nothing but which holder has which:
-everything else is the holder's, so a front may die at any moment.
+Owns the routes and the life of each socket. Of sessions it knows nothing but which holder has
+which: everything else is the holder's, so a front may die at any moment.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket
 
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.doorkeeper import PROTOCOL, Asked, Refusal, for_session
@@ -22,6 +21,7 @@ from lastword.gateway.viewer_socket import ViewerSocket
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection, Request
+    from starlette.websockets import WebSocket
 
     from lastword.gateway.doorkeeper import Doorkeeper
     from lastword.gateway.holders import Holders
@@ -34,7 +34,7 @@ NODE_COOKIE = "lastword_node"
 class Front:
     """The application, and the sockets that are open."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it is put together of
         self,
         holders: Holders,
         keeper: Keeper,
@@ -89,14 +89,14 @@ class Front:
         await self._serve(websocket, grant, "")
 
     async def _session(self, websocket: WebSocket) -> None:
-        """One session by its URL: the only place where a session that is unknown closes a socket."""
+        """One session by its URL: only here a session that is unknown closes a socket."""
         session_id = websocket.path_params["session_id"]
         try:
             grant = self._doorkeeper.admit(_asked(websocket))
             for_session(grant, session_id)
             if not self.holders.is_known(session_id):
                 said = "There is no such session on this gateway."
-                raise Refusal(404, 4404, "session-unknown", said)
+                raise Refusal(404, 4404, "session-unknown", said)  # noqa: TRY301
         except Refusal as refusal:
             await _refuse(websocket, refusal)
             return
@@ -170,7 +170,8 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
         if refusal.retry_after:
             reason["retry"] = refusal.retry_after  # type: ignore[assignment]
         text = jsonrpc.dumps(reason).decode()
-        await websocket.close(refusal.code, text if len(text) <= MAX_REASON else refusal.reason)
+        fits = len(text.encode()) <= MAX_REASON
+        await websocket.close(refusal.code, text if fits else refusal.reason)
         return
     await websocket.send_denial_response(_answer_of(refusal))
 

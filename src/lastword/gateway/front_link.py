@@ -37,9 +37,7 @@ CLOSE_SECONDS = 2.0
 class Attached:
     """One session that the viewer of a link is attached to."""
 
-    def __init__(
-        self, link: FrontLink, session: HeldSession, attachment: Attachment
-    ) -> None:
+    def __init__(self, link: FrontLink, session: HeldSession, attachment: Attachment) -> None:
         self.link = link
         self.session = session
         self.attachment = attachment
@@ -200,9 +198,7 @@ class FrontLink:
             cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
             self.detach(session_id)
             session.supersede(viewer.id)
-            attachment, reset = session.hub.attach(
-                viewer, cursor, time.monotonic(), _now_ms(), replay=replay
-            )
+            attachment, reset = session.hub.attach(viewer, cursor, _now_ms(), replay=replay)
         except CursorError as error:
             wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
             self.send(jsonrpc.error(request_id, wrong))
@@ -212,23 +208,19 @@ class FrontLink:
         result = session.loaded() | {"_meta": {META: _place(session, attachment, reset)}}
         self._start(session, attachment, jsonrpc.result(request_id, result))
 
-    def has_opened(
-        self, session: HeldSession, request_id: bytes, result: dict[str, Any]
-    ) -> None:
+    def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
         """The session that this link's viewer asked for is there: it is attached to it."""
         if self._viewer is None or self._writer.is_closing():
             return
         meta = object_of(result.get("_meta"))
-        attachment, _ = session.hub.attach(self._viewer, None, time.monotonic(), _now_ms())
+        attachment, _ = session.hub.attach(self._viewer, None, _now_ms())
         place = {META: _place(session, attachment, None)}
         # Its past is what the agent said before it had answered: it comes after the answer.
         self.send(jsonrpc.result(request_id, result | {"_meta": meta | place}))
         attachment.live_from = 0
         self._start(session, attachment, None)
 
-    def _start(
-        self, session: HeldSession, attachment: Attachment, answer: bytes | None
-    ) -> None:
+    def _start(self, session: HeldSession, attachment: Attachment, answer: bytes | None) -> None:
         attached = Attached(self, session, attachment)
         self._attached[session.id] = attached
         attached.start(answer)

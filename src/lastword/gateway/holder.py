@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sqlite3
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +21,11 @@ from lastword.core.failure.error_object import error_object
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.errors import StoreError
 from lastword.gateway import refusals, wire
-from lastword.gateway.agent import AgentProcess, environment, supervised
-from lastword.gateway.conversation import Conversation, RequestFailedError, initialize_params
+from lastword.gateway.agent import SupervisedAgent, environment, supervised
+from lastword.gateway.asks import number_of
+from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
 from lastword.gateway.session import HeldSession
 
@@ -80,8 +84,8 @@ class Holder:
 
     def __init__(self, settings: HolderSettings) -> None:
         self.settings = settings
-        self.agent = AgentProcess(self._from_agent, self._agent_ended)
-        self.conversation = Conversation(self.agent.send)
+        self.agent = SupervisedAgent(self._from_agent, self._agent_ended)
+        self.conversation = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
         self.initialized: dict[str, Any] = {}
         """What the agent answered to `initialize`."""
@@ -133,7 +137,12 @@ class Holder:
 
     async def _bring_back(self, session_id: str) -> None:
         """Take over a session whose holder has died: what was open ends, its agent resumes it."""
-        session = HeldSession.open(self, session_id)
+        try:
+            session = HeldSession.open(self, session_id)
+        except (StoreError, sqlite3.Error) as error:
+            self._initialize_failed = _no_log(error)
+            return
+        self.conversation.begin_after(session.hub.last_number)
         session.hub.note(now_ms(), "holder_died")
         session.hub.lost_agent(lambda _: _LOST, now_ms())
         self._add(session)
@@ -223,8 +232,7 @@ class Holder:
             name = message.session_id
             named = (each for each in self.sessions.values() if each.agents_id == name)
             return next(named, None) or self._only_one(frame)
-        raw = message.request_id
-        number = int(raw) if raw and raw.isdigit() else 0
+        number = number_of(message.request_id)
         return next((each for each in self.sessions.values() if each.hub.has_open(number)), None)
 
     def _only_one(self, frame: Frame) -> HeldSession | None:
@@ -244,9 +252,7 @@ class Holder:
 
     def _opened(self, frame: Frame) -> None:
         """A viewer's request that is no session's has its answer."""
-        raw = frame.message.request_id
-        number = int(raw) if raw and raw.isdigit() else 0
-        asked = self._opening.pop(number, None)
+        asked = self._opening.pop(number_of(frame.message.request_id), None)
         if asked is None:
             return
         link, request_id, params = asked
@@ -255,8 +261,12 @@ class Holder:
         if not isinstance(session_id, str) or not session_id or not params:
             link.send(jsonrpc.with_id(frame, request_id))
             return
-        session = HeldSession.made(self, session_id)
-        session.remember(params, object_of(result), self.settings.client)
+        try:
+            session = HeldSession.made(self, session_id)
+            session.remember(params, object_of(result), self.settings.client)
+        except (StoreError, sqlite3.Error) as error:
+            link.send(jsonrpc.error(request_id, _no_log(error)))
+            return
         self._add(session)
         early = self._early.pop(session_id, [])
         if early:
@@ -339,9 +349,10 @@ _LOST = error_object(
 )
 
 
-def unknown(session_id: str) -> dict[str, Any]:
-    """The error object for a session that is not here."""
-    return refusals.unknown_session(session_id)
+def _no_log(error: Exception) -> dict[str, Any]:
+    """The error object where a session's log cannot be written."""
+    sys.stderr.write(f"lastword: {error}\n")
+    return refusals.no_log()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -352,6 +363,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    import sys
-
     sys.exit(main(sys.argv[1:]))

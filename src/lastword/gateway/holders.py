@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,11 @@ import msgspec
 from lastword.core.protocol import jsonrpc
 from lastword.gateway import wire
 from lastword.gateway.conversation import initialize_params
-from lastword.gateway.holder import HolderSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from lastword.gateway.holder import HolderSettings
 
 START_SECONDS = 60.0
 """How long a holder may take until its socket is there; its agent takes longer, and is waited for
@@ -32,6 +34,9 @@ by whoever asks it something."""
 LOOK_SECONDS = 0.02
 LINE_LIMIT_BYTES = 80 * 1024 * 1024
 STATUS_SECONDS = 2.0
+
+
+_NOT_STARTED = "the agent could not be started; see the gateway's stderr"
 
 
 class StartError(Exception):
@@ -53,7 +58,7 @@ class Holders:
         self._locks: dict[str, asyncio.Lock] = {}
         self._starting: dict[str, asyncio.Task[str]] = {}
         self._taken: set[str] = set()
-        self._children: set[asyncio.subprocess.Process] = set()
+        self._children: list[subprocess.Popen[bytes]] = []
 
     @property
     def run_folder(self) -> str:
@@ -90,8 +95,8 @@ class Holders:
                 if await answers(path):
                     return path
                 with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
-            if not os.path.exists(self._log(session_id)):
+                    os.unlink(path)  # its holder has died
+            if not self.is_known(session_id):
                 return None
             name = f"session-{wire.name_of(session_id)}"
             await self._start(name, dict(client), session_id)
@@ -110,8 +115,8 @@ class Holders:
         try:
             return await asyncio.shield(task)
         finally:
-            if task.done():
-                self._starting.pop(kind, None)
+            if task.done() and self._starting.get(kind) is task:
+                del self._starting[kind]
 
     async def take_spare(self, client: Mapping[str, Any]) -> str:
         """A spare that nobody else is given: it gets its session now.
@@ -133,33 +138,42 @@ class Holders:
         return await self._start(f"spare-{kind}-{secrets.token_hex(6)}", dict(client), "")
 
     def _kind(self, client: Mapping[str, Any]) -> str:
+        """What a spare has to have been started with: the same agent, for the same client."""
         params = initialize_params(dict(client), client_fs=self._template.client_fs)
-        return hashlib.sha256(jsonrpc.dumps(params)).hexdigest()[:12]
+        started = msgspec.json.encode(self._template) + jsonrpc.dumps(params)
+        return hashlib.sha256(started).hexdigest()[:12]
 
     async def _start(self, name: str, client: dict[str, Any], session: str) -> str:
-        if len(self.sockets()) >= self._limit:
+        self._children = [child for child in self._children if child.poll() is None]
+        if len(self.sockets()) >= self._limit and await self._count() >= self._limit:
             raise StartError(f"{self._limit} agents run already; end a session, or see --sessions")
         settings = msgspec.structs.replace(
             self._template, name=name, client=client, session=session
         )
-        # A session of its own: what ends the front does not end its turns.
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "lastword.gateway.holder",
-            msgspec.json.encode(settings).decode(),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
+        # A session of its own: what ends the front does not end its turns. And no process of the
+        # event loop's, which would be killed with the loop.
+        process = subprocess.Popen(  # noqa: ASYNC220, S603 - some 2 ms
+            [sys.executable, "-m", "lastword.gateway.holder", msgspec.json.encode(settings)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self._children.add(process)
+        self._children.append(process)
         path = os.path.join(self.run_folder, f"{name}.sock")
-        async with asyncio.timeout(START_SECONDS):
-            while not (os.path.exists(path) and await answers(path)):
-                if process.returncode is not None:
-                    raise StartError("the agent could not be started; see the gateway's stderr")
-                await asyncio.sleep(LOOK_SECONDS)
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                while not await answers(path):
+                    if process.poll() is not None:
+                        raise StartError(_NOT_STARTED)
+                    await asyncio.sleep(LOOK_SECONDS)
+        except TimeoutError:
+            process.kill()
+            raise StartError(_NOT_STARTED) from None
         return path
+
+    async def _count(self) -> int:
+        """How many there are, once the sockets of those that were killed have been taken away."""
+        return sum(await asyncio.gather(*(answers(path) for path in self.sockets())))
 
     async def stop_all(self) -> int:
         """End every holder; gives how many were told to."""
@@ -185,8 +199,7 @@ async def answers(path: str) -> bool:
         _, writer = await asyncio.open_unix_connection(path)
     except (ConnectionRefusedError, FileNotFoundError):
         with contextlib.suppress(OSError):
-            if not os.path.islink(path):
-                os.unlink(path)
+            _take_away(path)
         return False
     except OSError:
         return False
@@ -206,3 +219,9 @@ async def status(path: str) -> dict[str, Any] | None:
         return None
     word, facts = wire.read_control(line.rstrip(b"\n"))
     return facts | {"socket": path} if word == wire.STATUS else None
+
+
+def _take_away(path: str) -> None:
+    """Delete a socket that nobody listens at; a session's link to it stays for its next holder."""
+    if not os.path.islink(path):
+        os.unlink(path)

@@ -1,28 +1,29 @@
 """A session between its agent and its viewers: what either says becomes an entry of the log.
 
-Owns who is asked and answered: that a prompt reaches the agent once and has one end, that a question
-of the agent's has one answer, that one turn runs at a time. Sans-IO: frames and a time in, effects
-out. Nothing goes to a viewer from here but a refusal; all else it pulls from the log (`pull`), so
-what is sent has been committed.
+Owns who is asked and answered: that a prompt reaches the agent once and has one end, that a
+question of the agent's has one answer, that one turn runs at a time. Sans-IO: frames and a time
+in, effects out. Nothing goes to a viewer from here but a refusal; all else it pulls from the log
+(`pull`), so what is sent has been committed.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import refusals
-from lastword.gateway.asks import read_ask_id, session_key
+from lastword.gateway.asks import number_of, read_ask_id, session_key
 from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.pins import MAX_ENDS
 from lastword.gateway.pull import Reader, start
 from lastword.gateway.viewers import Attachment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.entries import Cursor
     from lastword.gateway.log import Log
@@ -115,8 +116,9 @@ class Hub:
             about = kept.entry.about
             self._open[about.number] = OpenIn(about.viewer, about.request, about.method)
             self._by_key[about.viewer, about.request] = about.number
-        for kept in self.log.pins_of("ask:"):
-            self._last_ask = max(self._last_ask, kept.entry.about.number)
+        # No question had a greater number than its entry: an answer that is sent again to one of
+        # the agent's before must not answer one of this agent's.
+        self._last_ask = self.log.head
         for kept in self.log.pins_of("end:"):
             self._ended[kept.entry.about.viewer, kept.entry.about.request] = kept
 
@@ -128,7 +130,15 @@ class Hub:
     @property
     def turn_of(self) -> str | None:
         """The viewer whose prompt is open."""
-        return next((each.viewer for each in self._open.values() if each.method == acp.PROMPT), None)
+        return next(
+            (each.viewer for each in self._open.values() if each.method == acp.PROMPT), None
+        )
+
+    @property
+    def last_number(self) -> int:
+        """The greatest number towards the agent that the log knows."""
+        kept = [each for kind in ("open:", "end:") for each in self.log.pins_of(kind)]
+        return max((each.entry.about.number for each in kept), default=0)
 
     @property
     def open_questions(self) -> int:
@@ -142,7 +152,7 @@ class Hub:
     # Viewers come and go.
 
     def attach(
-        self, viewer: Viewer, cursor: Cursor | None, now: float, now_ms: int, *, replay: bool = True
+        self, viewer: Viewer, cursor: Cursor | None, now_ms: int, *, replay: bool = True
     ) -> tuple[Attachment, Reset | None]:
         """A viewer is there: from its cursor on, from the oldest on, or from now on.
 
@@ -261,7 +271,7 @@ class Hub:
             return []
         return self._decide(number, ask, frame, attachment.viewer.id, "viewer", now_ms)
 
-    def _decide(  # noqa: PLR0913 - what stands on the entry
+    def _decide(  # noqa: PLR0913, PLR0917 - what stands on the entry
         self, number: int, ask: OpenAsk, frame: Frame, viewer: str, word: str, now_ms: int
     ) -> list[HubEffect]:
         del self._asks[number]
@@ -279,7 +289,7 @@ class Hub:
         for frame in frames:
             message = frame.message
             if message.method is None:
-                number = _number(message.request_id)
+                number = number_of(message.request_id)
                 opened = self._open.pop(number, None)
                 if opened is None:
                     continue
@@ -344,7 +354,9 @@ class Hub:
             if isinstance(frame, jsonrpc.Frame):
                 frames.append(frame)
         entries = [
-            LogEntry(LogKind.TOLD, now_ms, b"", About(number=number, method=ask.method, word="lost"))
+            LogEntry(
+                LogKind.TOLD, now_ms, b"", About(number=number, method=ask.method, word="lost")
+            )
             for number, ask in self._asks.items()
         ]
         for kept in self.log.pins_of("ask:"):
@@ -385,10 +397,6 @@ class Hub:
             if isinstance(frame, jsonrpc.Frame):
                 effects += self._decide(number, ask, frame, "", "policy", now_ms)
         return effects
-
-
-def _number(request_id: bytes | None) -> int:
-    return int(request_id) if request_id and request_id.isdigit() else 0
 
 
 def _end(frame: Frame, number: int, opened: OpenIn, now_ms: int) -> LogEntry:

@@ -73,13 +73,18 @@ def new_epoch() -> str:
 class MemoryLog:
     """A log that ends with its process."""
 
-    def __init__(self, *, epoch: str = "", first: int = 1) -> None:
-        """An empty log whose first entry will have the number `first`."""
+    def __init__(self, *, epoch: str = "", first: int = 1, pins: Pins | None = None) -> None:
+        """An empty log whose first entry will have the number `first`, with what is pinned."""
         self.epoch = epoch or new_epoch()
         self._entries: deque[LogEntry] = deque()
         self._first = first
         self._bytes = 0
-        self._pins = Pins()
+        self._pins = pins if pins is not None else Pins()
+
+    @property
+    def size_bytes(self) -> int:
+        """What the kept entries count for in a bound."""
+        return self._bytes
 
     @property
     def head(self) -> int:
@@ -117,9 +122,7 @@ class MemoryLog:
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Let the oldest go."""
         gone = 0
-        while self._entries and (
-            self._bytes > limit_bytes or self._entries[0].at_ms < before_ms
-        ):
+        while self._entries and (self._bytes > limit_bytes or self._entries[0].at_ms < before_ms):
             self._bytes -= self._entries.popleft().size
             self._first += 1
             gone += 1

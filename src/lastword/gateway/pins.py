@@ -82,9 +82,7 @@ class Pins:
         for key in kept[: max(0, len(kept) - limit)]:
             self._drop(key, changes)
 
-    def _set(
-        self, key: str, value: Numbered, changes: list[tuple[str, Numbered | None]]
-    ) -> None:
+    def _set(self, key: str, value: Numbered, changes: list[tuple[str, Numbered | None]]) -> None:
         self._kept.pop(key, None)  # the newest last
         self._kept[key] = value
         changes.append((key, value))

@@ -54,6 +54,21 @@ def unknown_session(session_id: str) -> dict[str, Any]:
     return {"code": UNKNOWN_SESSION, "message": said, "data": {"sessionId": session_id[:200]}}
 
 
+def no_log() -> dict[str, Any]:
+    """A session whose log cannot be written: the gateway's machine has to be looked after."""
+    error = AgentError(
+        type=ErrorType.INTERNAL,
+        message="The gateway cannot write this session's log. Its disk may be full.",
+        retryable=False,
+        reason="log_unwritable",
+        origin=Origin.LASTWORD,
+        phase=Phase.BEFORE_REQUEST,
+        retry_safety=RetrySafety.AUTO,
+        action=Action.REPORT,
+    )
+    return error_object(error)
+
+
 def answer_of_nobody(method: str, asked: bytes) -> bytes:
     """What an agent is answered where nobody came to answer it; the id is still to be set."""
     if method == acp.PERMISSION:

@@ -36,6 +36,10 @@ META = "lastword"
 """The key under which the gateway's own facts stand in `_meta`."""
 
 
+_NOT_FOR_ALL = (b'agent_retry"', b'agent_error"', b'"notice"')
+"""What stands in the frames of updates that a client has to have asked for."""
+
+
 class Renderer:
     """What one session's viewers are sent."""
 
@@ -50,7 +54,7 @@ class Renderer:
     def pulled(self, pulled: Pulled, attachment: Attachment) -> list[bytes]:
         """The frames of one pull.
 
-        What stands for a gap has no numbers: a link that is cut within it begins with the gap again.
+        What stands for a gap has no numbers: a link that is cut in it begins with the gap again.
         A viewer that negotiated is told its position wherever the last frame cannot say it, and
         before an answer: one whose link is cut between the two knows that it has no answer yet, and
         sends its request again.
@@ -120,14 +124,17 @@ class Renderer:
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile
-        if b'"agent_retry"' in entry.frame or b'"_agent_retry"' in entry.frame:
-            return [entry.frame] if profile.retry else []
-        if b'"agent_error"' in entry.frame and _kind(entry.frame) in acp.AGENT_ERROR_KINDS:
-            return [entry.frame] if profile.typed else []
-        if b'"notice"' in entry.frame and _kind(entry.frame) == "notice":
-            shows = profile.notices or not profile.dialect.notice_needs_capability
-            return [entry.frame] if shows else []
-        return [entry.frame]
+        if not any(kind in entry.frame for kind in _NOT_FOR_ALL):
+            return [entry.frame]
+        kind = _kind(entry.frame)
+        is_shown = True
+        if kind in acp.AGENT_RETRY_KINDS:
+            is_shown = profile.retry
+        elif kind in acp.AGENT_ERROR_KINDS:
+            is_shown = profile.typed
+        elif kind == "notice":
+            is_shown = profile.notices or not profile.dialect.notice_needs_capability
+        return [entry.frame] if is_shown else []
 
     def _ask(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number

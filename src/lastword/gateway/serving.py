@@ -6,14 +6,19 @@ Owns the listening socket, which a re-execution inherits, the folders, and the s
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
+import hashlib
 import os
 import signal
 import socket
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
 import msgspec
 import uvicorn
+import websockets  # noqa: F401 - uvicorn imports it later, when all seems well
 
 from lastword.errors import StoreError
 from lastword.gateway.doorkeeper import Doorkeeper
@@ -27,7 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
-"""The environment variable that names the listening socket's descriptor to a re-executed front."""
+"""The environment variable that names to a re-executed front the descriptors of the listening
+socket and of the file that says which process serves."""
+
+MAX_RUN_FOLDER_BYTES = 64
+"""A Unix socket's path has 107 bytes at most on Linux, 103 on macOS; a name in it has 37."""
 
 BACKLOG = 1024
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -87,11 +96,26 @@ def folder_of(settings: GatewaySettings) -> str:
 
 
 def run_folder_of(settings: GatewaySettings, port: int) -> str:
-    """The folder of sockets of the gateway at a port; short, as a socket's path has to be."""
-    base = os.environ.get("XDG_RUNTIME_DIR") or ""
-    if not os.path.isdir(base):
-        return os.path.join(folder_of(settings), f"run-{port}")
-    return os.path.join(base, "lastword", str(port))
+    """The folder of sockets of the gateway at a port; short, as a socket's path has to be.
+
+    Raises:
+        StoreError: No folder has a path that is short enough.
+    """
+    state = os.path.realpath(folder_of(settings))
+    name = f"{port}-{hashlib.sha256(state.encode()).hexdigest()[:6]}"
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or ""
+    folders = [os.path.join(runtime, "lastword", name)] if os.path.isdir(runtime) else []
+    folders += [
+        os.path.join(state, f"run-{port}"),
+        os.path.join(tempfile.gettempdir(), f"lastword-{os.getuid()}", name),
+    ]
+    for folder in folders:
+        if len(os.fsencode(folder)) <= MAX_RUN_FOLDER_BYTES:
+            return folder
+    raise StoreError(
+        f"{folders[0]} is too long for the path of a socket; set XDG_RUNTIME_DIR to a shorter "
+        "folder of your own"
+    )
 
 
 def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
@@ -103,13 +127,14 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
     """
     if settings.host not in LOOPBACK and not settings.behind_proxy:
         raise ServingError(
-            f"it does not listen at {settings.host} by itself: put a proxy with TLS in front of it, "
-            "and say --behind-proxy"
+            f"it does not listen at {settings.host} by itself: put a proxy with TLS in front of "
+            "it, and say --behind-proxy"
         )
-    listening = _listening(settings)
+    listening, pid_file = _inherited() or (_listening(settings), -1)
     port = listening.getsockname()[1]
     run_folder = run_folder_of(settings, port)
     _make_private(run_folder)
+    pid_file = _write_pid(run_folder, pid_file)
     keeper = Keeper.at(folder_of(settings))
     root = os.path.realpath(settings.root)
     template = HolderSettings(
@@ -131,11 +156,10 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         path=settings.path,
         frame_limit_bytes=settings.frame_limit_bytes,
     )
-    _write_pid(run_folder)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     ready(f"ws://{host}:{port}{settings.path}", keeper.token(Grant(Role.CONTROLLER)))
     if asyncio.run(_serve(settings, front, listening)):
-        _become_newer(listening)
+        _become_newer(listening, pid_file)
 
 
 async def _serve(settings: GatewaySettings, front: Front, listening: socket.socket) -> bool:
@@ -156,34 +180,37 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
     )
     server = uvicorn.Server(config)
     loop = asyncio.get_running_loop()
-    again = False
-
-    def reload() -> None:
-        nonlocal again
-        again = True
-        loop.create_task(leave(1012, "restarts"))
-
-    async def leave(code: int, reason: str) -> None:
-        await front.close(code, reason)
-        server.should_exit = True
-
-    # uvicorn closes what it is given.
+    told: asyncio.Queue[signal.Signals] = asyncio.Queue()
+    # uvicorn closes what it is given, and sets handlers of its own when it starts.
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
-    while not server.started and not task.done():
+    while not server.started and not task.done():  # noqa: ASYNC110 - it tells in no other way
         await asyncio.sleep(0.01)
-    loop.add_signal_handler(signal.SIGHUP, reload)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(
-            number, lambda: loop.create_task(leave(1001, "the gateway shuts down"))
-        )
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.put_nowait, number)
+    waiting = asyncio.create_task(told.get())
+    await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
+    if not waiting.done():
+        waiting.cancel()
+        await task
+        return False
+    again = waiting.result() is signal.SIGHUP
+    await front.close(*((1012, "restarts") if again else (1001, "the gateway shuts down")))
+    server.should_exit = True
     await task
     return again
 
 
+def _inherited() -> tuple[socket.socket, int] | None:
+    """What the front before this one has left: its socket, and the file that it holds."""
+    listening, _, pid_file = os.environ.pop(INHERITED, "").partition(",")
+    if not (listening.isdecimal() and pid_file.isdecimal()):
+        return None
+    for number in (int(listening), int(pid_file)):
+        os.set_inheritable(number, False)  # noqa: FBT003 - its only form
+    return socket.socket(fileno=int(listening)), int(pid_file)
+
+
 def _listening(settings: GatewaySettings) -> socket.socket:
-    inherited = os.environ.pop(INHERITED, "")
-    if inherited.isdigit():
-        return socket.socket(fileno=int(inherited))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -200,36 +227,67 @@ def _listening(settings: GatewaySettings) -> socket.socket:
     return listening
 
 
-def _become_newer(listening: socket.socket) -> None:
+def _become_newer(listening: socket.socket, pid_file: int) -> None:
     """Take the code that is installed now, with the socket at which clients wait meanwhile."""
-    listening.set_inheritable(True)
-    os.environ[INHERITED] = str(listening.fileno())
+    for number in (listening.fileno(), pid_file):
+        os.set_inheritable(number, True)  # noqa: FBT003 - its only form
+    os.environ[INHERITED] = f"{listening.fileno()},{pid_file}"
     os.execv(sys.executable, [sys.executable, "-m", "lastword", *sys.argv[1:]])  # noqa: S606
 
 
 def _make_private(folder: str) -> None:
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        for made in (os.path.dirname(folder), folder):
+            if os.stat(made).st_uid != os.getuid():
+                raise StoreError(f"{made} is another user's; set XDG_RUNTIME_DIR to one of yours")
         os.chmod(folder, 0o700)
     except OSError as error:
         reason = (error.strerror or "failed").lower()
         raise StoreError(f"{folder} cannot be used ({reason})") from error
 
 
-def _write_pid(run_folder: str) -> None:
-    with open(os.path.join(run_folder, "front.pid"), "w", encoding="ascii") as file:
-        file.write(str(os.getpid()))
+def _write_pid(run_folder: str, inherited: int) -> int:
+    """Say which process serves, in a file that is locked for as long; gives its descriptor.
+
+    Raises:
+        ServingError: Another one serves.
+        StoreError: The file cannot be written.
+    """
+    path = _pid_path(run_folder)
+    try:
+        number = inherited
+        if number < 0:
+            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(number, 0)
+        os.pwrite(number, b"%d" % os.getpid(), 0)
+    except BlockingIOError:
+        raise ServingError("another gateway of yours has this port; see --listen") from None
+    except OSError as error:
+        reason = (error.strerror or "failed").lower()
+        raise StoreError(f"{path} cannot be written ({reason})") from error
+    return number
+
+
+def _pid_path(run_folder: str) -> str:
+    return os.path.join(run_folder, "front.pid")
 
 
 def pid_of(run_folder: str) -> int | None:
-    """The process of the front that serves from a run folder."""
+    """The process of the front that serves from a run folder.
+
+    A process that has the number of one that has died is not told from it by its number, so the
+    lock says whether one serves.
+    """
     try:
-        with open(os.path.join(run_folder, "front.pid"), encoding="ascii") as file:
-            pid = int(file.read())
-        os.kill(pid, 0)
+        with open(_pid_path(run_folder), "rb") as file:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                return None
+            return int(file.read())
     except (OSError, ValueError):
         return None
-    return pid
 
 
 def addresses(values: Sequence[str]) -> list[str]:

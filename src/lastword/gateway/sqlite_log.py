@@ -4,8 +4,8 @@ Owns the file: its rights, its settings, its epoch, and what becomes of one that
 cannot be written any more. One row holds what was appended in one call, so that a commit costs a
 frame about 1 µs where the agent is fast. Deleting a log is deleting its file.
 
-Write-ahead log with `synchronous=NORMAL`: a process that dies loses nothing of what was committed; a
-machine that loses its power may lose the last commits, which is why a log that was not closed
+Write-ahead log with `synchronous=NORMAL`: a process that dies loses nothing of what was committed;
+a machine that loses its power may lose the last commits, which is why a log that was not closed
 cleanly gets a new epoch after a reboot. Checkpoints cost 15 to 22 ms at p99.9 where they are made
 within a commit (fsync), so a thread of their own makes them.
 """
@@ -39,10 +39,10 @@ WAL_LIMIT_BYTES = 16 * 1024 * 1024
 BUSY_SECONDS = 2.0
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS batches (first INTEGER PRIMARY KEY, last INTEGER NOT NULL,"
-    " until_ms INTEGER NOT NULL, bytes INTEGER NOT NULL, entries BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS pins (name TEXT PRIMARY KEY, seq INTEGER NOT NULL,"
-    " entry BLOB NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE IF NOT EXISTS batches (first INTEGER PRIMARY KEY, last INTEGER NOT NULL,
+    until_ms INTEGER NOT NULL, bytes INTEGER NOT NULL, entries BLOB NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS pins (name TEXT PRIMARY KEY, seq INTEGER NOT NULL,
+    entry BLOB NOT NULL) WITHOUT ROWID""",
 )
 _encoder = msgspec.msgpack.Encoder()
 _entries_of = msgspec.msgpack.Decoder(list[LogEntry])
@@ -73,7 +73,7 @@ class SqliteLog:
         try:
             self._open()
         except (sqlite3.Error, msgspec.MsgspecError, ValueError) as error:
-            if isinstance(error, sqlite3.OperationalError) and "disk" not in str(error):
+            if not _is_damage(error):
                 raise StoreError(f"{path} cannot be used ({error})") from error
             self.set_aside = _set_aside(path)
             try:
@@ -156,6 +156,16 @@ class SqliteLog:
         return row[0] if row else ""
 
     @property
+    def pins(self) -> Pins:
+        """What is pinned."""
+        return self._pins
+
+    @property
+    def size_bytes(self) -> int:
+        """What the kept entries count for in a bound."""
+        return self._bytes
+
+    @property
     def head(self) -> int:
         """The last committed entry's number."""
         return self._head
@@ -219,7 +229,7 @@ class SqliteLog:
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
-        """The oldest entries after a number."""
+        """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
         found: list[Numbered] = []
         size = 0
         rows = self._db.execute(
@@ -230,7 +240,13 @@ class SqliteLog:
         )
         with contextlib.closing(rows):
             for first, blob in rows:
-                for seq, entry in enumerate(_entries_of.decode(blob), first):
+                try:
+                    entries = _entries_of.decode(blob)
+                except msgspec.MsgspecError:
+                    if found:
+                        break
+                    continue
+                for seq, entry in enumerate(entries, first):
                     if seq <= after:
                         continue
                     size += entry.size
@@ -329,8 +345,16 @@ class LastingLog:
     def __init__(self, disk: SqliteLog) -> None:
         self._disk = disk
         self._memory: MemoryLog | None = None
+        self._has_left_disk = False
+        """What is in the file was let go of, which a full disk cannot be told."""
         self.failed = ""
         """Why it goes on in memory; empty while it does not."""
+
+    def _leave_disk(self, error: sqlite3.Error) -> MemoryLog:
+        """Go on in memory, with all that is pinned."""
+        self.failed = str(error)
+        self._memory = MemoryLog(first=self._disk.head + 1, pins=self._disk.pins)
+        return self._memory
 
     @property
     def epoch(self) -> str:
@@ -345,9 +369,10 @@ class LastingLog:
     @property
     def first(self) -> int:
         """The oldest kept entry's number."""
-        if self._memory is not None and self._disk.first > self._disk.head:
-            return self._memory.first
-        return self._disk.first
+        if self._memory is None:
+            return self._disk.first
+        is_on_disk = not self._has_left_disk and self._disk.first <= self._disk.head
+        return self._disk.first if is_on_disk else self._memory.first
 
     @property
     def is_behind(self) -> bool:
@@ -360,8 +385,7 @@ class LastingLog:
             try:
                 return self._disk.append(entries)
             except sqlite3.Error as error:
-                self.failed = str(error)
-                self._memory = MemoryLog(first=self._disk.head + 1)
+                return self._leave_disk(error).append(entries)
         return self._memory.append(entries)
 
     def read(
@@ -369,14 +393,17 @@ class LastingLog:
     ) -> list[Numbered]:
         """The oldest entries after a number."""
         bounds = {"max_entries": max_entries, "max_bytes": max_bytes}
-        if self._memory is None:
-            return self._disk.read(after, **bounds)
-        if after < self._disk.head:
-            with contextlib.suppress(sqlite3.Error):
+        if after < self._disk.head and not self._has_left_disk:
+            try:
                 found = self._disk.read(after, **bounds)
+            except sqlite3.Error as error:
+                if self._memory is None:
+                    self._leave_disk(error)
+                self._has_left_disk = True
+            else:
                 if found:
                     return found
-        return self._memory.read(after, **bounds)
+        return self._memory.read(after, **bounds) if self._memory is not None else []
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Let the oldest go."""
@@ -385,14 +412,17 @@ class LastingLog:
                 return self._disk.trim(limit_bytes=limit_bytes, before_ms=before_ms)
             except sqlite3.Error:
                 return 0  # a full disk cannot even forget; `append` will say so
-        return self._memory.trim(limit_bytes=limit_bytes, before_ms=before_ms)
+        gone = 0
+        on_disk = 0 if self._has_left_disk else self._disk.size_bytes
+        if on_disk and on_disk + self._memory.size_bytes > limit_bytes:
+            gone = self._disk.head - self._disk.first + 1
+            self._has_left_disk = True
+        return gone + self._memory.trim(limit_bytes=limit_bytes, before_ms=before_ms)
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
         """The pinned entries of a range."""
-        found = self._disk.pinned(after, min(last, self._disk.head))
-        if self._memory is not None:
-            found += self._memory.pinned(max(after, self._disk.head), last)
-        return found
+        log = self._disk if self._memory is None else self._memory
+        return log.pinned(after, last)
 
     def pins_of(self, prefix: str) -> list[Numbered]:
         """The pinned entries of one kind."""
@@ -401,6 +431,14 @@ class LastingLog:
     def close(self) -> None:
         """Close the file."""
         self._disk.close()
+
+
+def _is_damage(error: Exception) -> bool:
+    """Is a file itself broken? A full disk or one that may not be written says nothing of it."""
+    if not isinstance(error, sqlite3.Error):
+        return True
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def _set_aside(path: str) -> str:

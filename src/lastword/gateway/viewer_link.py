@@ -256,21 +256,22 @@ class ViewerLink(ABC):
 
     async def _pass_back(self, upstream: Upstream) -> None:
         """Send the viewer what a holder has for it."""
-        while line := await upstream.reader.readline():
-            line = line[:-1]
-            if line[:1] == wire.CONTROL:
-                word, facts = wire.read_control(line)
-                if word == wire.SHUT:
-                    await self.close(int(facts.get("code", 1011)), str(facts.get("reason", "")))
-                continue
-            self._note(upstream, line)
-            await self.send(line)
+        with contextlib.suppress(OSError, ValueError):
+            while line := await upstream.reader.readline():
+                line = line[:-1]
+                if line[:1] == wire.CONTROL:
+                    word, facts = wire.read_control(line)
+                    if word == wire.SHUT:
+                        await self.close(int(facts.get("code", 1011)), str(facts.get("reason", "")))
+                    continue
+                self._note(upstream, line)
+                await self.send(line)
         upstream.writer.close()
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
             del self._by_session[session_id]
         if gone:  # nothing would be heard of them here; who comes back finds them again
-            await self.close(HOLDER_GONE, "holder-gone")
+            await self.close(HOLDER_GONE, "agent-lost")
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""

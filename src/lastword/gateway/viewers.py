@@ -62,7 +62,16 @@ class Attachment:
         owed: answers of its own that stand in a gap, for when that has been told.
     """
 
-    __slots__ = ("answered", "asked", "from_cursor", "live_from", "owed", "reader", "viewer", "wanted")
+    __slots__ = (
+        "answered",
+        "asked",
+        "from_cursor",
+        "live_from",
+        "owed",
+        "reader",
+        "viewer",
+        "wanted",
+    )
 
     def __init__(self, viewer: Viewer, reader: Reader, *, head: int, from_cursor: bool) -> None:
         self.viewer = viewer

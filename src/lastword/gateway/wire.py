@@ -2,7 +2,7 @@
 
 Owns its version and its control lines. A line that begins with `{` is an ACP frame, passed as it
 is; one that begins with `!` is a control line. A front of version n speaks to holders of n and
-n − 1, which live on until their sessions end.
+n - 1, which live on until their sessions end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What has to hold for a session of the gateway, whatever its players do.
 
-Owns the promises V1 to V10, judged from outside: by what was committed, by what each viewer applied,
+Owns the promises V1 to V10, judged from outside: by what was committed, what each viewer applied,
 and by what reached the agent. Knows nothing of how the gateway comes to it.
 """
 
@@ -92,7 +92,7 @@ class Referee:
 
     def sent(self, committed: int, frames: list[bytes]) -> None:
         """These go to a viewer after one pull."""
-        if sum(map(len, frames)) > PULL_BYTES and len(frames) > 3:  # noqa: PLR2004 - one, its gap
+        if sum(map(len, frames)) > PULL_BYTES and len(frames) > 3:
             self._broken("V4", f"{sum(map(len, frames))} bytes at once")
         for line in frames:
             tag = _tag(jsonrpc.loads(line))

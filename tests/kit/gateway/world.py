@@ -89,7 +89,7 @@ class World:
     """One schedule."""
 
     def __init__(self, seed: int, number: int, machine: Machine | None = None) -> None:
-        self._dice = random.Random(f"{seed}/{number}").random  # noqa: S311
+        self._dice = random.Random(f"{seed}/{number}").random
         self._machine = machine or Machine()
         self.referee = Referee()
         self._log = self._machine.log(self.referee)
@@ -207,7 +207,9 @@ class World:
     def _come(self) -> None:
         seat = self._any_seat()
         if seat.attachment is not None:
-            self._hub.detach(seat.attachment, self._now, self._now_ms, code=4409, cause="superseded")
+            self._hub.detach(
+                seat.attachment, self._now, self._now_ms, code=4409, cause="superseded"
+            )
             self._cut(seat)
         cursor = seat.cursor
         if cursor is not None and self._dice() < 0.05:
@@ -229,7 +231,7 @@ class World:
             seat.viewer = msgspec.structs.replace(seat.viewer, id=name)
             self.referee.sits(seat.viewer)
             seat.unanswered.clear()
-        seat.attachment, _ = self._hub.attach(seat.viewer, cursor, self._now, self._now_ms)
+        seat.attachment, _ = self._hub.attach(seat.viewer, cursor, self._now_ms)
         for line in list(seat.unanswered.values()):
             self._say(seat, line)
 
@@ -327,6 +329,7 @@ class World:
             self._cut(seat)
         self._log.crash()
         self._hub = self._machine.hub(self._log, self._number)
+        self._numbers = self._hub.last_number  # as a holder that knows nothing but the log
         self._agent_open.clear()
         self.referee.agent_died()
         self._hub.lost_agent(lambda _: ERROR, self._now_ms)
@@ -359,18 +362,18 @@ class World:
 
 
 STEPS = (
-    (0.20, World._speak),  # noqa: SLF001 - its own table
-    (0.28, World._answer),  # noqa: SLF001
-    (0.33, World._ask),  # noqa: SLF001
-    (0.41, World._come),  # noqa: SLF001
-    (0.46, World._go),  # noqa: SLF001
-    (0.55, World._prompt),  # noqa: SLF001
-    (0.58, World._repeat),  # noqa: SLF001
-    (0.63, World._decide),  # noqa: SLF001
-    (0.78, World._pull),  # noqa: SLF001
-    (0.90, World._arrive),  # noqa: SLF001
-    (0.94, World._forget),  # noqa: SLF001
-    (0.96, World._lose_front),  # noqa: SLF001
-    (0.98, World._die),  # noqa: SLF001
-    (1.01, World._tick),  # noqa: SLF001
+    (0.20, World._speak),
+    (0.28, World._answer),
+    (0.33, World._ask),
+    (0.41, World._come),
+    (0.46, World._go),
+    (0.55, World._prompt),
+    (0.58, World._repeat),
+    (0.63, World._decide),
+    (0.78, World._pull),
+    (0.90, World._arrive),
+    (0.94, World._forget),
+    (0.96, World._lose_front),
+    (0.98, World._die),
+    (1.01, World._tick),
 )

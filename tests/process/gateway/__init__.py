@@ -1,1 +1,1 @@
-"""The gateway and `lastword connect` as processes."""
+"""The gateway with real processes and sockets."""

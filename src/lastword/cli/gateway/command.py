@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
     except ModuleNotFoundError as error:
-        if error.name not in NEEDED:
+        if (error.name or "").partition(".")[0] not in NEEDED:
             raise
         return _complain(EXTRA)
     except (UsageError, StoreError) as error:
@@ -95,7 +95,9 @@ def _token(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _run_folder(arguments: Sequence[str], parser: argparse.ArgumentParser) -> tuple[str, argparse.Namespace]:
+def _run_folder(
+    arguments: Sequence[str], parser: argparse.ArgumentParser
+) -> tuple[str, argparse.Namespace]:
     from lastword.gateway.serving import GatewaySettings, run_folder_of  # noqa: PLC0415
     from lastword.record.paths import state_folder  # noqa: PLC0415
 

@@ -78,6 +78,7 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         raise UsageError(f"--path cannot be {known.path!r}: it begins with /")
     if not os.path.isdir(known.root):
         raise UsageError(f"--root cannot be {known.root!r}: that is no folder")
+    unattended = _positive("--unattended-timeout", known.unattended_timeout)
     if known.sessions < 1:
         raise UsageError("--sessions takes a number from 1 up")
     return GatewaySettings(
@@ -97,7 +98,7 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         frame_limit_bytes=_bytes("--frame-limit", known.frame_limit),
         compress=known.compress == "on",
         log_limit_bytes=_bytes("--log-limit", known.log_limit),
-        unattended_seconds=None if known.unattended == "reject" else known.unattended_timeout,
+        unattended_seconds=None if known.unattended == "reject" else unattended,
         client_fs=known.client_fs,
     )
 
@@ -110,7 +111,7 @@ def _found_from_here(program: str) -> str:
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdigit() or int(port) > MAX_PORT:
+    if not host or not port.isdecimal() or int(port) > MAX_PORT:
         raise UsageError(f"--listen cannot be {text!r}: it takes HOST:PORT, as 127.0.0.1:7780")
     return host, int(port)
 

@@ -1,0 +1,157 @@
+"""A gateway in processes of its own, as a test has it: its folders, its front, its holders.
+
+Owns their end: nothing of a gateway is left when its test is over, and no process is ended that is
+not its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.gateway.tokens import Grant, Keeper
+from lastword.gateway.viewers import Role
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LOOK_SECONDS = 0.02
+GATEWAY = (sys.executable, "-m", "lastword", "gateway")
+
+
+def until(what: str, holds: Callable[[], Any]) -> Any:
+    """Wait under a fuse until something is so; gives what it was asked for."""
+    burns_at = time.monotonic() + FUSE_SECONDS
+    while time.monotonic() < burns_at:
+        found = holds()
+        if found:
+            return found
+        time.sleep(LOOK_SECONDS)
+    raise AssertionError(f"the fuse burned: {what}")
+
+
+def agent(*words: str) -> list[str]:
+    """The command of a scripted agent, without lastword in front of it."""
+    return [sys.executable, "-m", "lastword", "agent", "--bare", *words]
+
+
+class Gateway:
+    """One gateway, whose front may be killed and started again."""
+
+    def __init__(self, folder: Path, command: Sequence[str], *options: str) -> None:
+        """Start one, whose state is in a folder and whose sessions work there."""
+        self.folder = folder
+        self.root = folder / "work"
+        self.root.mkdir(exist_ok=True)
+        self.state = folder / "state"
+        # A socket's path is short.
+        self.runtime = Path(tempfile.mkdtemp(prefix="lw-", dir="/tmp"))
+        self.environment = {
+            **{key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")},
+            "LASTWORD_STATE_DIR": str(self.state),
+            "XDG_RUNTIME_DIR": str(self.runtime),
+        }
+        self.command = list(command)
+        """The agent's, at the next start."""
+        self._options = list(options)
+        self.port = 0
+        self.front = self.start()
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start a front, at the port of the one before it if there was one."""
+        stderr = self.folder / "stderr"
+        begins = stderr.stat().st_size if stderr.exists() else 0
+        with stderr.open("ab") as file:
+            self.front = subprocess.Popen(
+                [
+                    *(*GATEWAY, "--listen", f"127.0.0.1:{self.port}", "--root", str(self.root)),
+                    *(*self._options, "--", *self.command),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=file,
+                env=self.environment,
+            )
+
+        def url() -> bytes:
+            assert self.front.poll() is None, self.stderr()
+            _, _, rest = stderr.read_bytes()[begins:].partition(b"serving at ")
+            return rest.partition(b"\n")[0] if b"\n" in rest else b""
+
+        self.url = until("the front serves", url).decode()
+        self.port = int(self.url.rpartition(":")[2].partition("/")[0])
+        return self.front
+
+    def stderr(self) -> str:
+        """What was written to stderr by all of it."""
+        return (self.folder / "stderr").read_text(errors="replace")
+
+    def kill_front(self) -> None:
+        """Kill the front, as a machine out of memory does."""
+        self.front.kill()
+        self.front.wait(FUSE_SECONDS)
+
+    def tell(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run one of the commands beside serving, such as `status`."""
+        return subprocess.run(
+            [*GATEWAY, *words, "--port", str(self.port)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=FUSE_SECONDS,
+            env=self.environment,
+        )
+
+    def holders(self) -> list[dict[str, Any]]:
+        """How its holders are."""
+        told = self.tell("status", "--json").stdout
+        found: list[dict[str, Any]] = msgspec.json.decode(told)["holders"] if told else []
+        return found
+
+    def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
+        """A token for it."""
+        keeper = Keeper.at(str(self.state / "gateway"))
+        return keeper.token(Grant(role, session, expires))
+
+    def close(self) -> None:
+        """End all of it."""
+        held = self.holders()
+        try:
+            if self.front.poll() is None:
+                self.front.terminate()
+                self.front.wait(FUSE_SECONDS)
+            for holder in held:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(holder["pid"], signal.SIGCONT)
+            self.tell("stop", "--agents")
+            for holder in held:
+                for pid in (holder["pid"], holder["agent_pid"]):
+                    until(f"{pid} has ended", lambda pid=pid: not is_running(pid))
+        finally:
+            if self.front.poll() is None:
+                self.front.kill()
+                self.front.wait(FUSE_SECONDS)
+            for holder in held:
+                if is_running(holder["pid"]):
+                    os.kill(holder["pid"], signal.SIGKILL)
+            shutil.rmtree(self.runtime, ignore_errors=True)
+
+
+def is_running(pid: int) -> bool:
+    """Is there such a process, that has not ended?"""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in {b"Z", b"X"}
+    except OSError:
+        return False

@@ -1,0 +1,151 @@
+"""A viewer's connection to a gateway, as a test has it: WebSocket frames, in and out.
+
+Owns what a client of one kind says of itself, and the reading of frames under a fuse.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
+
+TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+STOCK: dict[str, Any] = {}
+
+
+class ViewerClient:
+    """One socket of one viewer's."""
+
+    def __init__(  # noqa: PLR0913 - what a client brings
+        self,
+        gateway: Gateway,
+        *,
+        capabilities: dict[str, Any] | None = None,
+        replay: bool = False,
+        known: dict[str, Any] | None = None,
+        token: str | None = None,
+        session: str = "",
+    ) -> None:
+        """Connect and initialize; `known` is what an earlier socket of the viewer's was told."""
+        url = gateway.url
+        if session:
+            url = f"ws://127.0.0.1:{gateway.port}/v1/sessions/{session}/ws"
+        self._stack = contextlib.ExitStack()
+        self._socket = self._stack.enter_context(
+            connect(
+                url,
+                additional_headers={"Authorization": f"Bearer {token or gateway.token()}"},
+                open_timeout=FUSE_SECONDS,
+                max_size=None,
+            )
+        )
+        self.frames: list[dict[str, Any]] = []
+        self._last = 0
+        ours = ({"replay": 1} if replay else {}) | (known or {})
+        params = {
+            "protocolVersion": 1,
+            "clientCapabilities": STOCK if capabilities is None else capabilities,
+            "clientInfo": {"name": "a test", "version": "1"},
+        } | ({"_meta": {"lastword": ours}} if ours else {})
+        greeting = self.result("initialize", params)
+        met = greeting["_meta"]["lastword"]
+        self.known = {key: met[key] for key in ("viewer", "secret")}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def cut(self) -> None:
+        """Be gone without a word, as a machine that goes to sleep."""
+        self._socket.socket.shutdown(socket.SHUT_RDWR)
+        self._stack.close()
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Send a frame."""
+        self._socket.send(msgspec.json.encode({"jsonrpc": "2.0"} | frame).decode())
+
+    def request(self, method: str, params: dict[str, Any], *, id_: int = 0) -> int:
+        """Send a request; gives its id."""
+        self._last = max(self._last + 1, id_)
+        number = id_ or self._last
+        self.send({"id": number, "method": method, "params": params})
+        return number
+
+    def next(self) -> dict[str, Any]:
+        """The next frame."""
+        frame: dict[str, Any] = msgspec.json.decode(self._socket.recv(FUSE_SECONDS))
+        self.frames.append(frame)
+        return frame
+
+    def find(self, holds: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+        """The first frame that is so, of those that came and those that come."""
+        burns_at = time.monotonic() + FUSE_SECONDS
+        for frame in self.frames:
+            if holds(frame):
+                return frame
+        while time.monotonic() < burns_at:
+            frame = self.next()
+            if holds(frame):
+                return frame
+        raise AssertionError(f"the fuse burned: {self.frames}")
+
+    def answer(self, request: int) -> dict[str, Any]:
+        """The answer to a request of its own."""
+        return self.find(lambda frame: frame.get("id") == request and "method" not in frame)
+
+    def result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Ask, and give the result."""
+        answer = self.answer(self.request(method, params))
+        assert "result" in answer, answer
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def new(self, folder: Path) -> str:
+        """A new session."""
+        result = self.result("session/new", {"cwd": str(folder), "mcpServers": []})
+        session_id: str = result["sessionId"]
+        return session_id
+
+    def load(self, session: str, folder: Path, **more: Any) -> dict[str, Any]:
+        """See a session that there is."""
+        params = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
+        return self.result("session/load", params | more)
+
+    def prompt(self, session: str, text: str = "go") -> int:
+        """Prompt; gives the request's id."""
+        blocks = [{"type": "text", "text": text}]
+        return self.request("session/prompt", {"sessionId": session, "prompt": blocks})
+
+    def updates(self, kind: str) -> list[dict[str, Any]]:
+        """The updates of a kind that came."""
+        found = [frame.get("params", {}).get("update", {}) for frame in self.frames]
+        return [update for update in found if update.get("sessionUpdate") == kind]
+
+    def seqs(self) -> list[int]:
+        """The numbers that came with frames, in order."""
+        metas = [frame.get("params", {}).get("_meta", {}) for frame in self.frames]
+        return [meta["lastword"]["seq"] for meta in metas if "seq" in meta.get("lastword", {})]
+
+    def closed(self) -> tuple[int, str]:
+        """Read until the socket is closed; gives the code and the reason, 1006 where it is cut."""
+        with contextlib.closing(self._stack):
+            while True:
+                try:
+                    self.next()
+                except ConnectionClosed as closed:
+                    return (closed.rcvd.code, closed.rcvd.reason) if closed.rcvd else (1006, "")

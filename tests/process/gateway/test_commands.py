@@ -1,0 +1,201 @@
+"""The command line of the gateway, in processes: what cannot be started says why, with status 2."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.serving import GatewaySettings, run_folder_of
+from tests.kit.gateway.serving import GATEWAY, until
+from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+BLOCKED = """
+import sys
+sys.modules[{module!r}] = None
+sys.argv = ["lastword"]
+from lastword.cli import main
+sys.exit(main(["gateway", *{words!r}]))
+"""
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*GATEWAY, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+        env=os.environ | environment,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--listen", "0.0.0.0:0", "--", "true"), "--behind-proxy"),
+        (("--listen", "192.0.2.1:7780", "--", "true"), "--behind-proxy"),
+        (("--listen", "nowhere", "--", "true"), "HOST:PORT"),
+        (("--listen", "127.0.0.1:70000", "--", "true"), "HOST:PORT"),
+        (("--root", "/nowhere/at/all", "--", "true"), "no folder"),
+        (("--path", "acp", "--", "true"), "begins with /"),
+        (("--sessions", "0", "--", "true"), "from 1 up"),
+        (("--ping", "0", "--", "true"), "over 0"),
+        (("--unattended-timeout", "nan", "--", "true"), "over 0"),
+        (("--log-limit", "lots", "--", "true"), "takes a size"),
+        (("--idle-timeout", "soon", "--", "true"), "idle-timeout"),
+        (("--frob", "--", "true"), "--frob"),
+        (("--listen", "127.0.0.1:0"), "command is missing"),
+        (("--",), "command"),
+        (("token", "--expires", "-5"), "--expires"),
+    ],
+)
+def test_what_cannot_be_used_is_said_with_status_2(words: tuple[str, ...], said: str) -> None:
+    done = run(*words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("module", ["starlette", "uvicorn", "websockets"])
+@pytest.mark.parametrize("words", [["--", "true"], ["token"], ["status"], ["stop"]])
+def test_without_the_extra_the_line_that_installs_it_is_said(module: str, words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED.format(module=module, words=words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+    )
+    assert done.returncode == 2
+    assert "pip install 'lastword[gateway]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_is_written_for_the_gateway_and_each_of_its_words() -> None:
+    for words in ((), ("token",), ("status",), ("reload",), ("stop",)):
+        done = run(*words, "--help")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"usage: {' '.join(('lastword gateway', *words))}")
+
+
+def test_a_token_is_printed_alone_and_lets_in(serve: Serve) -> None:
+    gateway = serve("healthy")
+    done = subprocess.run(
+        [*GATEWAY, "token", "--role", "observer", "--expires", "0"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=FUSE_SECONDS,
+        env=gateway.environment,
+    )
+    assert done.stderr == ""
+    with ViewerClient(gateway, token=done.stdout.strip()) as viewer:
+        refused = viewer.answer(viewer.request("session/new", {"cwd": str(gateway.root)}))
+        assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
+
+
+def test_no_token_and_no_secret_is_in_what_the_gateway_writes(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+    assert gateway.token() not in gateway.stderr()
+    assert viewer.known["secret"] not in gateway.stderr()
+
+
+def test_status_tells_what_runs_and_where_nothing_does(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        told = gateway.tell("status")
+        assert told.returncode == 0
+        assert f"front: process {gateway.front.pid}" in told.stdout
+        assert f"{session}: idle, 1 viewers" in told.stdout
+    gateway.kill_front()
+    told = gateway.tell("status")
+    assert told.returncode == 1
+    assert "front: none" in told.stdout
+    assert session in told.stdout
+    for word in ("reload", "stop"):
+        told = gateway.tell(word)
+        assert told.returncode == 1
+        assert f"no gateway of yours serves at port {gateway.port}" in told.stderr
+
+
+def test_a_process_that_has_the_number_of_a_dead_front_is_not_signalled(serve: Serve) -> None:
+    gateway = serve("healthy")
+    gateway.kill_front()
+    with subprocess.Popen(["sleep", "600"]) as other:
+        (pid_file,) = (gateway.runtime / "lastword").glob("*/front.pid")
+        pid_file.write_text(str(other.pid), encoding="ascii")
+        assert gateway.tell("stop").returncode == 1
+        assert other.poll() is None
+        other.send_signal(signal.SIGKILL)
+
+
+def test_a_port_that_is_taken_is_said_with_status_2() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run("--listen", f"127.0.0.1:{taken.getsockname()[1]}", "--", "true")
+    assert done.returncode == 2
+    assert "address already in use" in done.stderr
+    assert "--listen" in done.stderr
+
+
+def test_an_agent_that_cannot_be_started_is_told_to_who_comes(serve: Serve) -> None:
+    gateway = serve("", command=["/nowhere/agent"])
+    with pytest.raises(AssertionError, match="agent_crash"):
+        ViewerClient(gateway)
+
+
+def test_folders_that_are_too_long_for_a_socket_give_way_to_a_short_one(tmp_path: Path) -> None:
+    long = tmp_path / ("long" * 20)
+    long.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(long))
+        settings = GatewaySettings(state_folder=str(long))
+        short = run_folder_of(settings, 7780)
+        other = run_folder_of(GatewaySettings(state_folder=str(tmp_path)), 7780)
+    assert len(short) < 64
+    assert short != other
+
+
+def test_where_no_folder_is_short_enough_the_gateway_says_so(tmp_path: Path) -> None:
+    long = tmp_path / ("long" * 20)
+    long.mkdir()
+    said = {"XDG_RUNTIME_DIR": str(long), "LASTWORD_STATE_DIR": str(long), "TMPDIR": str(long)}
+    done = run("--listen", "127.0.0.1:0", "--", "true", **said)
+    assert done.returncode == 2
+    assert "set XDG_RUNTIME_DIR" in done.stderr
+
+
+def test_a_session_goes_on_under_a_state_folder_with_a_long_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
+) -> None:
+    gateway = serve("healthy")
+    gateway.kill_front()
+    monkeypatch.setitem(gateway.environment, "XDG_RUNTIME_DIR", "/nowhere")
+    long = tmp_path / ("long" * 20)
+    long.mkdir()
+    monkeypatch.setitem(gateway.environment, "LASTWORD_STATE_DIR", str(long))
+    monkeypatch.setitem(gateway.environment, "TMPDIR", str(gateway.runtime))
+    gateway.state = long
+    gateway.start()
+    with ViewerClient(gateway) as viewer:
+        answer = viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+        assert answer["result"]["stopReason"] == "end_turn"
+    until("the viewer has left", lambda: gateway.holders()[0]["sessions"][0]["controllers"] == 0)

@@ -1,0 +1,205 @@
+"""Processes of a gateway that end: no turn is lost with one, and nothing comes twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+
+from tests.kit.gateway.serving import agent, is_running, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+WORDS = 40
+TALKS: dict[str, Any] = {
+    "turns": [
+        [step for number in range(WORDS) for step in ({"say": f"<{number}>"}, {"wait": 0.05})]
+        + [{"result": "end_turn"}]
+    ],
+    "sessions": "resume",
+}
+HANGS: dict[str, Any] = {
+    "turns": [[{"say": "One."}, {"hang": True}], [{"say": "Back."}, {"result": "end_turn"}]],
+    "sessions": "resume",
+}
+GO = {"prompt": [{"type": "text", "text": "go"}]}
+
+
+def said(viewer: ViewerClient) -> list[str]:
+    return [update["content"]["text"] for update in viewer.updates("agent_message_chunk")]
+
+
+def cursor(viewer: ViewerClient, epoch: str) -> dict[str, Any]:
+    return {"_meta": {"lastword": {"after": {"epoch": epoch, "seq": viewer.seqs()[-1]}}}}
+
+
+def place_of(viewer: ViewerClient) -> str:
+    found = next(frame for frame in viewer.frames if "epoch" in str(frame.get("result")))
+    epoch: str = found["result"]["_meta"]["lastword"]["epoch"]
+    return epoch
+
+
+def test_a_front_that_is_killed_in_mid_turn_loses_nothing_and_doubles_nothing(
+    serve: Serve,
+) -> None:
+    gateway = serve(TALKS)
+    before = ViewerClient(gateway, capabilities=TYPED, replay=True)
+    session = before.new(gateway.root)
+    epoch = place_of(before)
+    prompt = before.prompt(session)
+    before.find(lambda frame: "<5>" in str(frame))
+    gateway.kill_front()
+    assert before.closed()[0] == 1006
+    gateway.start()
+    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
+        place = after.load(session, gateway.root, **cursor(before, epoch))["_meta"]["lastword"]
+        assert place["epoch"] == epoch
+        assert "reset" not in place
+        after.request("session/prompt", {"sessionId": session} | GO, id_=prompt)
+        assert after.answer(prompt)["result"]["stopReason"] == "end_turn"
+        assert said(before) + said(after) == [f"<{number}>" for number in range(WORDS)]
+        seqs = before.seqs() + after.seqs()
+        assert seqs == sorted(set(seqs))
+
+
+def test_a_stock_viewer_is_shown_the_turn_that_went_on_without_it(serve: Serve) -> None:
+    gateway = serve(TALKS)
+    before = ViewerClient(gateway)
+    session = before.new(gateway.root)
+    before.prompt(session)
+    before.find(lambda frame: "<2>" in str(frame))
+    before.cut()
+    until("the turn ends", lambda: not gateway.holders()[0]["sessions"][0]["turn"])
+    with ViewerClient(gateway) as after:
+        after.load(session, gateway.root)
+        assert said(after) == [f"<{number}>" for number in range(WORDS)]
+        assert [each["content"]["text"] for each in after.updates("user_message_chunk")] == ["go"]
+
+
+def test_a_holder_that_is_killed_in_mid_turn_ends_it_typed_and_the_session_comes_back(
+    serve: Serve,
+) -> None:
+    gateway = serve(HANGS)
+    before = ViewerClient(gateway, capabilities=TYPED, replay=True)
+    session = before.new(gateway.root)
+    epoch = place_of(before)
+    prompt = before.prompt(session)
+    before.find(lambda frame: "One." in str(frame))
+    (holder,) = gateway.holders()
+    os.kill(holder["pid"], signal.SIGKILL)
+    assert before.closed()[0] == 1012
+    until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
+        place = after.load(session, gateway.root, **cursor(before, epoch))["_meta"]["lastword"]
+        assert place["epoch"] == epoch
+        after.request("session/prompt", {"sessionId": session} | GO, id_=prompt)
+        answer = after.answer(prompt)
+        assert answer["error"]["data"]["agent_error"]["type"] == "agent_crash"
+        assert said(before) + said(after) == ["One."]
+        assert after.find(lambda frame: "restored" in str(frame))
+        second = after.prompt(session)
+        after.find(lambda frame: "One." in str(frame))
+        assert second != prompt
+    held = [each["sessionId"] for holder in gateway.holders() for each in holder["sessions"]]
+    assert held == [session]
+
+
+def test_stopping_the_front_leaves_the_turn_and_the_next_front_finds_it(serve: Serve) -> None:
+    gateway = serve(TALKS)
+    before = ViewerClient(gateway, replay=True)
+    session = before.new(gateway.root)
+    before.prompt(session)
+    before.find(lambda frame: "<2>" in str(frame))
+    assert gateway.tell("stop").returncode == 0
+    assert before.closed()[0] == 1001
+    gateway.front.wait(FUSE_SECONDS)
+    assert gateway.front.returncode == 0
+    assert gateway.tell("stop").returncode == 1
+    gateway.start()
+    with ViewerClient(gateway) as after:
+        after.load(session, gateway.root)
+        after.find(lambda frame: f"<{WORDS - 1}>" in str(frame))
+        assert said(after) == [f"<{number}>" for number in range(WORDS)]
+
+
+def test_a_reload_under_connects_refuses_none_and_closes_viewers_as_restarting(
+    serve: Serve,
+) -> None:
+    gateway = serve(TALKS)
+    before = ViewerClient(gateway, replay=True)
+    session = before.new(gateway.root)
+    before.prompt(session)
+    over = threading.Event()
+    refused: list[OSError] = []
+    answered: list[int] = []
+
+    def connect() -> None:
+        while not over.is_set():
+            try:
+                with socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS) as made:
+                    made.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    answered.append(len(made.recv(64)))
+            except OSError as error:
+                refused.append(error)
+
+    hammering = threading.Thread(target=connect)
+    hammering.start()
+    try:
+        assert gateway.tell("reload").returncode == 0
+        assert before.closed() == (1012, "restarts")
+        pid = gateway.front.pid
+        until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
+        with ViewerClient(gateway) as after:
+            after.load(session, gateway.root)
+            after.find(lambda frame: f"<{WORDS - 1}>" in str(frame))
+    finally:
+        over.set()
+        hammering.join(FUSE_SECONDS)
+    assert not [error for error in refused if isinstance(error, ConnectionRefusedError)]
+    assert len(answered) > 10
+    assert gateway.front.poll() is None
+    assert gateway.front.pid == pid
+
+
+def test_an_agent_that_crashes_ends_the_turn_typed_and_is_there_again(serve: Serve) -> None:
+    gateway = serve({"turns": [[{"say": "One."}, {"kill": "SIGKILL"}]], "sessions": "resume"})
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        answer = viewer.answer(viewer.prompt(session))
+        assert answer["error"]["data"]["agent_error"]["type"] == "agent_crash"
+        answer = viewer.answer(viewer.prompt(session, "Please: /scenario healthy"))
+        assert answer["result"]["stopReason"] == "end_turn"
+
+
+def test_holders_that_were_killed_do_not_count_against_the_limit(serve: Serve) -> None:
+    gateway = serve("healthy", "--sessions", "2")
+    for _ in range(4):
+        with ViewerClient(gateway) as viewer:
+            viewer.new(gateway.root)
+            for holder in gateway.holders():
+                os.kill(holder["pid"], signal.SIGKILL)
+            assert viewer.closed()[0] == 1012
+
+
+def test_a_gateway_with_another_agent_takes_no_spare_of_the_one_before(
+    serve: Serve,
+) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway):
+        pass
+    assert len(gateway.holders()) == 1
+    gateway.kill_front()
+    gateway.command = agent("rate_limit")
+    gateway.start()
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        assert "error" in viewer.answer(viewer.prompt(session))

@@ -1,0 +1,165 @@
+"""Viewers of one session: what each is shown, who may steer, whose answer counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lastword.gateway.viewers import Role
+from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+
+def is_question(frame: dict[str, Any]) -> bool:
+    return frame.get("method") == "session/request_permission"
+
+
+def is_withdrawal(frame: dict[str, Any]) -> bool:
+    return frame.get("method") == "$/cancel_request"
+
+
+def test_a_failure_is_told_to_two_viewers_of_different_kinds_each_in_its_way(serve: Serve) -> None:
+    gateway = serve("rate_limit")
+    with ViewerClient(gateway, capabilities=TYPED) as typed, ViewerClient(gateway) as stock:
+        session = typed.new(gateway.root)
+        stock.load(session, gateway.root)
+        answer = typed.answer(typed.prompt(session, "hello"))
+        assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+        (told,) = typed.updates("agent_error")
+        assert told["error"]["retry_after_seconds"] == 20
+
+        stock.find(lambda frame: "session_info_update" in str(frame))
+        (told,) = stock.updates("session_info_update")
+        assert told["_meta"]["agent_error"]["type"] == "rate_limit"
+        assert stock.updates("agent_error") == []
+        (said,) = stock.updates("user_message_chunk")
+        assert said["content"] == {"type": "text", "text": "hello"}
+        assert typed.updates("user_message_chunk") == []
+
+
+def test_a_stock_viewer_that_prompts_gets_a_json_rpc_error_and_the_typed_one_the_update(
+    serve: Serve,
+) -> None:
+    gateway = serve("rate_limit")
+    with ViewerClient(gateway, capabilities=TYPED) as typed, ViewerClient(gateway) as stock:
+        session = stock.new(gateway.root)
+        typed.load(session, gateway.root)
+        answer = stock.answer(stock.prompt(session))
+        assert answer["error"]["data"]["errorKind"] == "rate_limit"
+        typed.find(lambda frame: "agent_error" in str(frame.get("params")))
+        (told,) = typed.updates("agent_error")
+        assert told["error"]["type"] == "rate_limit"
+        assert stock.updates("agent_error") == []
+
+
+def test_of_two_controllers_the_first_answer_counts_and_the_other_question_is_withdrawn(
+    serve: Serve,
+) -> None:
+    gateway = serve("permission")
+    with ViewerClient(gateway) as first, ViewerClient(gateway) as second:
+        session = first.new(gateway.root)
+        second.load(session, gateway.root)
+        prompt = first.prompt(session)
+        asked, again = first.find(is_question), second.find(is_question)
+        assert asked["id"] == again["id"]
+        option = asked["params"]["options"][0]["optionId"]
+        chosen = {"outcome": {"outcome": "selected", "optionId": option}}
+        second.send({"id": again["id"], "result": chosen})
+        assert first.find(is_withdrawal)["params"]["requestId"] == asked["id"]
+        first.send({"id": asked["id"], "result": {"outcome": {"outcome": "cancelled"}}})
+        assert first.answer(prompt)["result"]["stopReason"] == "end_turn"
+        assert not any(map(is_withdrawal, second.frames))
+
+
+def test_a_question_is_held_while_nobody_is_there_and_given_to_who_comes(serve: Serve) -> None:
+    gateway = serve("permission")
+    with ViewerClient(gateway) as asker:
+        session = asker.new(gateway.root)
+        asker.prompt(session)
+        asker.find(is_question)
+    until("nobody is there", lambda: gateway.holders()[0]["sessions"][0]["controllers"] == 0)
+    assert gateway.holders()[0]["sessions"][0]["questions"] == 1
+    with ViewerClient(gateway) as comer:
+        comer.load(session, gateway.root)
+        asked = comer.find(is_question)
+        option = asked["params"]["options"][0]["optionId"]
+        chosen = {"outcome": {"outcome": "selected", "optionId": option}}
+        comer.send({"id": asked["id"], "result": chosen})
+        until("the turn ends", lambda: not gateway.holders()[0]["sessions"][0]["turn"])
+
+
+def test_with_unattended_reject_a_question_that_nobody_can_answer_is_rejected(
+    serve: Serve,
+) -> None:
+    gateway = serve("permission", "--unattended", "reject")
+    with ViewerClient(gateway) as asker:
+        session = asker.new(gateway.root)
+        asker.prompt(session)
+        asker.find(is_question)
+    until("the turn ends", lambda: not gateway.holders()[0]["sessions"][0]["turn"])
+    assert gateway.holders()[0]["sessions"][0]["questions"] == 0
+
+
+def test_an_observer_sees_and_does_not_steer(serve: Serve) -> None:
+    gateway = serve("healthy")
+    token = gateway.token(role=Role.OBSERVER)
+    with ViewerClient(gateway) as one, ViewerClient(gateway, token=token) as observer:
+        session = one.new(gateway.root)
+        observer.load(session, gateway.root)
+        refused = observer.answer(observer.prompt(session))
+        assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
+        params = {"cwd": str(gateway.root), "mcpServers": []}
+        refused = observer.answer(observer.request("session/new", params))
+        assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
+        one.answer(one.prompt(session))
+        observer.find(lambda frame: "agent_message_chunk" in str(frame))
+
+
+def test_another_viewer_cannot_prompt_while_a_turn_runs(serve: Serve) -> None:
+    gateway = serve("permission")
+    with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
+        session = one.new(gateway.root)
+        other.load(session, gateway.root)
+        one.prompt(session)
+        one.find(is_question)
+        refused = other.answer(other.prompt(session))
+        assert refused["error"]["data"]["agent_error"]["reason"] == "turn_open"
+
+
+def test_the_same_viewer_elsewhere_closes_the_older_socket(serve: Serve) -> None:
+    gateway = serve("healthy")
+    older = ViewerClient(gateway, replay=True)
+    session = older.new(gateway.root)
+    with ViewerClient(gateway, replay=True, known=older.known) as newer:
+        newer.load(session, gateway.root)
+        assert older.closed() == (4409, "superseded")
+        answer = newer.answer(newer.prompt(session))
+        assert answer["result"]["stopReason"] == "end_turn"
+
+
+def test_sessions_of_one_viewer_do_not_mix(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        one, other = viewer.new(gateway.root), viewer.new(gateway.root)
+        assert one != other
+        for session in (one, other):
+            assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
+        listed = viewer.result("session/list", {})["sessions"]
+        assert {each["sessionId"] for each in listed} == {one, other}
+
+
+def test_a_session_outside_of_the_root_is_invalid(serve: Serve, tmp_path: Path) -> None:
+    gateway = serve("healthy")
+    (gateway.root / "away").symlink_to(tmp_path)
+    with ViewerClient(gateway) as viewer:
+        for folder in ("/", str(tmp_path), f"{gateway.root}x", str(gateway.root / "away"), "work"):
+            params = {"cwd": folder, "mcpServers": []}
+            answer = viewer.answer(viewer.request("session/new", params))
+            assert answer["error"]["code"] == -32602, folder
