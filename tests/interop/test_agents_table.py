@@ -12,7 +12,16 @@ import pytest
 from tests.interop import toolchain
 from tests.interop.agents_cells import FAILURES, Cell, End, How, Mode, Seen, Told, play
 from tests.interop.agents_registry import AGENTS
-from tests.interop.agents_table import BEGINS, DOCUMENT, ENDS, Counts, counts, put_into
+from tests.interop.agents_table import (
+    BEGINS,
+    DOCUMENT,
+    ENDS,
+    OF_UNKNOWN,
+    Counts,
+    counts,
+    put_into,
+    section_of_unknown,
+)
 from tests.interop.selection import selected_cells
 from tests.kit.patience import FUSE_SECONDS
 
@@ -28,9 +37,16 @@ IN_SECONDS = {
 }
 """Agents that are installed for other tests, and failures that are told of within seconds."""
 
+AS_UNKNOWN = {
+    "claude": ("rate_limited_untimed", "quota"),
+    "kimi": ("unauthorized", "bad_gateway"),
+}
+"""Of these nothing tells but files of their own, read by form alone."""
+
 CELLS = [
-    Cell(agent, failure, Mode.BEHIND)
-    for agent, failures in IN_SECONDS.items()
+    Cell(agent, failure, mode)
+    for mode, agents in ((Mode.BEHIND, IN_SECONDS), (Mode.UNKNOWN, AS_UNKNOWN))
+    for agent, failures in agents.items()
     for failure in failures
 ]
 
@@ -118,6 +134,15 @@ def test_an_agent_can_be_made_unknown_and_others_stay_known(words: str, left: st
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(left)
+
+
+def test_the_unknown_have_a_section_of_their_own() -> None:
+    whole = put_into("before\n", section_of_unknown({}, "--an-option"), OF_UNKNOWN)
+    assert whole.count("--an-option") == 1
+    assert (
+        put_into(whole, "other", OF_UNKNOWN) == f"{OF_UNKNOWN[0]}\nother\n{OF_UNKNOWN[1]}\nbefore\n"
+    )
+    assert OF_UNKNOWN[0] in DOCUMENT.read_text(encoding="utf-8")
 
 
 def test_lastword_runs_as_it_is_to_an_agent_that_it_does_not_know() -> None:

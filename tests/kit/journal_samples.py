@@ -48,11 +48,25 @@ def kimi_code(at: datetime, message: str = f"429 {LIMITED}") -> str:
 
 def kimi(at: datetime, message: str = f"Error code: 429 - {LIMITED}") -> str:
     """A traceback, each line of it with a beginning of its own."""
-    begin = (
-        f"{at.astimezone().strftime('%Y-%m-%d %H:%M:%S.%f')[:-3]} | ERROR    | threading:run:9 -"
-    )
+    begin = f"{_local(at)} | ERROR    | threading:run:9 -"
     frames = ("Traceback (most recent call last):", '  File "a.py", line 1, in step', "    raise e")
     return "\n".join(f"{begin} {text}" for text in (*frames, f"kosong.APIStatusError: {message}"))
+
+
+def kimi_retries(at: datetime, why: str = "APIConnectionError") -> str:
+    """A connection that was lost, and a try of whose cause nothing is said."""
+    begin = f"{_local(at)} | INFO     | kimi_cli.soul.kimisoul"
+    first = f"{begin}:_retry_log:633 - Retrying step for the 1 time. Waiting 0.7537 seconds."
+    recovers = f"Recovered chat provider during step after {why}; retrying once."
+    return f"{first}\n{begin}:_run_with_connection_recovery:620 - {recovers}"
+
+
+def kimi_requests(at: datetime, status: str = "429 Too Many Requests") -> str:
+    """A request of the provider's package, of which stderr was told."""
+    url = "https://models.example/v1/chat/completions"
+    logged = f"[{at.strftime('%Y-%m-%d %H:%M:%S')} - httpx:1740 - INFO]"
+    said = f'{logged} HTTP Request: POST {url} "HTTP/1.1 {status}"'
+    return f"{_local(at)} | ERROR    | threading:run:992 - {said}"
 
 
 def pi(at: datetime, message: str = "terminated") -> str:
@@ -78,6 +92,13 @@ def gemini(at: datetime, message: str = "_ApiError: Resource has been exhausted"
     """A warning of the debug log, with its stack."""
     first = f"[{_utc(at)}] [WARN] Attempt 2 failed with status 429. Retrying with backoff..."
     return f"{first} {message}\n    at throwErrorIfNotOK (file:///x.js:1:2)"
+
+
+def gemini_refused(at: datetime) -> str:
+    """The same of a connection that nobody took, which has no status."""
+    first = f"[{_utc(at)}] [WARN] Attempt 1 failed. Retrying with backoff..."
+    stack = "\n    at Models.generateContentStream (file:///x.js:1:2)"
+    return f"{first} Error: exception TypeError: fetch failed sending request{stack}"
 
 
 def opencode(
@@ -108,6 +129,10 @@ def cline(at: datetime, message: str = LIMITED) -> str:
         "error": {"name": "Error", "message": message},
     }
     return json.dumps(told, separators=(",", ":"))
+
+
+def _local(at: datetime) -> str:
+    return at.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
 def _utc(at: datetime) -> str:

@@ -161,11 +161,13 @@ def _sources(agent: list[str], seen: Seen) -> list[Observation]:
         return [sources.switched_off()]
     start = AgentStart(agent, watched=True)
     found = []
-    for row in journals.rows_of(sources.agent_name(seen)):
-        if row.path:
-            begins = row.path.partition("*")[0].partition("{")[0].rstrip("/")
-            place = os.path.join(journals.folder_of(row, os.environ), begins)
-            found.append(sources.journal(place, in_time=row.in_time))
+    for rows in journals.by_file(journals.rows_of(sources.agent_name(seen))):
+        path = rows[0].path
+        if path:
+            begins = path.partition("*")[0].partition("{")[0].rstrip("/")
+            place = os.path.join(journals.folder_of(rows[0], os.environ), begins)
+            in_time = all(row.in_time for row in rows)
+            found.append(sources.journal(place, in_time=in_time))
         else:
             found.append(sources.given_file(given=start.may_have_file))
     if start.may_have_port:

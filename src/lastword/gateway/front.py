@@ -10,6 +10,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
@@ -31,44 +32,42 @@ CONNECTION_HEADER = "acp-connection-id"
 NODE_COOKIE = "lastword_node"
 
 
+class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a front serves.
+
+    Attributes:
+        root: sessions work in this folder, or below.
+        path: of ACP's own transport.
+        node: what its cookie says, for a proxy in front of several.
+        frame_limit_bytes: how large a viewer's frame may be.
+    """
+
+    root: str
+    path: str = "/acp"
+    node: str = "local"
+    frame_limit_bytes: int = 16 * 1024 * 1024
+
+
 class Front:
     """The application, and the sockets that are open."""
 
-    def __init__(  # noqa: PLR0913 - what it is put together of
-        self,
-        holders: Holders,
-        keeper: Keeper,
-        doorkeeper: Doorkeeper,
-        *,
-        root: str,
-        path: str = "/acp",
-        node: str = "local",
-        frame_limit_bytes: int = 16 * 1024 * 1024,
+    def __init__(
+        self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, options: FrontOptions
     ) -> None:
-        """Serve the holders' sessions.
-
-        Args:
-            holders: Where sessions are.
-            keeper: Knows viewers by their secrets.
-            doorkeeper: Lets viewers in.
-            root: Sessions work in this folder, or below.
-            path: Of ACP's own transport.
-            node: What its cookie says, for a proxy in front of several.
-            frame_limit_bytes: How large a viewer's frame may be.
-        """
+        """Serve the holders' sessions to whoever the doorkeeper lets in."""
         self.holders = holders
         self.keeper = keeper
-        self.root = os.path.realpath(root)
+        self.root = os.path.realpath(options.root)
         self._doorkeeper = doorkeeper
-        self._cookie = f"{NODE_COOKIE}={node}; Path=/; HttpOnly; SameSite=Lax"
+        self._cookie = f"{NODE_COOKIE}={options.node}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
-            self, frame_limit_bytes=frame_limit_bytes, cookie=self._cookie
+            self, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
         )
         self._sockets: set[ViewerSocket] = set()
         self.app = Starlette(
             routes=[
-                WebSocketRoute(path, self._acp),
-                Route(path, self._http, methods=["GET", "POST", "DELETE"]),
+                WebSocketRoute(options.path, self._acp),
+                Route(options.path, self._http, methods=["GET", "POST", "DELETE"]),
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
                 Route("/healthz", self._health, methods=["GET"]),
                 Route("/v1/sessions", self._list, methods=["GET"]),
@@ -89,18 +88,21 @@ class Front:
         await self._serve(websocket, grant, "")
 
     async def _session(self, websocket: WebSocket) -> None:
-        """One session by its URL: only here a session that is unknown closes a socket."""
+        """One session by its URL: the only place where an unknown session closes a socket."""
         session_id = websocket.path_params["session_id"]
         try:
             grant = self._doorkeeper.admit(_asked(websocket))
             for_session(grant, session_id)
-            if not self.holders.is_known(session_id):
-                said = "There is no such session on this gateway."
-                raise Refusal(404, 4404, "session-unknown", said)  # noqa: TRY301
+            self._look_for(session_id)
         except Refusal as refusal:
             await _refuse(websocket, refusal)
             return
         await self._serve(websocket, grant, session_id)
+
+    def _look_for(self, session_id: str) -> None:
+        if not self.holders.is_known(session_id):
+            said = "There is no such session on this gateway."
+            raise Refusal(404, 4404, "session-unknown", said)
 
     async def _serve(self, websocket: WebSocket, grant: Grant, session_id: str) -> None:
         socket = ViewerSocket(self, websocket, grant, session_id)

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.viewer_link import BATCH, NOT_JSON
-from lastword.gateway.viewer_streams import EventStream, ViewerStreams
+from lastword.gateway.viewer_streams import SessionEvents, ViewerStreams
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -128,7 +128,7 @@ class HttpTransport:
         return StreamingResponse(events, headers=headers, media_type=EVENTS_TYPE)
 
 
-async def _until(stream: EventStream, connection: ViewerStreams) -> AsyncIterator[bytes]:
+async def _until(stream: SessionEvents, connection: ViewerStreams) -> AsyncIterator[bytes]:
     """The events of a stream until its reader has gone or its connection is over."""
     try:
         async for event in stream.events():

@@ -99,6 +99,7 @@ class FrontLink:
         self._attached: dict[str, Attached] = {}
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
+        self._answers_first = False
         reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
         writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
 
@@ -152,6 +153,8 @@ class FrontLink:
             code, cause = facts.get("code"), facts.get("cause")
             self._code = code if isinstance(code, int) else 1006
             self._cause = cause if isinstance(cause, str) else ""
+        elif word == wire.ANSWER_FIRST:
+            self._answers_first = True
         elif word == wire.STOP:
             self._holder.stop()
 
@@ -206,7 +209,12 @@ class FrontLink:
         if viewer.replay:  # whose link may be cut before the answer, which has the epoch too
             self.send(session.renderer.position(attachment.reader.pos, session.log.epoch))
         result = session.loaded() | {"_meta": {META: _place(session, attachment, reset)}}
-        self._start(session, attachment, jsonrpc.result(request_id, result))
+        if self._answers_first:
+            self._answers_first = False
+            self.send(jsonrpc.result(request_id, {"sessionId": session_id} | result))
+            self._start(session, attachment, None)
+        else:
+            self._start(session, attachment, jsonrpc.result(request_id, result))
 
     def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
         """The session that this link's viewer asked for is there: it is attached to it."""

@@ -20,6 +20,7 @@ from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.pins import MAX_ENDS
 from lastword.gateway.pull import Reader, start
 from lastword.gateway.viewers import Attachment
+from lastword.gateway.waits import WAITS, WaitLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +109,7 @@ class Hub:
         self._asks: dict[int, OpenAsk] = {}
         self._last_ask = 0
         self._left_alone_since: float | None = 0.0
+        self._waits = WaitLines()
         self._recall()
 
     def _recall(self) -> None:
@@ -170,6 +172,7 @@ class Hub:
             Reader(self.log, after),
             head=head,
             from_cursor=cursor is not None and reset is None,
+            open_asks=frozenset(self._asks),
         )
         self._attached.append(attachment)
         if viewer.controls:
@@ -303,6 +306,7 @@ class Hub:
                     entries.append(withdrawn)
             elif not self._is_told_by_an_end(frame):
                 entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
+                self._waits.note(frame, now)
         before = self.log.head
         self.log.append(entries)
         for place in ended:
@@ -312,6 +316,8 @@ class Hub:
     def _has_ended(self, end: Numbered) -> None:
         key = (end.entry.about.viewer, end.entry.about.request)
         self._by_key.pop(key, None)
+        if end.entry.about.method == acp.PROMPT and self.turn_of is None:
+            self._waits.end()
         self._ended[key] = end
         if len(self._ended) > MAX_ENDS:
             self._ended.popitem(last=False)
@@ -367,11 +373,11 @@ class Hub:
         self.log.append(entries)
         self.from_agent(frames, 0.0, now_ms)
 
-    # Nobody is there.
+    # What time brings.
 
     def next_timeout(self) -> float | None:
         """When `handle_timeout` is due, in the seconds of `now`."""
-        due = [self._due(ask) for ask in self._asks.values()]
+        due = [self._waits.due, *(self._due(ask) for ask in self._asks.values())]
         return min((at for at in due if at is not None), default=None)
 
     def _due(self, ask: OpenAsk) -> float | None:
@@ -383,8 +389,11 @@ class Hub:
         return since + (self._unattended_seconds or 0.0)
 
     def handle_timeout(self, now: float, now_ms: int) -> list[HubEffect]:
-        """Answer the questions that have waited long enough for somebody to come."""
+        """Tell of a wait; answer the questions that have waited long enough for somebody."""
         effects: list[HubEffect] = []
+        line = self._waits.take(now)
+        if line:
+            self.note(now_ms, WAITS, text=line)
         for number, ask in list(self._asks.items()):
             due = self._due(ask)
             if due is None or due > now:
@@ -392,8 +401,7 @@ class Hub:
             asked = next(
                 kept.entry for kept in self.log.pins_of("ask:") if kept.entry.about.number == number
             )
-            line = refusals.answer_of_nobody(ask.method, asked.frame)
-            frame = jsonrpc.decode(line)
+            frame = jsonrpc.decode(refusals.answer_of_nobody(ask.method, asked.frame))
             if isinstance(frame, jsonrpc.Frame):
                 effects += self._decide(number, ask, frame, "", "policy", now_ms)
         return effects

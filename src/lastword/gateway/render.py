@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from lastword.core.failure import ladder
+from lastword.core.failure import air, ladder
 from lastword.core.failure.error_object import SentError, typed_payload
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import RetrySafety
@@ -20,6 +20,7 @@ from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
 from lastword.gateway.asks import ask_id, session_key
 from lastword.gateway.entries import LogKind, Numbered
+from lastword.gateway.waits import WAITS, retrying, sentence
 
 if TYPE_CHECKING:
     from lastword.gateway.entries import Gap, LogEntry
@@ -48,6 +49,10 @@ class Renderer:
         self._session_id = session_id
         self._is_renamed = is_renamed
         self._key = session_key(session_id)
+        self._span = (0, 0)
+        self._plain = False
+        self._shared: dict[bool, list[bytes]] = {}
+        """The frames of the batch that was pulled last, with numbers and without."""
         self._last: tuple[int, bytes] = (0, b"")
         """The frame that was last given a number: several viewers are sent the same."""
 
@@ -59,6 +64,8 @@ class Renderer:
         before an answer: one whose link is cut between the two knows that it has no answer yet, and
         sends its request again.
         """
+        if pulled.entries and self._is_for_all(pulled.entries):
+            return self._for_all(pulled.entries, attachment)
         frames: list[bytes] = []
         at = pulled.passed
         if pulled.gap is not None:
@@ -81,6 +88,32 @@ class Renderer:
         if attachment.viewer.replay and at < last:
             frames.append(self.position(last))
         return frames
+
+    def _is_for_all(self, entries: tuple[Numbered, ...]) -> bool:
+        """Is this all of the agent's, and shown to everybody as it came?
+
+        So it is while an agent speaks; several viewers that keep up with it pull the same.
+        """
+        span = (entries[0].seq, entries[-1].seq)
+        if span != self._span:
+            plain = all(
+                entry.kind is LogKind.OUT and not any(kind in entry.frame for kind in _NOT_FOR_ALL)
+                for _, entry in entries
+            )
+            self._span, self._plain, self._shared = span, plain and not self._is_renamed, {}
+        return self._plain
+
+    def _for_all(self, entries: tuple[Numbered, ...], attachment: Attachment) -> list[bytes]:
+        """Such frames, which are numbered once."""
+        is_numbered = attachment.viewer.replay
+        frames = self._shared.get(is_numbered)
+        if frames is None:
+            frames = [
+                _with_seq(entry.frame, seq) if is_numbered else entry.frame
+                for seq, entry in entries
+            ]
+            self._shared[is_numbered] = frames
+        return list(frames)
 
     def _gap(self, gap: Gap, attachment: Attachment) -> list[bytes]:
         told = {"from": gap.first, "to": gap.last, "reason": gap.reason}
@@ -128,16 +161,30 @@ class Renderer:
             return [entry.frame]
         kind = _kind(entry.frame)
         is_shown = True
-        if kind in acp.AGENT_RETRY_KINDS:
-            is_shown = profile.retry
-        elif kind in acp.AGENT_ERROR_KINDS:
+        if kind in acp.AGENT_RETRY_KINDS and not profile.retry:
+            return self._retry(entry, attachment)
+        if kind in acp.AGENT_ERROR_KINDS:
             is_shown = profile.typed
         elif kind == "notice":
             is_shown = profile.notices or not profile.dialect.notice_needs_capability
         return [entry.frame] if is_shown else []
 
-    def _ask(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+    def _retry(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        """A retry, for a viewer that reads none: a notice, or AIR's warning, if it shows those."""
+        profile = attachment.viewer.profile
+        title = sentence(retrying(entry.frame))
+        if profile.notices or not profile.dialect.notice_needs_capability:
+            return [ladder.notice(self._session_id, severity="warning", title=title)]
+        if not profile.air:
+            return []
+        told = air.warning_meta(None, title=title, failure_id=self._session_id, revision=1)
+        update = {"sessionUpdate": "session_info_update", "_meta": told}
+        return [ladder.session_update(self._session_id, update)]
+
+    def _ask(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
+        if seq <= attachment.live_from and number not in attachment.open_asks:
+            return []  # it has been answered
         frame = jsonrpc.decode(entry.frame)
         if not attachment.viewer.controls or not isinstance(frame, jsonrpc.Frame):
             return []
@@ -242,10 +289,21 @@ class Renderer:
         update = {"sessionUpdate": "session_info_update", "_meta": meta}
         return [ladder.session_update(self._session_id, update)]
 
+    @staticmethod
+    def _by_thought(attachment: Attachment) -> bool:
+        """Is a thought the only way in which this viewer would be shown a wait?"""
+        profile = attachment.viewer.profile
+        told = profile.retry or profile.notices or profile.air
+        return not told and not profile.dialect.turn_ends_by_state
+
     def _life(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        about = entry.about
+        if about.word == WAITS and self._by_thought(attachment):
+            content = {"type": "text", "text": f"{about.facts.get('text', '')}\n\n"}
+            update = {"sessionUpdate": "agent_thought_chunk", "content": content}
+            return [ladder.session_update(self._session_id, update)]
         if not attachment.viewer.replay:
             return []
-        about = entry.about
         params = {"sessionId": self._session_id, "word": about.word, "at": entry.at_ms}
         told = {"viewer": about.viewer} if about.viewer else {}
         return [jsonrpc.notification(LIFE, params | told | {"facts": about.facts})]

@@ -22,7 +22,7 @@ import websockets  # noqa: F401 - uvicorn imports it later, when all seems well
 
 from lastword.errors import StoreError
 from lastword.gateway.doorkeeper import Doorkeeper
-from lastword.gateway.front import Front
+from lastword.gateway.front import Front, FrontOptions
 from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
 from lastword.gateway.tokens import Grant, Keeper
@@ -152,9 +152,7 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         Holders(template, limit=settings.sessions),
         keeper,
         Doorkeeper(keeper, hosts=settings.hosts, origins=settings.origins),
-        root=root,
-        path=settings.path,
-        frame_limit_bytes=settings.frame_limit_bytes,
+        FrontOptions(root=root, path=settings.path, frame_limit_bytes=settings.frame_limit_bytes),
     )
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     ready(f"ws://{host}:{port}{settings.path}", keeper.token(Grant(Role.CONTROLLER)))

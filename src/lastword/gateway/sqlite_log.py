@@ -17,6 +17,8 @@ import os
 import sqlite3
 import threading
 import time
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,6 +37,9 @@ CHECKPOINT_BYTES = 1024 * 1024
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
 """Beyond it the agent is not read on, until the checkpoint has caught up."""
+
+TAIL_BYTES = 512 * 1024
+"""How much of its end is kept in memory: whoever is there reads what was just committed."""
 
 BUSY_SECONDS = 2.0
 _TABLES = (
@@ -136,6 +141,8 @@ class SqliteLog:
         trimmed = self._db.execute("SELECT value FROM facts WHERE name='trimmed'").fetchone()
         self._head = last if last is not None else int(trimmed[0]) if trimmed else 0
         self._first = first if first is not None else self._head + 1
+        self._tail: deque[Numbered] = deque()
+        self._tail_bytes = 0
         self._bytes = int(size)
         rows = self._db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
         self._pins = Pins(
@@ -211,6 +218,10 @@ class SqliteLog:
         self._head = last
         self._bytes += size
         self._checkpoints.written(size)
+        self._tail.extend(map(Numbered, range(first, last + 1), entries))
+        self._tail_bytes += size
+        while self._tail_bytes > TAIL_BYTES and len(self._tail) > 1:
+            self._tail_bytes -= self._tail.popleft().entry.size
         return last
 
     def _write_pins(self, changes: list[tuple[str, Numbered | None]]) -> None:
@@ -253,6 +264,17 @@ class SqliteLog:
                     if found and (size > max_bytes or len(found) >= max_entries):
                         return found
                     found.append(Numbered(seq, entry))
+        return found
+
+    def _of_tail(self, after: int, max_entries: int, max_bytes: int) -> list[Numbered]:
+        start = after + 1 - self._tail[0].seq
+        found: list[Numbered] = []
+        size = 0
+        for numbered in islice(self._tail, start, start + max_entries):
+            size += numbered.entry.size
+            if found and size > max_bytes:
+                break
+            found.append(numbered)
         return found
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:

@@ -102,6 +102,10 @@ class ViewerLink(ABC):
     async def close(self, code: int, reason: str) -> None:
         """Close the connection."""
 
+    def answers_first(self, frame: Frame) -> bool:  # noqa: ARG002 - some do look at it
+        """Is this attach to be answered before the past is told?"""
+        return False
+
     async def leave(self) -> None:
         """The viewer has gone: tell the holders."""
         upstreams = list(self._upstreams.values())
@@ -169,7 +173,7 @@ class ViewerLink(ABC):
             if request_id is not None:
                 await self.send(jsonrpc.result(request_id, {}))
             return
-        refusal = await self._refusal(frame)
+        refusal = self._refusal(frame)
         if refusal is not None:
             if request_id is not None:
                 await self.send(jsonrpc.error(request_id, refusal))
@@ -188,6 +192,8 @@ class ViewerLink(ABC):
                 await self.send(jsonrpc.error(request_id, failed))
                 return
         if upstream is not None:
+            if self.answers_first(frame):
+                upstream.send(wire.control(wire.ANSWER_FIRST))
             upstream.send(frame.line)
             with contextlib.suppress(OSError):
                 await upstream.writer.drain()
@@ -195,7 +201,7 @@ class ViewerLink(ABC):
             error_object = refusals.unknown_session(message.session_id or "")
             await self.send(jsonrpc.error(request_id, error_object))
 
-    async def _refusal(self, frame: Frame) -> dict[str, Any] | None:
+    def _refusal(self, frame: Frame) -> dict[str, Any] | None:
         """Why a frame is not passed on."""
         message = frame.message
         if message.session_id is not None:
@@ -207,8 +213,7 @@ class ViewerLink(ABC):
         if self.grant.role.value != "controller" or self.grant.session or self._only:
             return refusals.observes()
         cwd = jsonrpc.params_of(frame).get("cwd")
-        folder = os.path.realpath(cwd) if isinstance(cwd, str) and os.path.isabs(cwd) else ""
-        if folder == self._front.root or folder.startswith(self._front.root.rstrip("/") + "/"):
+        if isinstance(cwd, str) and _is_within(cwd, self._front.root):
             return None
         said = f"Sessions of this gateway work below {self._front.root}; see --root."
         return {"code": INVALID_PARAMS, "message": said}
@@ -239,7 +244,7 @@ class ViewerLink(ABC):
         return self._by_ask.get(read_ask_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
-        real = os.path.realpath(path)
+        real = _real(path)
         upstream = self._upstreams.get(real)
         if upstream is not None and not upstream.writer.is_closing():
             return upstream
@@ -285,3 +290,14 @@ class ViewerLink(ABC):
                 session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
                 if isinstance(session_id, str):
                     self._by_session[session_id] = upstream
+
+
+def _is_within(folder: str, root: str) -> bool:
+    """Is an absolute path this folder's, or below it, whatever links it goes by?"""
+    real = os.path.realpath(folder) if os.path.isabs(folder) else ""
+    return real == root or real.startswith(root.rstrip("/") + "/")
+
+
+def _real(path: str) -> str:
+    """The socket itself, which a session's link leads to."""
+    return os.path.realpath(path)

@@ -11,12 +11,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.viewer_link import ViewerLink
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
     from lastword.gateway.tokens import Grant
 
@@ -36,7 +36,7 @@ ON_CONNECTION = frozenset({"session/new", acp.LOAD, acp.FORK, "session/list", "a
 """Requests that are answered on the connection's stream: no session's may be open before."""
 
 
-class EventStream:
+class SessionEvents:
     """One stream: frames that wait for whoever reads it."""
 
     def __init__(self) -> None:
@@ -76,18 +76,18 @@ class ViewerStreams(ViewerLink):
     def __init__(self, front: Front, grant: Grant) -> None:
         super().__init__(front, grant)
         self.is_over = asyncio.Event()
-        self._own = EventStream()
-        self._sessions: dict[str, EventStream] = {}
+        self._own = SessionEvents()
+        self._sessions: dict[str, SessionEvents] = {}
         self._asked: dict[bytes, str] = {}
         """For each open request the session on whose stream it is answered; empty for our own."""
 
-    def stream(self, session_id: str) -> EventStream | None:
+    def stream(self, session_id: str) -> SessionEvents | None:
         """A session's stream, or the connection's own; `None` where there are too many."""
         if not session_id:
             return self._own
         if session_id not in self._sessions and len(self._sessions) >= MAX_STREAMS:
             return None
-        return self._sessions.setdefault(session_id, EventStream())
+        return self._sessions.setdefault(session_id, SessionEvents())
 
     @property
     def is_read(self) -> bool:
@@ -103,6 +103,12 @@ class ViewerStreams(ViewerLink):
                 own = frame.message.method in ON_CONNECTION
                 self._asked[request_id] = "" if own else frame.message.session_id or ""
         await self.take(line)
+
+    def answers_first(self, frame: Frame) -> bool:
+        """Some clients open a session's stream only once the answer has named it."""
+        stream = self._sessions.get(frame.message.session_id or "")
+        loads = frame.message.method == acp.LOAD
+        return loads and (stream is None or not stream.is_read)
 
     async def send(self, line: bytes) -> None:
         """Queue a frame on the stream where it belongs."""
@@ -134,10 +140,3 @@ class ViewerStreams(ViewerLink):
                 if not self.is_read:
                     await self.close(1006, "no stream is open")
         await self.leave()
-
-
-def session_of(line: bytes) -> str:
-    """The session that a frame names; empty where it names none."""
-    params = object_of(object_of(jsonrpc.loads(line)).get("params"))
-    name = params.get("sessionId")
-    return name if isinstance(name, str) else ""

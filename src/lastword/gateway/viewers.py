@@ -56,6 +56,8 @@ class Attachment:
         reader: its position in the log.
         live_from: the log's head when it attached; up to there it is told the past.
         from_cursor: it came with a cursor, so it knows what it said itself.
+        open_asks: the numbers of the questions that were open when it attached; of the past, those
+            alone are asked again.
         asked: the numbers of the questions that it has open.
         answered: the numbers of its own requests whose answers it has been given.
         wanted: the numbers of requests that it sent again, whose answers are ahead of its position.
@@ -67,17 +69,27 @@ class Attachment:
         "asked",
         "from_cursor",
         "live_from",
+        "open_asks",
         "owed",
         "reader",
         "viewer",
         "wanted",
     )
 
-    def __init__(self, viewer: Viewer, reader: Reader, *, head: int, from_cursor: bool) -> None:
+    def __init__(
+        self,
+        viewer: Viewer,
+        reader: Reader,
+        *,
+        head: int,
+        from_cursor: bool,
+        open_asks: frozenset[int] = frozenset(),
+    ) -> None:
         self.viewer = viewer
         self.reader = reader
         self.live_from = head
         self.from_cursor = from_cursor
+        self.open_asks = open_asks
         self.asked: set[int] = set()
         self.answered: set[int] = set()
         self.wanted: set[int] = set()

@@ -74,6 +74,18 @@ class RetryText(Quirk, frozen=True, kw_only=True):
     openings: tuple[str, ...] = ()
 
 
+class Remark(Quirk, frozen=True, kw_only=True):
+    """Text of the agent's on its upkeep of the session: in the conversation, and yet no output.
+
+    Attributes:
+        agent: the key of the agent that writes it (`quirks.agents`).
+        openings: how such texts begin.
+    """
+
+    agent: str
+    openings: tuple[str, ...]
+
+
 class AskedEvent(Quirk, frozen=True, kw_only=True):
     """A notification of an agent's own that it sends where a session was opened with a wish for it.
 
@@ -209,6 +221,25 @@ RETRY_TEXTS = (
     ),
 )
 
+REMARKS = (
+    Remark(
+        name="kimi-code:compaction",
+        agent="kimi-code",
+        openings=(
+            "Compacting conversation context\u2026",
+            "Compaction is blocked by the current turn; retry when the turn is idle.",
+            "Compaction cancelled.",
+            "Compaction completed.\n- Messages compacted: ",
+        ),
+        evidence=(
+            "runs: three chunks, the first three of these, and `end_turn` are all that is seen of "
+            "a context overflow; in its bundle each is a chunk of its own, sent at an event of "
+            "the compaction's"
+        ),
+        version="kimi-code 2.1.0",
+    ),
+)
+
 ASKED_EVENTS = (
     AskedEvent(
         name="claude:api_retry",
@@ -233,7 +264,7 @@ ASKED_EVENTS = (
 
 ROWS = (
     *(AIR, AIR_RETRY),
-    *(*META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS, *ASKED_EVENTS),
+    *(*META_ERRORS, *META_STATES, *RETRY_METHODS, *RETRY_TEXTS, *REMARKS, *ASKED_EVENTS),
 )
 
 EVENTS = {row.method: row for row in ASKED_EVENTS}
@@ -246,5 +277,8 @@ FAILURE_MARKS = (AIR.mark, *(row.mark for row in META_STATES))
 
 RETRY_TEXT_OPENINGS = tuple(opening for row in RETRY_TEXTS for opening in row.openings)
 """One of them begins every text that announces a retry."""
+
+REMARK_OPENINGS = tuple(opening for row in REMARKS for opening in row.openings)
+"""One of them begins every remark."""
 
 METHODS = {row.name: row for row in RETRY_METHODS}

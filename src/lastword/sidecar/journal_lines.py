@@ -25,6 +25,9 @@ MAX_TEXT_BYTES = 16 * 1024
 """The same of one that is no JSON."""
 
 MAX_ATTEMPT = 10_000
+_SECONDS_FROM, _SECONDS_TO = 1_500_000_000, 10_000_000_000
+"""Between them is a count of seconds that is a moment of our time."""
+
 MAX_WAIT_SECONDS = 366 * 24 * 3600.0
 
 
@@ -39,6 +42,7 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
         max_attempts: how many there are at most.
         wait_seconds: how long the agent waits until then.
         side: the call was for something beside the turn.
+        goes_on: does the line say that the agent tries again? `None` where its row does, or nobody.
     """
 
     at_epoch: float
@@ -48,6 +52,7 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
     max_attempts: int | None = None
     wait_seconds: float | None = None
     side: bool = False
+    goes_on: bool | None = None
 
 
 def read_line(row: KnownJournal, line: bytes) -> FailedCall | None:
@@ -66,7 +71,7 @@ def read_line(row: KnownJournal, line: bytes) -> FailedCall | None:
 def _from_object(members: JournalMembers, told: Any) -> FailedCall | None:
     if any(_within(told, path) != value for path, value in members.must.items()):
         return None
-    at = _moment(_within(told, members.at))
+    at = moment(_within(told, members.at))
     if at is None:
         return None
     wait_ms = _number(_within(told, members.wait_ms), MAX_WAIT_SECONDS * 1000)
@@ -87,7 +92,7 @@ def _from_text(row: KnownJournal, line: str) -> FailedCall | None:
     if found is None:
         return None
     told = found.groupdict()
-    at = _moment(told["at"])
+    at = moment(told["at"])
     if at is None:
         return None
     status, attempt, wait = told.get("status"), told.get("attempt"), told.get("wait")
@@ -122,8 +127,14 @@ def _within(told: Any, path: Path) -> Any:
     return told
 
 
-def _moment(told: object) -> float | None:
-    """A moment in ISO 8601 as seconds of the time of day; one without a zone is a local one."""
+def moment(told: object) -> float | None:
+    """A moment as seconds of the time of day: in ISO 8601, without a zone a local one, or counted.
+
+    A count that is too great for seconds is one of milliseconds.
+    """
+    if isinstance(told, int | float) and not isinstance(told, bool):
+        seconds = told / 1000 if told > _SECONDS_TO else told
+        return seconds if _SECONDS_FROM <= seconds <= _SECONDS_TO else None
     if not isinstance(told, str):
         return None
     try:

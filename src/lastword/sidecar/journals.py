@@ -52,10 +52,18 @@ def folder_of(row: KnownJournal, environment: Mapping[str, str]) -> str:
     return os.path.expanduser(row.default)
 
 
+def by_file(rows: Sequence[KnownJournal]) -> list[list[KnownJournal]]:
+    """The rows, those together that read lines of one file."""
+    files: dict[tuple[object, ...], list[KnownJournal]] = {}
+    for row in rows:
+        files.setdefault((row.variables, row.default, row.path), []).append(row)
+    return list(files.values())
+
+
 class Journals:
     """What an agent's journals say from one look to the next."""
 
-    __slots__ = ("_environment", "_files", "_given", "_rows")
+    __slots__ = ("_environment", "_files", "_given", "_rows_by_file")
 
     def __init__(
         self,
@@ -70,33 +78,36 @@ class Journals:
             environment: The agent's.
             given: The file that it was told to write to, if it was.
         """
-        self._rows = [row for row in rows_of(agent_name) if row.path or given]
+        rows = [row for row in rows_of(agent_name) if row.path or given]
+        self._rows_by_file = by_file(rows)
         self._environment = environment
         self._given = given
         self._files: dict[tuple[str, str | None], GrowingFile] = {}
 
     def __bool__(self) -> bool:
         """May there be any?"""
-        return bool(self._rows)
+        return bool(self._rows_by_file)
 
     def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
         """What is new of these turns, the oldest first."""
         # Between the two clocks of this machine there is so much; lines tell the time of day.
         since = time.time() - now
         hints: list[Hint] = []
-        for row in self._rows:
-            if not row.path:
-                news = b"" if self._given is None else self._given.news()
-                hints += _hints(row, news, None, turns, now, since)
-            elif SESSION not in row.path:
-                hints += _hints(row, self._news(row, None), None, turns, now, since)
-            else:
-                for turn in turns:
-                    news = self._news(row, turn.session_id)
+        for rows in self._rows_by_file:
+            if SESSION not in rows[0].path:
+                news = self._news(rows[0], None)
+                for row in rows:
+                    hints += _hints(row, news, None, turns, now, since)
+                continue
+            for turn in turns:
+                news = self._news(rows[0], turn.session_id)
+                for row in rows:
                     hints += _hints(row, news, turn.session_id, [turn], now, since)
         return sorted(hints, key=lambda hint: hint.at_seconds)
 
     def _news(self, row: KnownJournal, session_id: str | None) -> bytes:
+        if not row.path:
+            return b"" if self._given is None else self._given.news()
         file = self._files.get((row.name, session_id)) or self._found(row, session_id)
         return b"" if file is None else file.news()
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lastword.sidecar.event_stream import EventStream
     from lastword.sidecar.journals import Journals
     from lastword.sidecar.loop import PollLoop
+    from lastword.sidecar.own_logs import OwnLogs
     from lastword.sidecar.starting import AgentStart
 
 SILENT_SECONDS = 1.0
@@ -65,7 +66,7 @@ class Sources:
         self._loop = loop
         self._console = console
         self._start: AgentStart | None = start if wanted else None
-        self._journals: Journals | None = None
+        self._journals: Journals | OwnLogs | None = None
         self._agent: str | None = None
         """Whose journals they are."""
         self._events: EventStream | None = None
@@ -164,7 +165,7 @@ class Sources:
 
     # --- the journals
 
-    def _known_journals(self) -> Journals:
+    def _known_journals(self) -> Journals | OwnLogs:
         name = self._connection.agent_name
         if self._journals is None or name != self._agent:
             # Loaded at the first silence: no part of a start, nor of a turn without one.
@@ -172,6 +173,11 @@ class Sources:
 
             given = self._start.given_file if self._start is not None else None
             self._agent, self._journals = name, Journals(name, os.environ, given)
+            if not self._journals:
+                # Loaded for an agent of which no row tells.
+                from lastword.sidecar.own_logs import OwnLogs  # noqa: PLC0415
+
+                self._journals = OwnLogs(name, os.environ)
             present = bool(self._journals) or self.fd >= 0
             self._connection.expects_hints(present=present)
         return self._journals

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,6 +35,8 @@ NAMES = {
         "Kimi Code CLI", "KIMI_CODE_HOME", f"sessions/a/{SESSION}/logs/kimi-code.log",
     ),
     "kimi": ("Kimi Code CLI", "KIMI_SHARE_DIR", "logs/kimi.log"),
+    "kimi_retries": ("Kimi Code CLI", "KIMI_SHARE_DIR", "logs/kimi.log"),
+    "kimi_requests": ("Kimi Code CLI", "KIMI_SHARE_DIR", "logs/kimi.log"),
     "pi": ("pi-acp", "PI_CODING_AGENT_DIR", f"sessions/--a--/2026_{SESSION}.jsonl"),
     "qwen": ("qwen-code", "QWEN_HOME", f"projects/-a/chats/{SESSION}.jsonl"),
     "opencode": ("OpenCode", "XDG_DATA_HOME", "opencode/log/opencode.log"),
@@ -86,7 +89,9 @@ def test_what_an_agent_writes_down_of_an_open_turn_is_found_where_it_writes_it(
     desk.fail()
     (hint,) = desk.look()
     assert hint.verdict.type in {"rate_limit", "network"}
-    assert hint.session_id == (None if sample in {"kimi", "vibe"} else SESSION)
+    assert hint.session_id == (
+        None if sample.startswith(("kimi", "vibe")) and sample != "kimi_code" else SESSION
+    )
     assert desk.now <= hint.at_seconds <= time.monotonic()
     assert desk.look() == []
 
@@ -104,6 +109,20 @@ def test_of_several_tries_the_last_is_told(desk: Desk) -> None:
     (hint,) = desk.look()
     assert (hint.attempt, hint.max_attempts, hint.wait_seconds) == (4, 11, 2.0)
     assert hint.goes_on
+
+
+def test_lines_of_several_kinds_in_one_file_are_told_in_their_order(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "kimi")
+    now = datetime.now(UTC)
+    quota = "Error code: 429 - You exceeded your current quota, please check your plan and billing."
+    desk.write(journal_samples.kimi_requests(now))
+    desk.write(journal_samples.kimi(now + timedelta(milliseconds=20), quota))
+    hints = desk.look()
+    assert [(hint.verdict.type, hint.goes_on) for hint in hints] == [
+        ("rate_limit", None),
+        ("budget", False),
+    ]
+    assert desk.look() == []
 
 
 def test_of_two_sessions_the_one_is_told_that_fails(desk: Desk) -> None:
@@ -305,6 +324,10 @@ for frame in sys.stdin:
                 now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
                 local = time.strftime("%Y-%m-%d %H:%M:%S") + ".999"
                 journal.write(line.replace("@AT@", now).replace("@LOCAL@", local) + "\n")
+        for text in json.loads(os.environ.get("SAYS", "[]")):
+            update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text"}}
+            update["content"]["text"] = text
+            say(method="session/update", params={"sessionId": "4f0e-a1", "update": update})
         if "AT_ONCE" in os.environ:
             say(id=prompt, result={"stopReason": "end_turn"})
     elif method in ("_agent/go", "session/cancel"):
@@ -329,7 +352,7 @@ class Journalling:
         environment |= settings.pop("environment", {})
         words = [line.replace(UTC_TEXT, "@AT@") for line in lines]
         command = [sys.executable, "-c", AGENT, str(self.folder / path), *words]
-        limits = {"sidecar.sources.SILENT_SECONDS": 0.1}
+        limits = {"sidecar.sources.SILENT_SECONDS": 0.1} | settings.pop("limits", {})
         client = self.start.command(command, limits=limits, environment=environment, **settings)
         client.initialize(**RETRY)
         client.session = client.answer(client.request("session/new"))["result"]["sessionId"]
@@ -357,6 +380,35 @@ def test_a_retry_that_only_the_journal_knows_is_told_while_the_agent_waits(
     assert told["error"]["type"] == "rate_limit"
     client.go_on()
     assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def test_a_retry_that_the_agent_tells_without_its_cause_is_told_with_the_journals(
+    journalling: Journalling,
+) -> None:
+    says = json.dumps(["Retrying (attempt 1/3, waiting 2s)..."])
+    client = journalling(journal_samples.pi(ANY), sample="pi", environment={"SAYS": says})
+    prompt = client.prompt()
+    told = client.expect(_is_retry)["params"]["update"]
+    assert (told["attempt"], told["max_attempts"]) == (2, 4)
+    assert told["error"]["type"] == "network"
+    client.go_on()
+    error = client.answer(prompt)["error"]["data"]["agent_error"]
+    assert (error["type"], error["reason"]) == ("network", "silent_success")
+
+
+def test_text_after_a_retry_that_the_journal_knows_was_cut_off_is_no_success(
+    journalling: Journalling,
+) -> None:
+    says = json.dumps(["Retrying (attempt 1/3, waiting 2s)...", "The answer is"])
+    client = journalling(
+        journal_samples.pi(ANY),
+        sample="pi",
+        environment={"SAYS": says, "AT_ONCE": "1"},
+        # However late the text is read on a busy machine: the line counts as what cut it off.
+        limits={"core.link.hints.OVERTAKEN_SECONDS": 60.0},
+    )
+    error = client.answer(client.prompt())["error"]["data"]["agent_error"]
+    assert (error["type"], error["reason"]) == ("network", "silent_success")
 
 
 def test_a_turn_that_ends_at_once_in_silence_is_typed_by_the_journal(

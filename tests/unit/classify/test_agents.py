@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from lastword.core.classify import agents
@@ -71,6 +73,75 @@ def test_vibe_announces_a_retry_by_its_own_method() -> None:
     assert (sign.verdict.type, sign.will_retry, sign.wait_seconds) == ("rate_limit", True, 7)
     assert agents.read_notification("_session/other", {}) is None
     assert agents.read_notification("_session/retrying", None) is None
+
+
+@pytest.mark.parametrize(
+    ("meta", "type_", "attempt", "most"),
+    [
+        (
+            {"x": {"error": {"message": "429 Too Many Requests, 2/5", "willRetry": True}}},
+            "rate_limit",
+            3,
+            6,
+        ),
+        ({"x/retry": {"attempt": 2, "message": "Overloaded"}}, "provider_unavailable", 3, None),
+        ({"x": {"retrying": {"message": "HTTP 502"}}}, "provider_unavailable", None, None),
+        ({"x": {"error": {"message": "429", "willRetry": False}}}, None, None, None),
+        ({"x": {"autoRetry": {"enabled": True}}}, None, None, None),
+        ({"mcpServer": {"error": {"message": "429", "willRetry": True}}}, None, None, None),
+        ({"a": {"b": {"c": {"d": {"retry": {"message": "429"}}}}}}, None, None, None),
+        ({f"m{n}": {} for n in range(99)} | {"retry": {"message": "429"}}, None, None, None),
+    ],
+)
+def test_a_retry_in_meta_is_known_by_its_form(
+    meta: dict[str, Any], type_: str | None, attempt: int | None, most: int | None
+) -> None:
+    sign = agents.read_update({"_meta": meta}, agent="nobody")
+    assert (sign is None) == (type_ is None)
+    if sign is not None:
+        assert (sign.verdict.type, sign.will_retry) == (type_, True)
+        assert (sign.attempt, sign.max_attempts) == (attempt, most)
+
+
+def test_a_notification_of_a_retry_is_known_by_what_it_says() -> None:
+    said = {"sessionId": "s", "status": 429, "message": "slow down", "attempt": 1}
+    sign = agents.read_notification("_x/model_retry", said)
+    assert sign is not None
+    assert (sign.verdict.type, sign.attempt) == ("rate_limit", 2)
+    sign = agents.read_notification("_x/retry", {"error": {"message": "Overloaded"}})
+    assert sign is not None
+    assert sign.verdict.type == "provider_unavailable"
+    assert agents.read_notification("_x/retry", {"sessionId": "s", "enabled": True}) is None
+    assert agents.read_notification("_x/retry", ["429"]) is None
+
+
+@pytest.mark.parametrize(
+    ("meta", "failed"),
+    [
+        ({"x": {"threadStatus": {"type": "systemError"}}}, True),
+        ({"x": {"turn": {"status": "failed"}}}, True),
+        ({"state": "error"}, True),
+        ({"x": {"threadStatus": {"type": "active"}}}, False),
+        ({"x": {"threadStatus": {"flags": ["error"]}}}, False),
+        ({"x": {"note": "error"}}, False),
+        ({"mcpServers": {"x": {"status": "failed"}}}, False),
+        ({"toolCall": {"status": "failed"}}, False),
+        ({}, False),
+    ],
+)
+def test_a_state_in_meta_may_say_that_something_failed(meta: dict[str, Any], failed: bool) -> None:
+    assert agents.says_it_failed({"_meta": meta}) is failed
+    assert not agents.says_it_failed(None)
+
+
+def test_a_retry_in_prose_is_counted_by_its_form() -> None:
+    sign = agents.read_retry_form("Retrying (attempt 1/3, waiting 2s)...")
+    assert sign is not None
+    assert (sign.attempt, sign.max_attempts, sign.wait_seconds) == (2, 4, 2)
+    sign = agents.read_retry_form("Reconnecting... 2/5")
+    assert sign is not None
+    assert (sign.attempt, sign.max_attempts, sign.wait_seconds) == (3, 6, None)
+    assert agents.read_retry_form("Retry finished, resuming.") is None
 
 
 def test_opencode_marks_a_retry_in_meta() -> None:

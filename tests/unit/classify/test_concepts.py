@@ -25,7 +25,7 @@ from lastword.core.failure.taxonomy import ErrorType
         ("Your calls are too frequent", ErrorType.RATE_LIMIT),
         ("The backend went down", ErrorType.PROVIDER_UNAVAILABLE),
         ("The cat sat on the mat", ErrorType.UNKNOWN),
-        ("The policy of the firm is known. " + "x " * 60 + "It was blocked", ErrorType.UNKNOWN),
+        ("The frequency is known. " + "x " * 60 + "Too high", ErrorType.UNKNOWN),
     ],
 )
 def test_a_thing_beside_what_befell_it_names_the_failure(text: str, kind: ErrorType) -> None:

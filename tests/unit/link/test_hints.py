@@ -12,6 +12,7 @@ from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.clocks import STDERR_LOOKS
 from lastword.core.link.evidence import RETRIES_PENDING, SILENT
 from lastword.core.link.hints import LATE_SECONDS, Hint, HintSource, SilentTurn
+from lastword.core.link.told import KEPT_SECONDS
 from tests.kit.turn_signs import payload
 from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, error, prompt, result, update
 from tests.unit.restart.crashing import Link, request
@@ -384,6 +385,137 @@ def test_a_success_without_a_word_after_its_tool_fails_where_a_source_says_why()
     assert payload(wire)["type"] == "rate_limit"
 
 
+def cut_after_a_retry(**told: Any) -> Wire:
+    """A turn that has got over a cut, as it seems, and ends with a success that is held back."""
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    hint(wire, RESET, goes_on=None)
+    wire.now = 2.0
+    for text in ("The answer", " is"):
+        wire.agent(chunk(text))
+    wire.now = 3.0
+    wire.agent(result())
+    assert wire.answers() == []
+    hint(wire, RESET, **({"goes_on": None} | told))
+    return wire
+
+
+def test_text_that_is_cut_off_once_more_is_a_failure_though_the_agent_calls_it_a_success() -> None:
+    wire = cut_after_a_retry()
+    wire.time(4)
+    assert (payload(wire)["type"], payload(wire)["reason"]) == ("network", SILENT)
+    # Nothing is tried again once the agent has answered, and nothing is told of that.
+    assert retries(wire) == [(2, "network")]
+
+
+def test_a_turn_that_has_got_over_a_failure_waits_a_moment_and_passes_as_it_came() -> None:
+    wire = begun()
+    wire.core.expects_hints(present=True)
+    hint(wire)
+    wire.agent(chunk("The answer is 42."))
+    wire.agent(result())
+    assert wire.answers() == []
+    wire.time(1)
+    assert wire.answers() == [result()]
+
+
+@pytest.mark.parametrize(("before", "fails"), [(0.3, True), (0.7, False)])
+def test_a_failure_well_before_the_last_output_was_got_over(before: float, fails: bool) -> None:
+    wire = cut_after_a_retry(at_seconds=2.0 - before)
+    wire.time(4)
+    assert ("error" in wire.answers()[0]) is fails
+
+
+def test_a_failure_that_is_read_late_is_told_as_no_retry_once_the_turn_goes_on() -> None:
+    wire = begun()
+    wire.now = 1.0
+    wire.agent(chunk("The answer"))
+    wire.now = 3.0
+    hint(wire, at_seconds=0.2)
+    assert retries(wire) == []
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+# --- a retry whose cause its agent does not tell waits a moment for a source that does
+
+
+def announced(*, expects: bool = True, **told: Any) -> Wire:
+    """A turn whose agent says that it tries again, and not why."""
+    wire = begun()
+    wire.core.expects_hints(present=expects)
+    hint(wire, VAGUE, WIRE, **({"attempt": 2, "max_attempts": 4, "wait_seconds": 2.0} | told))
+    return wire
+
+
+def test_a_retry_without_a_cause_is_told_with_the_one_that_a_journal_has() -> None:
+    wire = announced()
+    assert retries(wire) == []
+    hint(wire, goes_on=None)
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 4, 2)
+    assert told["error"]["type"] == "rate_limit"
+    wire.time(5)
+    assert retries(wire) == [(2, "rate_limit")]
+
+
+def test_a_retry_whose_cause_nobody_knows_is_told_as_it_came() -> None:
+    wire = announced()
+    wire.time(1)
+    assert retries(wire) == [(2, "unknown")]
+    assert retries(announced(expects=False)) == [(2, "unknown")]
+
+
+def test_the_shell_is_told_how_long_a_retry_waits_for_its_cause_though_its_frame_passes() -> None:
+    wire = begun("pi-acp")
+    wire.core.expects_hints(present=True)
+    assert (wire.core.next_timeout() or 0.0) > 1
+    wire.agent(chunk("Retrying (attempt 1/3, waiting 2s)..."))
+    assert wire.core.next_timeout() == KEPT_SECONDS
+    wire.time(0.3)
+    assert retries(wire) == [(2, "unknown")]
+
+
+def test_a_retry_that_another_follows_is_told_before_it() -> None:
+    wire = announced()
+    hint(wire, VAGUE, WIRE, attempt=3)
+    assert retries(wire) == [(2, "unknown")]
+    wire.time(1)
+    assert retries(wire) == [(2, "unknown"), (3, "unknown")]
+
+
+@pytest.mark.parametrize("text", [("The answer",), ("The answer", " is")])
+def test_a_retry_that_was_got_over_before_it_is_told_is_not(text: tuple[str, ...]) -> None:
+    wire = begun()
+    wire.agent(chunk("I begin."))
+    wire.core.expects_hints(present=True)
+    hint(wire, VAGUE, WIRE, attempt=2)
+    for piece in text:
+        wire.agent(chunk(piece))
+    wire.time(1)
+    assert retries(wire) == []
+
+
+def test_a_retry_that_waits_for_its_cause_as_the_turn_ends_is_not_told() -> None:
+    wire = announced()
+    wire.agent(result())
+    wire.time(0.3)
+    assert retries(wire) == []
+    wire = announced()
+    wire.client(cancel())
+    wire.time(1)
+    assert retries(wire) == []
+
+
+def test_a_retry_waits_for_its_cause_no_longer_where_the_clocks_have_stood() -> None:
+    wire = announced()
+    wire.core.stand_still(10.0)
+    wire.time(10.1)
+    assert retries(wire) == []
+    wire.time(10.3)
+    assert retries(wire) == [(2, "unknown")]
+
+
 # --- stderr as it comes
 
 
@@ -451,6 +583,15 @@ def test_stderr_of_a_turn_that_goes_on_well_is_not_looked_at() -> None:
     wire.agent(chunk())
     wire.time(5)
     assert retries(wire) == []
+
+
+def test_what_an_agent_sends_beside_its_answer_hides_nothing_that_stood_on_stderr() -> None:
+    wire = begun()
+    wire.stderr(LINE)
+    wire.now = 0.1
+    wire.agent(update(sessionUpdate="available_commands_update", availableCommands=[]))
+    wire.time(5)
+    assert retries(wire) == [(2, "rate_limit")]
 
 
 def test_so_many_looks_are_taken_in_a_turn_and_one_more_when_it_stalls() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from lastword.core.link.hints import HintSource
 from lastword.core.link.told import SHOW_AFTER_SECONDS, SHOW_EVERY_SECONDS
 from tests.kit.wire import Wire, chunk, error, result, second_version, update
-from tests.unit.link.test_hints import LIMITED, RESET, WIRE, begun, hint
+from tests.unit.link.test_hints import LIMITED, RESET, TOOL, WIRE, begun, hint
 
 PI = {"text": "Retrying (attempt 1/3, waiting 2s)...", "end": "Retry finished, resuming."}
 
@@ -190,3 +191,89 @@ def test_an_honest_answer_behind_a_retry_passes() -> None:
     wire.agent(chunk(" Ask me for more."))
     wire.agent(result())
     assert wire.answers() == [result()]
+
+
+def test_a_retry_in_words_is_no_answer_where_a_log_tells_of_a_failed_call() -> None:
+    wire = begun("other")
+    hint(wire, source=HintSource.LOG, goes_on=None)
+    wire.agent(chunk(PI["text"]))
+    wire.agent(chunk("Retrying (attempt 2/3, waiting 4s)..."))
+    told = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert [(u["attempt"], u["error"]["type"]) for u in told] == [
+        (2, "rate_limit"),
+        (3, "rate_limit"),
+    ]
+    wire.agent(chunk(PI["end"]))
+    wire.agent(result())
+    wire.time(wire.now + 1)
+    failed = wire.answers()[0]["error"]["data"]["agent_error"]
+    assert (failed["type"], failed["reason"]) == ("rate_limit", "silent_success")
+
+
+def test_an_answer_behind_retries_in_words_passes() -> None:
+    wire = begun("other")
+    hint(wire, source=HintSource.LOG)
+    wire.agent(chunk(PI["text"]))
+    wire.agent(chunk(PI["end"]))
+    wire.agent(chunk("It is 42."))
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_a_log_counts_behind_a_tool_where_nothing_was_said_and_nowhere_behind_an_answer() -> None:
+    wire = begun("other")
+    wire.agent(update(**TOOL))
+    hint(wire, source=HintSource.LOG, goes_on=None)
+    wire.agent(chunk("Retrying (attempt 1/3)"))
+    wire.agent(result())
+    assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    wire = begun("other")
+    wire.agent(chunk("It is 42."))
+    hint(wire, source=HintSource.LOG, goes_on=None)
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_a_log_that_is_read_once_the_agent_has_answered_tells_of_no_retry() -> None:
+    wire = begun("other")
+    wire.core.expects_hints(present=True)
+    wire.agent(result())
+    hint(wire, source=HintSource.LOG, goes_on=None)
+    wire.time(wire.now + 1)
+    assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_error"]
+    assert wire.answers()[0]["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def info(**meta: Any) -> dict[str, Any]:
+    return update(sessionUpdate="session_info_update", _meta=meta)
+
+
+def test_an_error_behind_a_remark_is_read_where_the_agents_state_tells_of_a_failure() -> None:
+    text = "exceeded retry limit, last status: 429 Too Many Requests, request id: r1"
+    for state, fails in (("systemError", True), ("active", False)):
+        wire = begun("other")
+        wire.agent(chunk("Warning: no metadata for this model."))
+        wire.agent(info(x={"threadStatus": {"type": state}}))
+        wire.agent(chunk(text))
+        wire.agent(result())
+        failed = wire.answers()[0].get("error")
+        assert bool(failed) is fails
+        assert not failed or failed["data"]["agent_error"]["type"] == "rate_limit"
+
+
+def test_a_state_of_failure_alone_fails_no_answer() -> None:
+    wire = begun("other")
+    wire.agent(info(x={"status": "error"}))
+    wire.agent(chunk("It is "))
+    wire.agent(chunk("42."))
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_a_retry_by_a_method_that_no_row_tells_of_is_told() -> None:
+    wire = begun("other")
+    params = {"sessionId": "s", "category": "rate_limited", "detail": "HTTP 429"}
+    wire.agent({"jsonrpc": "2.0", "method": "_other/retrying", "params": params})
+    wire.agent({"jsonrpc": "2.0", "method": "_other/retry_options", "params": {"sessionId": "s"}})
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert told["error"]["type"] == "rate_limit"

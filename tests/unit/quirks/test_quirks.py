@@ -66,7 +66,8 @@ def test_what_a_table_holds_is_all_among_its_rows(table: str) -> None:
 
 def test_a_row_about_an_agent_goes_by_a_name_that_is_known() -> None:
     keys = {row.name for row in agents.ROWS}
-    texts = [row.agent for row in (*wire.RETRY_TEXTS, wire.AIR_RETRY, *journals.ROWS)]
+    told = (*wire.RETRY_TEXTS, *wire.REMARKS, wire.AIR_RETRY, *journals.ROWS)
+    texts = [row.agent for row in told]
     assert keys.issuperset([row.name for row in (*prose.ROWS, *pointing.ROWS)] + texts)
 
 

@@ -19,7 +19,7 @@ AT = datetime(2026, 11, 22, 14, 18, 7, 220_000, UTC)
 
 def read(name: str, *told: Any, **more: Any) -> FailedCall | None:
     """What the last line says that an agent writes of a failure."""
-    row = ROWS[name.removesuffix("_cut")]
+    row = ROWS[name.removesuffix("_cut").removesuffix("_refused")]
     sample: str = getattr(journal_samples, name.replace("-", "_"))(AT, *told, **more)
     lines = [line for line in sample.encode().split(b"\n") if row.marker in line]
     return read_line(row, lines[-1])
@@ -32,9 +32,12 @@ def read(name: str, *told: Any, **more: Any) -> FailedCall | None:
         ("claude_cut", "network", None, 2, 2.0, None),
         ("kimi-code", "rate_limit", 429, None, None, None),
         ("kimi", "rate_limit", 429, None, None, None),
+        ("kimi-retries", "network", None, None, None, None),
+        ("kimi-requests", "rate_limit", 429, None, None, None),
         ("pi", "network", None, None, None, None),
         ("qwen", "rate_limit", 429, None, None, None),
         ("gemini", "rate_limit", 429, 3, None, None),
+        ("gemini_refused", "network", None, 2, None, None),
         ("opencode", "rate_limit", None, None, None, SESSION),
         ("vibe", "rate_limit", 429, 2, 2.0, None),
         ("cline", "rate_limit", None, None, None, SESSION),
@@ -82,6 +85,10 @@ def test_a_quota_that_the_providers_words_name_is_no_rate_limit() -> None:
     [
         (": Resource has been exhausted (e.g. check quota).", "rate_limit"),
         (" with status 502. Retrying with backoff... _ApiError: x", "provider_unavailable"),
+        (
+            " with 5xx error. Retrying with backoff... Error: connect ECONNREFUSED 127.0.0.1:5432",
+            "network",
+        ),
     ],
 )
 def test_a_try_of_geminis_is_told_with_its_status_or_without(said: str, type_: str) -> None:
@@ -99,6 +106,36 @@ def test_a_word_that_kimi_code_does_not_quote_is_read() -> None:
     call = read_line(ROWS["kimi-code"], line)
     assert call is not None
     assert call.verdict.type == "network"
+
+
+def test_a_retry_of_kimis_without_a_cause_is_told_with_its_number_and_its_wait() -> None:
+    first, _ = journal_samples.kimi_retries(AT).split("\n")
+    call = read_line(ROWS["kimi-retries"], first.encode())
+    assert call is not None
+    assert (call.verdict.type, call.attempt, call.wait_seconds) == ("unknown", 2, 0.7537)
+
+
+@pytest.mark.parametrize(
+    ("said", "type_"),
+    [
+        ("502 Bad Gateway", "provider_unavailable"),
+        ("503 Service Unavailable", "provider_unavailable"),
+        ("200 OK", None),
+        ("404 Not Found", None),
+    ],
+)
+def test_a_request_of_kimis_tells_of_a_failure_by_a_status_that_is_tried_again(
+    said: str, type_: str | None
+) -> None:
+    line = journal_samples.kimi_requests(AT, said).encode()
+    call = read_line(ROWS["kimi-requests"], line)
+    assert (None if call is None else call.verdict.type) == type_
+    assert read_line(ROWS["kimi"], line) is None, "no exception: the agent has given nothing up"
+
+
+def test_a_request_to_another_server_is_none_of_the_models() -> None:
+    line = journal_samples.kimi_requests(AT).replace("/chat/completions", "/mcp?key=a/messages")
+    assert read_line(ROWS["kimi-requests"], line.encode()) is None
 
 
 def test_a_call_for_a_title_is_beside_the_turn() -> None:
@@ -157,7 +194,11 @@ def test_numbers_that_cannot_be_are_left_out() -> None:
         ("opencode", 'message="stream error" session.id=x error.error="'),
         ("vibe", "Retrying model completion "),
         ("kimi", "| ERROR "),
+        ("kimi", " | ERROR | a - ["),
+        ("kimi-retries", " | INFO | kimi_cli.soul.kimisoul:_r"),
+        ("kimi-requests", " | ERROR | a - [x - INFO] HTTP Request: POST /"),
         ("gemini", "] [WARN] Attempt 1 failed with status "),
+        ("gemini", "] [WARN] Attempt 1 failed with 5xx error. Retrying with backoff"),
     ],
 )
 def test_a_line_that_nearly_fits_in_a_thousand_places_is_read_once(name: str, piece: str) -> None:
@@ -165,6 +206,8 @@ def test_a_line_that_nearly_fits_in_a_thousand_places_is_read_once(name: str, pi
     begin = "timestamp=2026-11-22T14:18:08Z level=ERROR " if name == "opencode" else "2026 WARN "
     if name == "kimi-code":
         begin += "llm request failed "
+    elif name.startswith("kimi"):
+        begin = "2026-11-22 14:18:07"
     line = (begin + piece * MAX_TEXT_BYTES)[:MAX_TEXT_BYTES].encode()
     # Were it looked at from each place anew, the test would not end.
     call = read_line(row, line)
@@ -172,5 +215,7 @@ def test_a_line_that_nearly_fits_in_a_thousand_places_is_read_once(name: str, pi
 
 
 def test_both_agents_of_one_name_have_their_journals() -> None:
-    assert {row.name for row in rows_of("Kimi Code CLI")} == {"kimi", "kimi-code"}
+    assert {row.name for row in rows_of("Kimi Code CLI")} == {
+        *("kimi", "kimi-code", "kimi-requests", "kimi-retries"),
+    }
     assert rows_of("an agent that nobody knows") == rows_of(None) == []

@@ -39,6 +39,7 @@ RULES = {
     "status": "the HTTP status, as nothing more telling came with it",
     "text": "the wording alone, the weakest evidence there is",
     "concept": "two words close together, for want of anything better",
+    "guess": "what the words of the text weigh together, for want of anything better",
     "agent": "a name or a sentence that is one agent's own",
     "air": "the category that the agent gave",
     "codex": "the state that the agent gave",

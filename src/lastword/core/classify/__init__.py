@@ -129,7 +129,7 @@ def read_lines(text: str, *, source: str) -> Verdict | None:
     if not lines:
         return None
     told = _verdict_on(gather.from_any, lines)
-    if told.type in UNDECIDED or told.rule.startswith(("text:", "concept:")):
+    if told.type in UNDECIDED or told.rule.startswith(("text:", "concept:", "guess:")):
         return None
     return msgspec.structs.replace(told, rule=f"{source}:{told.rule}")
 

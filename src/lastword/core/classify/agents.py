@@ -19,14 +19,14 @@ from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
 from lastword.core.classify.text import as_int
 from lastword.core.failure import air
 from lastword.core.failure.signs import MAX_PROSE_CHARS, flattened
-from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.taxonomy import UNDECIDED, ErrorType
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.redact.truncate import clip
 from lastword.quirks import prose, wire
 from lastword.quirks.agents import agent_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _IN_RESULTS = tuple(row for row in wire.META_ERRORS if row.in_results)
 
@@ -34,6 +34,11 @@ _NAMED_TYPES = frozenset(ErrorType) - {ErrorType.UNKNOWN, ErrorType.CANCELLED}
 
 _RETRY_TEXTS = {row.agent: (row, re.compile(row.pattern)) for row in wire.RETRY_TEXTS}
 _AIR_RETRY = re.compile(wire.AIR_RETRY.pattern)
+_RETRY_BY_FORM = re.compile(
+    r"\b(\d{1,4}) ?(?:/|of) ?(\d{1,4})\b"
+    r"(?>[^\n]{0,40}?(?:in|waiting|after|wait) (\d{1,6})(?:\.\d+)? ?s)?",
+    re.IGNORECASE,
+)
 _COUNTS = re.compile(r"\b(\d{1,4})/(\d{1,4})\b")
 
 MAX_WAIT_MS = 30 * 86_400_000
@@ -62,6 +67,7 @@ def read_update(update: object, *, agent: str | None = None) -> Sign | None:
         _air_sign(meta)
         or _meta_sign(meta, wire.META_ERRORS)
         or _state_sign(meta)
+        or _retry_by_form(meta)
         or _text_sign(update, agent)
     )
 
@@ -69,11 +75,86 @@ def read_update(update: object, *, agent: str | None = None) -> Sign | None:
 def read_notification(method: str, params: object) -> Sign | None:
     """A retry that an agent announces by a method of its own."""
     row = wire.METHODS.get(method)
-    if row is None or not isinstance(params, dict):
+    if not isinstance(params, dict):
         return None
+    if row is None:
+        return _retry_told_in(object_of(params.get("error")) or _without_names(params))
     told = {"code": params.get(row.code), "message": params.get(row.message)}
     verdict = decide(gather.from_any(told))
     return Sign(verdict=verdict, will_retry=True, wait_seconds=verdict.retry_after_seconds)
+
+
+def _without_names(params: dict[Any, Any]) -> dict[Any, Any]:
+    """What a notification says, without whose it is."""
+    return {key: value for key, value in params.items() if not str(key).lower().endswith("id")}
+
+
+_WILL_RETRY = frozenset({"willretry", "retrying", "will_retry"})
+_ATTEMPTS = ("attempt", "retryAttempt", "retry_attempt")
+MAX_META_DEPTH = 4
+MAX_META_MEMBERS = 64
+
+
+def _retry_by_form(meta: dict[Any, Any]) -> Sign | None:
+    """A retry anywhere in `_meta`: an error that says it is tried again, or a member's name."""
+    for name, told in _objects_in(meta):
+        says = next((told[key] for key in told if str(key).lower() in _WILL_RETRY), None)
+        if says is True or (says is None and name.lower().endswith(("retry", "retrying"))):
+            return _retry_told_in(told)
+    return None
+
+
+def _retry_told_in(told: dict[Any, Any]) -> Sign | None:
+    """The retry of a failure that is told there; of no failure that can be named, none."""
+    verdict = decide(gather.from_any(told))
+    if verdict.type in UNDECIDED:
+        return None
+    counted = _COUNTS.search(clip(str(told.get("message") or "")))
+    attempt, most = _tries(counted.groups()) if counted else (None, None)
+    number = next((n for key in _ATTEMPTS if (n := as_int(told.get(key))) is not None), None)
+    return Sign(
+        verdict=verdict,
+        will_retry=True,
+        attempt=attempt if number is None else number + 1,
+        max_attempts=most,
+        wait_seconds=verdict.retry_after_seconds,
+    )
+
+
+_STATE_MEMBERS = ("status", "state", "outcome")
+_FAILED_STATE = re.compile(
+    r"(?:system|internal|agent|turn|thread|fatal|model|provider|api)?[_-]?"
+    r"(?:error|errored|failed|failure)",
+    re.IGNORECASE,
+)
+_OTHERS = ("mcp", "tool", "server", "plugin", "hook", "extension", "command", "test", "build")
+
+
+def says_it_failed(update: object) -> bool:
+    """Does the agent's own state, in `_meta`, say that something failed? Nothing says what."""
+    meta = object_of(object_of(update).get("_meta"))
+    for name, told in _objects_in(meta):
+        of_state = name.lower().endswith(_STATE_MEMBERS)
+        for key, value in told.items():
+            named = str(key).lower()
+            is_state = named.endswith(_STATE_MEMBERS) or (of_state and named in {"type", "kind"})
+            if is_state and isinstance(value, str) and _FAILED_STATE.fullmatch(value[:40]):
+                return True
+    return False
+
+
+def _objects_in(meta: dict[Any, Any]) -> Iterator[tuple[str, dict[Any, Any]]]:
+    """The objects in it with their names, but for what is about others than the model's call."""
+    waiting: list[tuple[str, dict[Any, Any], int]] = [("", meta, 0)]
+    left = MAX_META_MEMBERS
+    while waiting and left > 0:
+        name, told, depth = waiting.pop(0)
+        yield name, told
+        for key, value in told.items():
+            left -= 1
+            of_others = any(word in str(key).lower() for word in _OTHERS)
+            if isinstance(value, dict) and depth < MAX_META_DEPTH and not of_others:
+                waiting.append((str(key), value, depth + 1))
 
 
 def read_result(result: object) -> Sign | None:
@@ -124,7 +205,9 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
     verdict = decide(evidence)
     category = failure.get("category")
     reason = failure.get("reason")
-    vague = verdict.type is ErrorType.UNKNOWN or verdict.rule.startswith(("text:", "concept:"))
+    vague = verdict.type is ErrorType.UNKNOWN or verdict.rule.startswith(
+        ("text:", "concept:", "guess:")
+    )
     if vague and isinstance(category, str) and category in wire.AIR.categories:
         kind, retryable = wire.AIR.categories[category]
         finding = Conclusion(ErrorType(kind), f"air:{category}", retryable=retryable)
@@ -221,14 +304,22 @@ def _text_sign(update: dict[Any, Any], agent: str | None) -> Sign | None:
 
 
 def read_retry_text(text: str, *, agent: str | None) -> Sign | None:
-    """A retry that an agent announces in the conversation."""
+    """A retry that an agent announces in the conversation, as its row has it."""
     row, pattern = _RETRY_TEXTS.get(agent_key(agent) or "", (None, None))
     found = pattern.search(clip(text)) if pattern else None
-    if row is None or found is None:
-        return None
+    return None if row is None or found is None else _counted_sign(found, row.name)
+
+
+def read_retry_form(text: str) -> Sign | None:
+    """The same by the text's form, whoever wrote it."""
+    found = _RETRY_BY_FORM.search(clip(text))
+    return None if found is None else _counted_sign(found, "retry:form")
+
+
+def _counted_sign(found: re.Match[str], rule: str) -> Sign:
     attempt, most = _tries(found.groups()[:2])
-    wait = int(found.group(3))
-    verdict = conclude(Conclusion(ErrorType.UNKNOWN, row.name), Evidence())
+    wait = int(found.group(3)) if found.group(3) else None
+    verdict = conclude(Conclusion(ErrorType.UNKNOWN, rule), Evidence())
     return Sign(
         verdict=verdict, will_retry=True, attempt=attempt, max_attempts=most, wait_seconds=wait
     )

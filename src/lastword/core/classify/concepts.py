@@ -149,6 +149,7 @@ CONCEPTS = (
         "not configured, discontinued, sunset, no longer, not offered, not served, "
         "isn't enabled, isn't available, isn't allowed, disabled, not deployed, isn't deployed, "
         "doesn't match any",
+        "at most",
         "for this model",
         "with this model",
         "by this model",
@@ -190,7 +191,8 @@ CONCEPTS = (
         "mismatch, blocked, verif, not enabled, to be enabled, banned, locked, not active, "
         "inactive, not provided, malformed, rejected by, deleted, deactivated, not recognized, "
         "not recognised, restricted, no valid, empty, unset, validate, not authenticated, "
-        "does not match, no permission, not assigned, authenticate again, withdrawn, unverified",
+        "does not match, frozen, no permission, not assigned, authenticate again, withdrawn, "
+        "unverified",
         "unexpected token",
         "max_tokens",
         "tokens",

@@ -2,7 +2,8 @@
 
 The order is the point of this module: what a process did, then what the body says (words for
 machines before sentences, both before the status), then how the transport failed, then the
-status, then what prose may mean. What nothing matches is `unknown` and not retried.
+status, then what prose may mean. Last, its words as a whole (`lexicon`), which also overrule a
+guess. What nothing matches is `unknown` and not retried.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from lastword.core.classify import rules
 from lastword.core.classify.classes import BUGS
 from lastword.core.classify.evidence import Conclusion, Evidence, Verdict
+from lastword.core.classify.lexicon import reconsidered
 from lastword.core.classify.reasons import read_reason
 from lastword.core.classify.sources import read_request_id, read_source
 from lastword.core.classify.text import MAX_TOKEN_CHARS, normalise
@@ -31,7 +33,9 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
     rules.certificate,
     rules.bug,
     rules.agent_words,
+    rules.client_blamed,
     rules.quota_window,
+    rules.model_denied,
     rules.strong,
     rules.strong_words,
     rules.word_parts,
@@ -52,11 +56,9 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
 
 def decide(evidence: Evidence) -> Verdict:
     """The verdict on the evidence. Total: what no rule matches is `unknown`."""
-    for rule in RULES:
-        finding = rule(evidence)
-        if finding is not None:
-            return conclude(finding, evidence)
-    return conclude(Conclusion(ErrorType.UNKNOWN, "unmatched"), evidence)
+    found = next((found for rule in RULES if (found := rule(evidence)) is not None), None)
+    finding = reconsidered(found, evidence)
+    return conclude(finding or Conclusion(ErrorType.UNKNOWN, "unmatched"), evidence)
 
 
 def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:

@@ -20,8 +20,8 @@ _STATUS = re.compile(
     | ^\W{0,3} ([45]\d\d) (?=[ ]?[-:<{("'|] | ,[ ]message= | [ ][A-Za-z]{2} | \W*$)
     | [\[(] ([45]\d\d) [\])]
     | [ ]\|[ ] ([45]\d\d) :[ ]
-    | \b ([45]\d\d) [ ](?:status|too[ ]many[ ]requests|bad[ ]request|unauthorized|forbidden
-        |not[ ]found|internal[ ]server|bad[ ]gateway|service[ ]unavailable|gateway[ ]time)
+    | \b ([45]\d\d) [ ]\W?(?:status|too[ ]many[ ]requests|bad[ ]request|unauthorized
+        |forbidden|not[ ]found|internal[ ]server|bad[ ]gateway|service[ ]unavailable|gateway[ ]time)
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE | re.ASCII,
 )
@@ -30,9 +30,8 @@ _PAIR = re.compile(
     re.ASCII,
 )
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,79}")
-_LAST_LINE = re.compile(
-    r"^([A-Za-z_][\w.]{2,120}(?:Error|Exception|Exit|Interrupt|Timeout))(?::|$)"
-)
+_LAST_LINE = r"^([A-Za-z_][\w.]{2,120}(?:Error|Exception|Exit|Interrupt|Timeout))(?::|$)"
+"""Compiled when first needed: few failures hold a traceback."""
 
 
 def status_in(text: str) -> int | None:
@@ -62,7 +61,7 @@ def traceback_class(text: str) -> str:
     if _TRACEBACK not in text:
         return ""
     for line in reversed(text.splitlines()[-40:]):
-        found = _LAST_LINE.match(line)
+        found = re.match(_LAST_LINE, line)
         if found:
             name = found.group(1)
             return name if "." in name else f"builtins.{name}"

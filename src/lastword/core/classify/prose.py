@@ -31,7 +31,7 @@ MAX_LABELS = 3
 _MAX_LINES = 8
 _SENTENCE_CHARS = 200
 
-_TOLD = frozenset({
+TOLD = frozenset({
     ErrorType.RATE_LIMIT,
     ErrorType.BUDGET,
     ErrorType.PROVIDER_UNAVAILABLE,
@@ -45,7 +45,7 @@ _TOLD = frozenset({
 })  # fmt: skip
 """What fails between an agent and its model: a crash or a bug told in prose may be anybody's."""
 
-_GUESSES = ("concept:", "text:", "word:")
+_GUESSES = ("concept:", "text:", "word:", "guess:")
 """Rules that rest on what prose may mean."""
 
 
@@ -91,7 +91,7 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
     if parts is None or not _is_error(parts) or _is_answer(parts):
         return None
     verdict = decide(gather.from_text(told))
-    if verdict.type not in _TOLD or not _names_itself(parts, verdict):
+    if verdict.type not in TOLD or not _names_itself(parts, verdict):
         return None
     return verdict if spoken_for or _happened(parts, verdict) else None
 
@@ -130,7 +130,7 @@ def _labels_end(words: str) -> int:
 
 def _is_error(parts: _Parts) -> bool:
     """Does it begin as an error does, or is it a sentence of a call that failed?"""
-    if flattened(parts.words).rstrip(".") in forms.WHOLE:
+    if flattened(parts.words).rstrip(".") in forms.WHOLE or forms.BROKEN.match(parts.words):
         return True
     if forms.TOLD_OF.match(parts.words):
         return False

@@ -75,6 +75,14 @@ WHOLE = frozenset({
 })  # fmt: skip
 """What transports write, and nothing else."""
 
+BROKEN = re.compile(
+    r"(?:stream|connection|response|socket) (?:disconnected|closed|reset|lost|interrupted|aborted)"
+    r"(?: by peer| before completion| unexpectedly)?: "
+    r"[^\n]{0,60}?(?:error|fail|exception|timeout|econn)",
+    re.IGNORECASE,
+)
+"""How a sentence of a transport begins, with its cause behind it."""
+
 # --- how it goes on ------------------------------------------------------------------------------
 
 REASON = re.compile(

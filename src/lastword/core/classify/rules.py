@@ -6,6 +6,9 @@ wrong verdict leads straight to the table to change. `decide` holds their order.
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 from lastword.core.classify import classes, messages, tokens, transport
 from lastword.core.classify.concepts import BLAMED, SPELLED, read_concept
 from lastword.core.classify.evidence import Conclusion, Evidence
@@ -35,6 +38,14 @@ from lastword.core.classify.text import normalise, phrase_in, spelled_out
 from lastword.core.classify.waits import read_seconds
 from lastword.core.failure.taxonomy import DEFAULTS, MAX_AUTO_WAIT_SECONDS, ErrorType, Origin
 from lastword.quirks.agents import agent_key
+
+_MODEL_DENIED = (
+    r"(?:\b(?:not|no|without|lacks?|denied|cannot)|n't)\b[^.;:]{0,24}?"
+    r"\b(access|permission|permitted|authori[sz]ed|allowed|entitled)\b"
+    r"(?: \w{1,30}){0,2}? (?:to|for|use) (?:\w{1,30} ){0,3}?models?\b"
+    r"(?! with the specified)"
+)
+_BRACKETED = r"\[([a-z]+(?:_[a-z]+)*_error)\]"
 
 _TYPES_BY_NAME = {kind.value: kind for kind in ErrorType}
 _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.names)
@@ -161,6 +172,31 @@ def quota_window(evidence: Evidence) -> Conclusion | None:
     return None
 
 
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    """Compiled when first needed."""
+    return re.compile(source)
+
+
+def client_blamed(evidence: Evidence) -> Conclusion | None:
+    """A client that is too old for the service, or that sends what is no request at all."""
+    part = phrase_in(evidence.folded, messages.CLIENT_BLAMED)
+    # A model that wants a newer server says so too, and another one may be loaded there.
+    if part is None or ("version" in part and "model" in evidence.folded):
+        return None
+    return Conclusion(ErrorType.INVALID_REQUEST, f"message:{part}")
+
+
+def model_denied(evidence: Evidence) -> Conclusion | None:
+    """A model that this key or plan may not use: the sentence denies access, and names a model."""
+    if "model" not in evidence.folded:
+        return None
+    if tokens.STRONG[ErrorType.AUTH] & {*evidence.tokens, *evidence.words}:
+        return None
+    found = _pattern(_MODEL_DENIED).search(evidence.folded)
+    return Conclusion(ErrorType.MODEL_NOT_FOUND, f"message:{found[1]} .. model") if found else None
+
+
 def strong(evidence: Evidence) -> Conclusion | None:
     """Words of the body, class names and sentences that decide over the status, by type."""
     spoken = set(evidence.tokens)
@@ -187,6 +223,8 @@ def _outranked(status: int | None) -> frozenset[str]:
         return frozenset()
     if status == PAYMENT_REQUIRED:
         return tokens.PASSING
+    if status == TOO_MANY_REQUESTS:
+        return tokens.STREAM_ENDED | tokens.LONG_INPUT
     return tokens.STREAM_ENDED | (tokens.VAGUE if status in DECISIVE else frozenset())
 
 
@@ -203,7 +241,7 @@ def _is_short_window(evidence: Evidence) -> bool:
     """Whether a used-up quota comes back soon: by the window it names, else by the wait."""
     if phrase_in(evidence.folded, messages.PER_DAY):
         return False
-    if phrase_in(evidence.folded, messages.PER_MINUTE):
+    if phrase_in(evidence.folded, messages.PER_MINUTE) or "throttl" in evidence.folded:
         return True
     seconds = read_seconds(evidence)
     return seconds is not None and seconds <= MAX_AUTO_WAIT_SECONDS
@@ -297,6 +335,7 @@ def transport_failure(evidence: Evidence) -> Conclusion | None:
 def weak_words(evidence: Evidence) -> Conclusion | None:
     """`[invalid_request_error]` inside prose."""
     spoken = set(evidence.words) - tokens.GENERIC_CLASSES
+    spoken.update(map(normalise, _pattern(_BRACKETED).findall(evidence.folded)))
     for kind in (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST):
         hit = tokens.WEAK[kind] & spoken
         if hit:

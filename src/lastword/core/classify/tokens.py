@@ -178,9 +178,12 @@ PARTS: dict[ErrorType, tuple[str, ...]] = {
         *("authfail", "authentication", "unauthorized", "unauthenticated", "apikey", "credential"),
         *("accesstoken", "permission", "forbidden", "accessdenied", "signature", "tokenexpired"),
         *("loginrequired", "notloggedin", "unauthoriz", "invalidkey", "wrongkey"),
+        *("failedtoauth", "accessdeny"),
     ),
+    ErrorType.INVALID_REQUEST: ("notsupported", "unsupported", "validationfail", "invalidinput"),
     ErrorType.PROVIDER_UNAVAILABLE: (
         *("overload", "unavailable", "capacity", "serverbusy", "maintenance", "modelloading"),
+        "enginedead",
     ),
     ErrorType.RATE_LIMIT: (
         *("ratelimit", "toomanyrequest", "throttl", "limitexceed", "concurren", "toofast"),
@@ -214,6 +217,9 @@ decisive: a gateway writes `server_error` over whatever came from behind it.
 STREAM_ENDED = names("""
     responseStreamDisconnected responseStreamConnectionFailed httpConnectionFailed""")
 """Words for an answer that did not come, or broke off: a status beside them says why."""
+
+LONG_INPUT = names("token_limit_exceeded tokens_limit_reached max_tokens_exceeded")
+"""Words for too many tokens: with a 429, too many in a minute."""
 
 PASSING = VAGUE | names("""
     ThrottlingException throttled TooManyRequestsException too_many_requests rate_limit_error

@@ -39,7 +39,7 @@ _BODY_MOMENT_KEYS = (
 _CODEX_WINDOWS = ("primary", "secondary")
 _PER_CENT = 100
 _PIPED_MOMENT = re.compile(r"limit reached\|(\d{10})\b")
-_ANTHROPIC_RESET = re.compile(r"anthropic-(?:priority-)?ratelimit-([a-z-]{1,32})-reset")
+_ANTHROPIC_RESET = r"anthropic-(?:priority-)?ratelimit-([a-z-]{1,32})-reset"
 
 _ASKED = r"""
     \b(?:try(?:ing)?\ again | retry(?:ing)?(?:\ again)? | resets? | wait(?:ing)?
@@ -60,7 +60,7 @@ _TEXT_WAIT = re.compile(
 """A wait in prose: an amount with units after a word that asks for it, or bare seconds."""
 
 
-_OWN_RETRY = re.compile(r"\u2026|\.\.\.|\W{0,3}attempt\b")
+_OWN_RETRY = r"\u2026|\.\.\.|\W{0,3}attempt\b"
 """What follows an amount where it is the agent's own wait: `Retrying in 4 seconds... (attempt`."""
 
 
@@ -194,7 +194,7 @@ def wait_in_text(folded: str) -> float | None:
 def _is_own_retry(folded: str, found: re.Match[str]) -> bool:
     """Whether this is what an agent says of its next try, which no server asked for."""
     goes_on = found.group().startswith(("retrying", "trying"))
-    return goes_on and _OWN_RETRY.match(folded, found.end()) is not None
+    return goes_on and re.compile(_OWN_RETRY).match(folded, found.end()) is not None
 
 
 def _stated_moment(evidence: Evidence) -> Moment | None:
@@ -232,7 +232,7 @@ def _empty_bucket_moment(headers: dict[str, str]) -> int | None:
     moments = [
         parse_moment(value)
         for name, value in headers.items()
-        if _ANTHROPIC_RESET.fullmatch(name)
+        if re.fullmatch(_ANTHROPIC_RESET, name)
         and headers.get(f"{name.removesuffix('reset')}remaining") == "0"
     ]
     if headers.get("x-ratelimit-remaining", "0") == "0":

@@ -7,6 +7,7 @@ What such signs look like is `quirks.prose`'s and `quirks.wire`'s, and what the 
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lastword.quirks import prose, wire
@@ -48,6 +49,24 @@ _ASKS = (
 
 _PAYLOAD = b'"agent_error"'
 
+_RETRY_WORD = b"etry"
+_FAILED_ENDS = (b'rror"', b'ailed"', b'ailure"')
+
+_RETRY_TEXT_CHARS = 160
+_RETRY_BEGINS = re.compile(
+    r"\W{0,4}(?:retrying|reconnecting)(?:\.{1,3}|\u2026|:)?"
+    r"(?: (?:the|request|connection|model|call|api|to|provider|stream)){0,4}[ (\[,:-]{1,4}"
+    r"(?:(?:attempt|try|retry) #?)?\d{1,4} ?(?:/|of) ?\d{1,4}\b[\]),. ]{0,3}"
+    r"(?:(?:waiting|in|after|wait) [\d.]{1,8} ?[a-z]{0,8})?[\]).\u2026 ]{0,6}",
+    re.IGNORECASE,
+)
+_RETRY_ENDS = re.compile(
+    r"\W{0,4}(?:retry|retries|reconnect)(?:ing)? (?:finished|completed?|succeeded|failed)"
+    r"(?:, \w{1,12})?[.!\u2026]{0,3}",
+    re.IGNORECASE,
+)
+"""What agents write of a retry, in one piece: that there is one how often, or that it is over."""
+
 
 def flattened(text: str) -> str:
     """Return a message in the form that the table is written in."""
@@ -88,6 +107,14 @@ def asks_about_errors(prompt: str) -> bool:
     return any(word in told for word in _ASKS)
 
 
+def is_remark(text: str, agent: str) -> bool:
+    """Is this text of the agent's about its own upkeep of the session, and about nothing else?"""
+    if not text.startswith(wire.REMARK_OPENINGS):
+        return False
+    key = agent_key(agent)
+    return any(text.startswith(row.openings) for row in wire.REMARKS if row.agent == key)
+
+
 def may_hold_payload(line: bytes) -> bool:
     """Does this frame have a member by the payload's name?"""
     return _PAYLOAD in line
@@ -107,14 +134,41 @@ def tells_by_air(line: bytes) -> bool:
     return wire.AIR.mark in line
 
 
+def may_tell_of_retry(line: bytes) -> bool:
+    """Does this frame have a member, or a word, that may be about a retry?"""
+    return _RETRY_WORD in line or any(mark in line for mark in wire.RETRY_MARKS)
+
+
+def names_retry(method: str | None) -> bool:
+    """Is this a method of an agent's own that is about retries, by its name?"""
+    return method is not None and "retry" in method.lower()
+
+
+def may_tell_of_state(line: bytes) -> bool:
+    """Does this frame have a word that may be a state in which something failed?"""
+    return any(end in line for end in _FAILED_ENDS)
+
+
 def may_tell_of_failure(line: bytes) -> bool:
     """Does this frame have a member that may tell of a failure?"""
     return any(mark in line for mark in wire.FAILURE_MARKS)
 
 
 def tells_of_retry(text: str, agent: str) -> bool:
-    """Is this text of the agent's about a retry of its model call, and about nothing else?"""
+    """Is this text, as this agent writes it, about a retry of its model call and nothing else?"""
     if not text.startswith(wire.RETRY_TEXT_OPENINGS):
         return False
     key = agent_key(agent)
     return any(text.startswith(row.openings) for row in wire.RETRY_TEXTS if row.agent == key)
+
+
+def is_retry_by_form(text: str, *, begun: bool) -> bool:
+    """Is this text about a retry, and about nothing else, whoever wrote it?
+
+    That one is over is said only where one has begun.
+    """
+    if len(text) > _RETRY_TEXT_CHARS or ("etry" not in text and "connect" not in text):
+        return False
+    told = text.strip()
+    ends = begun and _RETRY_ENDS.fullmatch(told) is not None
+    return ends or _RETRY_BEGINS.fullmatch(told) is not None

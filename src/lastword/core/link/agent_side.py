@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
+from lastword.core.failure import signs
 from lastword.core.failure.error_object import MAX_FRAME_BYTES
 from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, ErrorType
 from lastword.core.link import (
@@ -60,10 +61,10 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
     session = updates.progress_of(link, message.session_id)
     if message.method == acp.CANCEL_REQUEST:
         _withdrawn(link, frame)
-    if message.method in wire.METHODS:
-        return [FORWARD, *retries.told(link, session, frame)]
     if message.method in wire.EVENTS:
         return wishes.received(link, session, frame)
+    if message.method in wire.METHODS or signs.names_retry(message.method):
+        return [FORWARD, *retries.told(link, session, frame)]
     return [FORWARD]
 
 

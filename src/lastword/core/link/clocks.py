@@ -88,8 +88,9 @@ def _stderr_look(link: Link) -> float | None:
     turn = turns[0] if len(turns) == 1 else None
     if turn is None or turn.state not in AT_WORK or turn.evidence.looks >= STDERR_LOOKS:
         return None
-    if stderr.came_at < max(turn.started_at, turn.session.progress_at):
-        # It was written before the turn, or the agent has shown something since.
+    if stderr.came_at < max(turn.started_at, turn.evidence.output_at):
+        # It was written before the turn, or the model has answered since. What else the agent
+        # sends, such as its commands or a title, says nothing of the call.
         return None
     return max(stderr.came_at + STDERR_PAUSE_SECONDS, stderr.looked_at + STDERR_LOOK_SECONDS)
 
@@ -152,6 +153,8 @@ def _session_dues(link: Link, session: Session) -> Iterator[float]:
             yield turn.stop_due
         if turn.state is State.WAITING:
             yield turn.again_at
+        if turn.told_retries.kept_until is not None:
+            yield turn.told_retries.kept_until
         shown = retries.due(link, turn)
         if shown is not None:
             yield shown
@@ -175,6 +178,9 @@ def _requests_due(link: Link) -> list[Effect]:
 
 
 def _turn_due(link: Link, turn: Turn) -> list[Effect]:
+    kept_until = turn.told_retries.kept_until
+    if kept_until is not None and kept_until <= link.now:
+        return retries.tell_kept(link, turn)
     if turn.held is not None and turn.held_until <= link.now:
         return prompts.held_long_enough(link, turn)
     if turn.stop_due is None or turn.stop_due > link.now:

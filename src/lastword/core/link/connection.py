@@ -81,7 +81,7 @@ class Connection:
             return malformed(link, message)
         receive = client_side.receive if side is CLIENT else agent_side.receive
         effects = receive(link, message)
-        if _passes_untouched(effects):
+        if not link.take_wake() and _passes_untouched(effects):
             self._look_again(now)
         else:
             self._due_known = False

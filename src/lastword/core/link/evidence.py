@@ -85,6 +85,7 @@ class TurnEvidence(msgspec.Struct):
             error. Agents send an error in one piece, and what comes in several is a model's.
         chunks: how many pieces it came in.
         messages: how many messages there were; between two something else was shown.
+        retry_texts: how many of the pieces were about a retry by their form, and by that alone.
         refused: the agent's answer is `refusal`.
         output_tokens: how many the model gave for this turn, where the answer tells.
         hint: what a model call failed of, while nothing has been shown since.
@@ -92,6 +93,8 @@ class TurnEvidence(msgspec.Struct):
         hint_at: when that was.
         goes_on: does the agent try again, as far as that was said?
         hinted: was there any hint in this turn?
+        output_at: when the agent last showed output.
+        suspected: did the agent's own state say that something failed, and not what?
         looks: how often stderr was looked at while the turn was open.
         waited: has its end been kept back already, so that the sources could speak?
         log: what the agent told its own log.
@@ -108,6 +111,7 @@ class TurnEvidence(msgspec.Struct):
     text: str | None = ""
     chunks: int = 0
     messages: int = 0
+    retry_texts: int = 0
     refused: bool = False
     output_tokens: int | None = None
     hint: Verdict | None = None
@@ -115,6 +119,8 @@ class TurnEvidence(msgspec.Struct):
     hint_at: float = 0.0
     goes_on: bool | None = None
     hinted: bool = False
+    output_at: float = 0.0
+    suspected: bool = False
     looks: int = 0
     waited: bool = False
     log: bytes = b""
@@ -156,6 +162,16 @@ class TurnEvidence(msgspec.Struct):
         self.text = None if self.chunks else text
         self.chunks += 1
 
+    def say_of_retry(self, text: str) -> None:
+        """A piece came that may be about a retry: where no call failed, it is the answer."""
+        self.say(text)
+        self.retry_texts += 1
+
+    @property
+    def speaks(self) -> bool:
+        """Was anything said in this message that is about no retry?"""
+        return self.chunks > self.retry_texts
+
     def say_more(self) -> None:
         """Further pieces came, or one that is no text."""
         self.messages += not self.chunks
@@ -163,7 +179,7 @@ class TurnEvidence(msgspec.Struct):
 
     def show_other(self) -> None:
         """Something else was shown: what is said next is another message."""
-        self.chunks, self.text = 0, ""
+        self.chunks, self.retry_texts, self.text = 0, 0, ""
 
     def answer_is(self, *, refused: bool, output_tokens: int | None) -> None:
         """What the answer says beside its claim of success."""
@@ -179,6 +195,10 @@ class TurnEvidence(msgspec.Struct):
             self.hint, self.hint_source = verdict, hint.source
             self.hint_at, self.goes_on = hint.at_seconds, hint.goes_on
 
+    def suspect(self) -> None:
+        """The agent's own state says that something failed: nothing by itself, a second sign."""
+        self.suspected = True
+
     def count_look(self) -> None:
         """Stderr was looked at."""
         self.looks += 1
@@ -187,9 +207,9 @@ class TurnEvidence(msgspec.Struct):
         """The turn's end was kept back for a moment."""
         self.waited = True
 
-    def get_over(self) -> None:
+    def get_over(self, now: float) -> None:
         """The agent has shown output: whatever had failed was got over."""
-        self.hint = None
+        self.hint, self.output_at = None, now
 
     def note_log(self, data: bytes) -> None:
         """The agent told its log something."""
@@ -266,7 +286,7 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
     """
     known = turn.evidence
     alone = not turn.facts.tool_seen and known.messages == 1
-    named = known.hinted or known.margin is not None
+    named = known.hinted or known.suspected or known.margin is not None
     spoken_for = named or known.refused or known.output_tokens == 0
     text = known.text or ""
     # Some agents put a remark of their own before it, in the same message.
@@ -275,7 +295,7 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
         found = _of_known_opening(link, text) or _of_known_opening(link, last)
         if found is not None:
             return found
-    if not text and known.margin is not None:
+    if not text and (known.suspected or known.margin is not None):
         # The agent itself says that the turn has failed: the last piece may be what it failed of.
         text = last
     if not signs.may_be_error_by_form(text):
@@ -387,6 +407,16 @@ def is_vague(link: Link, turn: Turn) -> bool:
     return not isinstance(found, AgentError) and certainty(found) <= 1
 
 
+def is_coarse(turn: Turn) -> bool:
+    """Is the failure known by a call alone that may have been seen by its status, or not at all?
+
+    The provider's words may say that a quota is used up, where the status says too many requests.
+    """
+    known = turn.evidence
+    told = known.announced is not None or known.margin is not None
+    return not told and known.hint is not None and known.hint.type in _COARSE
+
+
 def unexplained() -> Verdict:
     """A failure of which nothing is known."""
     from lastword.core import classify  # noqa: PLC0415  (as in `prose`)
@@ -401,28 +431,41 @@ def hides_failure(link: Link, turn: Turn) -> bool:
         return True
     if _ended_on_hint(turn):
         return True
-    return bool(known.text or known.hinted) and prose(link, turn) is not None
+    return bool(known.text or known.hinted or known.suspected) and prose(link, turn) is not None
 
 
 def _ended_on_hint(turn: Turn) -> bool:
     """Did the turn end on a failed call, with nothing to show for it afterwards?
 
-    What stood on stderr may be anybody's: it counts only where the turn shows nothing at all. Once
-    there was text, so does a call that was to be tried again: a further one may have gone well, and
-    had nothing to add. A command of the agent's own, such as `/compact`, may well show nothing.
+    What stood on stderr, or in a log, may be anybody's: it counts only where the turn shows nothing
+    at all, and a log's also where nothing was said after a tool. Once there was text, so does a
+    call that was to be tried again: a further one may have gone well, and had nothing to add. A
+    command of the agent's own, such as `/compact`, may well show nothing.
     """
     known = turn.evidence
     if known.hint is None or turn.slash:
         return False
-    if not turn.facts.output:
+    if not turn.facts.output or _shows_retries_alone(turn):
         return True
+    if known.hint_source is HintSource.LOG:
+        return _is_wordless(turn)
     tried_again = turn.facts.text and known.goes_on is True
     return known.hint_source > HintSource.STDERR and not tried_again
 
 
-def is_wordless(turn: Turn) -> bool:
-    """Did a tool run, and was nothing said after it?"""
-    return turn.facts.tool_seen and turn.evidence.chunks == 0
+def _shows_retries_alone(turn: Turn) -> bool:
+    known, facts = turn.evidence, turn.facts
+    return known.messages == 1 and not (known.speaks or facts.tool_seen or facts.thought)
+
+
+def _is_wordless(turn: Turn) -> bool:
+    """Did a tool run, and was nothing said after it, but of retries?"""
+    return turn.facts.tool_seen and not turn.evidence.speaks
+
+
+def may_end_on_failure(turn: Turn) -> bool:
+    """Did a tool run and nothing was said after it, or did a call fail of which a source told?"""
+    return _is_wordless(turn) or turn.evidence.hinted
 
 
 def is_error_text(link: Link, turn: Turn) -> bool:

@@ -23,6 +23,11 @@ LATE_SECONDS = 2.0
 """So long after a turn's end something may still be said of it: agents log an error as they answer
 (0.1 s), and a journal's lines are read once a second."""
 
+OVERTAKEN_SECONDS = 0.5
+"""A failure so long before the turn's last output was got over. What is nearer may be what cut the
+output off: that comes through pipes, and is seen after a line that was written later. An agent that
+tries again shows nothing sooner: it waits 0.3 s or more, and the model needs its time."""
+
 HEARD = AT_WORK | {State.STOPPING}
 """The states of a turn whose end a hint may still explain; who cancels is told `cancelled`."""
 
@@ -32,11 +37,13 @@ class HintSource(IntEnum):
 
     STDERR = 1
     """What the agent wrote on stderr: whose failure it is, is not certain."""
-    WIRE = 2
+    LOG = 2
+    """A file of the agent's whose format nobody has told us, read by the form of its lines."""
+    WIRE = 3
     """The agent's own frames: a retry that it announced, or one that was asked for."""
-    EVENTS = 3
+    EVENTS = 4
     """A stream of events that the agent serves."""
-    JOURNAL = 4
+    JOURNAL = 5
     """A file that the agent writes: it has the provider's own words."""
 
 
@@ -81,7 +88,7 @@ class SilentTurn(msgspec.Struct, frozen=True):
 
 
 def turn_of(link: Link, hint: Hint) -> Turn | None:
-    """The turn that a hint counts for: an open one that had begun before it.
+    """The turn that a hint counts for: an open one that had begun before it, and has not gone on.
 
     A source that names no session counts only where just one turn can be meant.
     """
@@ -90,9 +97,10 @@ def turn_of(link: Link, hint: Hint) -> Turn | None:
     else:
         session = link.sessions.get(hint.session_id)
         found = session.turns[-1] if session is not None and session.turns else None
-    if found is None or found.state not in HEARD or hint.at_seconds < found.started_at:
+    if found is None or found.state not in HEARD:
         return None
-    return found
+    since = max(found.started_at, found.evidence.output_at - OVERTAKEN_SECONDS)
+    return found if hint.at_seconds >= since else None
 
 
 def _only_one(link: Link, hint: Hint) -> Turn | None:

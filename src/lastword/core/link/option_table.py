@@ -131,7 +131,7 @@ OPTIONS = (
     Option(
         "evidence",
         "auto|wire",
-        "where to look for what the agent hides: also in its journals and events, or in the pipes",
+        "where to look for what the agent hides: also in its logs and events, or in the pipes",
         "auto",
     ),
     Option(

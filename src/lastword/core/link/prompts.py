@@ -125,8 +125,10 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
             refused=stop_reason == acp.REFUSAL, output_tokens=_output_tokens(frame, turn)
         )
         if _hides_failure(link, turn, frame):
+            if _may_be_told_more(link, turn) and evidence.is_coarse(turn):
+                return _hold_as_none(link, turn, frame)
             return _end_as_none(link, turn)
-        if stop_reason == acp.END_TURN and (is_silent(link, turn) or is_cut_off(link, turn)):
+        if stop_reason == acp.END_TURN and (is_silent(link, turn) or may_be_cut_off(link, turn)):
             hold(link, turn, frame)
             return []
     return finish(link, turn, stop_reason)
@@ -208,10 +210,13 @@ def is_silent(link: Link, turn: Turn) -> bool:
     )
 
 
-def is_cut_off(link: Link, turn: Turn) -> bool:
-    """Did this success end on a tool, without a word after it? A source may say why."""
+def may_be_cut_off(link: Link, turn: Turn) -> bool:
+    """Did this success end on a tool, without a word after it, or had a call failed before?
+
+    A source may say why, or that the last call has failed as well.
+    """
     at_work = turn.state in AT_WORK and not turn.overlapped
-    return link.expects_hints and at_work and evidence.is_wordless(turn)
+    return link.expects_hints and at_work and evidence.may_end_on_failure(turn)
 
 
 def hold(link: Link, turn: Turn, frame: Frame) -> None:
@@ -264,6 +269,8 @@ def _answer_entries(
 
 def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     """An update may tell of a failure that the turn's answer will not."""
+    if session.turns and signs.may_tell_of_state(frame.line):
+        _note_state(session, frame)
     if not session.turns or not signs.may_tell_of_failure(frame.line):
         return
     reads = notices.reads(link, frame.line)
@@ -278,6 +285,14 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
                 turn.evidence.pass_on()
             else:
                 turn.evidence.see(sign.verdict)
+
+
+def _note_state(session: Session, frame: Frame) -> None:
+    from lastword.core.classify import agents  # noqa: PLC0415  (as in `_hides_failure`)
+
+    if agents.says_it_failed(jsonrpc.params_of(frame).get("update")):
+        for turn in session.turns:
+            turn.evidence.suspect()
 
 
 def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
@@ -306,9 +321,25 @@ def end_silent(link: Link, turn: Turn) -> list[Effect]:
 
 def _end_as_none(link: Link, turn: Turn) -> list[Effect]:
     """What the agent called a success is none."""
+    _claim_as_none(turn)
+    return end_failed(link, turn)
+
+
+def _hold_as_none(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
+    """The same, once the sources could say what the last call failed of: that is written late."""
+    _claim_as_none(turn)
+    turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
+    return []
+
+
+def _claim_as_none(turn: Turn) -> None:
     unexplained = evidence.unexplained()
     turn.evidence.claim_to_be(msgspec.structs.replace(unexplained, reason=evidence.SILENT))
-    return end_failed(link, turn)
+
+
+def _may_be_told_more(link: Link, turn: Turn) -> bool:
+    """May a source beside the answer say more of it, and has it not been waited for?"""
+    return link.expects_hints and turn.state in AT_WORK and not turn.evidence.waited
 
 
 def end_with_error(
@@ -337,8 +368,7 @@ def end_with_error(
     verdict = classify.classify_rpc_error(error, agent=link.agent.name)
     sent = SentError(error, ending.redactor(link))
     turn.evidence.answer_with(FailedAnswer(verdict=verdict, sent=sent, state=state or {}))
-    may_be_told = link.expects_hints and turn.state in AT_WORK and not turn.evidence.waited
-    if frame is not None and may_be_told and evidence.is_vague(link, turn):
+    if frame is not None and _may_be_told_more(link, turn) and evidence.is_vague(link, turn):
         turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
         return []
     return end_failed(link, turn)

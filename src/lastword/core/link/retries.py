@@ -14,10 +14,10 @@ import msgspec
 
 from lastword.core.failure import ladder, signs
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
-from lastword.core.link import ending, entries, hints, notices
+from lastword.core.link import ending, entries, evidence, hints, notices
 from lastword.core.link.hints import Hint, HintSource
 from lastword.core.link.turn import AT_WORK, TELLS_OF_WAITS
-from lastword.core.protocol import jsonrpc
+from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.quirks import wire
 
@@ -86,12 +86,45 @@ def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
     if turn is None:
         return []
     verdict = _with_source(hint)
-    if not hint.side:
-        turn.evidence.take_hint(hint, verdict)
-        # A source that knows less, or no cause at all, tells of the one that another has found.
-        verdict = turn.evidence.hint or verdict
+    if hint.side:
+        return _news(link, turn, hint, verdict, is_shown=is_shown)
+    turn.evidence.take_hint(hint, verdict)
+    # A source that knows less, or no cause at all, tells of the one that another has found.
+    verdict = turn.evidence.hint or verdict
+    if _may_learn_cause(link, hint, verdict) and not is_shown:
+        before = tell_kept(link, turn)
+        turn.told_retries.keep(hint, link.now)
+        link.wake_soon()
+        return before
+    if hint.attempt is None:
+        # It knows the cause, and perhaps another its number.
+        hint = turn.told_retries.take_kept() or hint
+    return _news(link, turn, hint, verdict, is_shown=is_shown)
+
+
+def _may_learn_cause(link: Link, hint: Hint, verdict: Verdict) -> bool:
+    """May a source beside the pipes know why, where the agent itself says but that it retries?"""
+    vague = evidence.certainty(verdict) <= 1
+    return vague and link.expects_hints and hint.source is HintSource.WIRE
+
+
+def tell_kept(link: Link, turn: Turn) -> list[Effect]:
+    """Tell of the retry that has waited for its cause, with what is known by now."""
+    hint = turn.told_retries.take_kept()
+    if hint is None:
+        return []
+    return _news(link, turn, hint, turn.evidence.hint or _with_source(hint))
+
+
+def _news(
+    link: Link, turn: Turn, hint: Hint, verdict: Verdict, *, is_shown: bool = False
+) -> list[Effect]:
+    """Tell of the retry that a hint may be of, where it is news."""
     attempt = turn.told_retries.next_attempt(hint)
     if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
+        return []
+    if turn.held is not None:
+        # The agent has answered: whatever failed is not tried again.
         return []
     # A source may be read late: what is told is what is left of the wait.
     passed = link.now - hint.at_seconds
@@ -131,7 +164,7 @@ def _may_tell(frame: Frame) -> bool:
     """Is there anything in it that may tell of a retry? Asked of many an update that does not."""
     if frame.message.method in wire.METHODS or frame.message.method in wire.EVENTS:
         return True
-    return any(mark in frame.line for mark in wire.RETRY_MARKS)
+    return signs.may_tell_of_retry(frame.line)
 
 
 def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
@@ -156,8 +189,18 @@ def _with_source(hint: Hint) -> Verdict:
 
 
 def is_retry_text(link: Link, text: str | None) -> bool:
-    """Is this piece of a message nothing but the agent's word on a retry? It is no output."""
-    return bool(text) and signs.tells_of_retry(text or "", link.agent.name)
+    """Is this piece of a message the agent's word on a retry, or on its upkeep? It is no output."""
+    told, agent = text or "", link.agent.name
+    return bool(text) and (signs.tells_of_retry(told, agent) or signs.is_remark(told, agent))
+
+
+def is_retry_by_form(session: Session, text: str | None) -> bool:
+    """Has this piece of a message the form of one, where no row tells how the agent writes them?
+
+    An answer may be such a text: it is output where nothing else tells of a call that failed.
+    """
+    begun = bool(session.turns) and session.turns[-1].evidence.hinted
+    return signs.is_retry_by_form(text or "", begun=begun)
 
 
 def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
@@ -165,6 +208,9 @@ def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
     from lastword.core.classify import agents  # noqa: PLC0415  (loaded at the first retry)
 
     sign = agents.read_retry_text(text, agent=link.agent.name)
+    if sign is None and any(turn.evidence.hint is not None for turn in session.turns):
+        # Its form alone tells nothing: a call is known to have failed.
+        sign = agents.read_retry_form(text)
     return [] if sign is None else hinted(link, _hint_of(link, session, sign))
 
 
@@ -251,10 +297,11 @@ def _sign(link: Link, frame: Frame) -> Sign | None:
     from lastword.core.classify import agents  # noqa: PLC0415  (as in `told`)
 
     params = jsonrpc.params_of(frame)
-    if frame.message.method in wire.METHODS:
-        return agents.read_notification(frame.message.method, params)
-    if frame.message.method in wire.EVENTS:
-        return agents.read_event(frame.message.method, params)
+    method = frame.message.method or ""
+    if method in wire.EVENTS:
+        return agents.read_event(method, params)
+    if method != acp.UPDATE:
+        return agents.read_notification(method, params)
     return agents.read_update(params.get("update"), agent=link.agent.name)
 
 

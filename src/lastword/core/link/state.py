@@ -106,6 +106,7 @@ class Link:
         "terminals",
         "turn_ended_at",
         "turns",
+        "wakes_soon",
         "wishes_refused",
         "withdrawn",
     )
@@ -137,6 +138,8 @@ class Link:
         self.turns = 0
         """How many turns there have been."""
         self.turn_ended_at = 0.0
+        self.wakes_soon = False
+        """Has a frame that passes set a deadline that is nearer than the limits?"""
         """When the last of them ended."""
         self.held_error: HeldError | None = None
         self.resent: dict[bytes, Turn] = {}
@@ -348,6 +351,15 @@ class Link:
     def note_turn_end(self) -> None:
         """A turn has ended."""
         self.turn_ended_at = self.now
+
+    def wake_soon(self) -> None:
+        """A frame that passes has set a near deadline."""
+        self.wakes_soon = True
+
+    def take_wake(self) -> bool:
+        """Has one? Asked, it is forgotten."""
+        woken, self.wakes_soon = self.wakes_soon, False
+        return woken
 
     def next_turn(self) -> int:
         """A number for a turn, from 1."""

@@ -1,7 +1,8 @@
 """Retries that a turn's client has been told of, and the wait that they add up to.
 
-Owns which of several sources is news, and when a client that reads neither `agent_retry` nor
-notices is due a line. What is told, and how, is `core.link.retries`'s.
+Owns which of several sources is news, how long one without a cause waits for another that knows
+it, and when a client that reads neither `agent_retry` nor notices is due a line. What is told, and
+how, is `core.link.retries`'s.
 """
 
 from __future__ import annotations
@@ -20,10 +21,25 @@ SHOW_EVERY_SECONDS = 30.0
 """At most so often while it goes on."""
 
 
+KEPT_SECONDS = 0.25
+"""So long a retry whose source knows no cause is kept back: a journal has the line by then (pi
+writes it 0.06 s before it says that it tries again), and it is looked at before this clock."""
+
+
 class ToldRetries:
     """What one turn's client knows of the retries in it."""
 
-    __slots__ = ("_attempt", "_shown", "_shown_at", "_source", "since", "word", "word_at")
+    __slots__ = (
+        "_attempt",
+        "_kept",
+        "_shown",
+        "_shown_at",
+        "_source",
+        "kept_until",
+        "since",
+        "word",
+        "word_at",
+    )
 
     def __init__(self) -> None:
         self._attempt = 0
@@ -35,6 +51,9 @@ class ToldRetries:
         self.word_at = 0.0
         self.since = 0.0
         """Since when the turn waits."""
+        self._kept: Hint | None = None
+        self.kept_until: float | None = None
+        """When a retry is told that waits for its cause."""
         self._shown: Retrying | None = None
         self._shown_at: float | None = None
 
@@ -60,13 +79,29 @@ class ToldRetries:
         self._source = source or self._source
         self.word, self.word_at = word, now
 
+    def keep(self, hint: Hint, now: float) -> None:
+        """A retry without a cause waits for one."""
+        self._kept, self.kept_until = hint, now + KEPT_SECONDS
+
+    def take_kept(self) -> Hint | None:
+        """The retry that waits for its cause, if one does; afterwards none does."""
+        kept, self._kept, self.kept_until = self._kept, None, None
+        return kept
+
     def begin_again(self) -> None:
         """The prompt is sent again: its tries are counted anew, what was shown stays shown."""
         self._attempt, self._source, self.word = 0, None, None
+        self.take_kept()
 
     def forget_wait(self) -> None:
         """The agent has shown something: whatever it waited for is there."""
         self.word = self._shown = None
+        self.take_kept()
+
+    @property
+    def waits(self) -> bool:
+        """Is there a retry that the agent has shown nothing after?"""
+        return self.word is not None or self._kept is not None
 
     @property
     def due(self) -> float | None:
@@ -88,5 +123,7 @@ class ToldRetries:
         """Let the clocks have stood for so long."""
         self.since += seconds
         self.word_at += seconds
+        if self.kept_until is not None:
+            self.kept_until += seconds
         if self._shown_at is not None:
             self._shown_at += seconds

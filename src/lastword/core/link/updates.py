@@ -77,7 +77,8 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
     is_text = update.session_update in acp.TEXT_KINDS
     text = text_of(update) if is_text or update.session_update in acp.THOUGHT_KINDS else None
     of_retry = is_text and retries.is_retry_text(link, text)
-    if of_retry:
+    by_form = is_text and not of_retry and retries.is_retry_by_form(session, text)
+    if of_retry or by_form:
         effects += retries.told_in_text(link, session, text or "")
     for turn in session.turns:
         if turn.state is State.SENT:
@@ -88,7 +89,10 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
         stopped = turn.state is State.STOPPING and update.session_update not in acp.TOOL_KINDS
         if text == "" or of_retry or stopped:
             continue
-        _show(turn, update, text if is_text else None)
+        if by_form:
+            turn.evidence.say_of_retry(text or "")
+        else:
+            _show(turn, update, text if is_text else None, link.now)
         had_output = turn.facts.output
         turn.facts.note(update, tool_kind)
         if turn.facts.output and not had_output:
@@ -96,7 +100,7 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
     return effects
 
 
-def _show(turn: Turn, update: Update, text: str | None) -> None:
+def _show(turn: Turn, update: Update, text: str | None, now: float) -> None:
     """The turn shows something: a piece of its message, or another thing."""
     known, kind = turn.evidence, update.session_update
     if kind in acp.TEXT_KINDS and text is not None:
@@ -106,7 +110,7 @@ def _show(turn: Turn, update: Update, text: str | None) -> None:
     elif kind in acp.SHOWN_KINDS:
         known.show_other()
     if kind in _OUTPUT_KINDS:
-        known.get_over()
+        known.get_over(now)
         turn.told_retries.forget_wait()
 
 
@@ -155,7 +159,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         return 0
     session_id = session.session_id
     # What a chunk would say of its turn is said already; until then it goes the long way.
-    text = all(turn.evidence.chunks for turn in session.turns)
+    text = all(turn.evidence.speaks for turn in session.turns)
     thought = all(turn.facts.thought for turn in session.turns)
     repetition = session.repetition
     last_content, repeats = repetition.content, repetition.repeats
@@ -188,6 +192,8 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
         _note_longer(session, messages[start : start + taken])
         repetition.went_on(last_content, repeats)
         session.progress(link.now)
+        for turn in session.turns:
+            turn.evidence.get_over(link.now)
         link.stderr.count_anew()
     return taken
 
@@ -210,7 +216,7 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
     for turn in session.turns:
         if turn.held is not None or turn.state is State.SENT:
             return None
-        if turn.evidence.hint is not None or turn.told_retries.word is not None:
+        if turn.evidence.hint is not None or turn.told_retries.waits:
             return None
     return session
 

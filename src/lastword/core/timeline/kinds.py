@@ -107,7 +107,7 @@ FACTS: dict[Kind, dict[str, Fact]] = {
         "attempt": Fact(float, "the number of the try that comes next; the first was 1"),
         "max_attempts": Fact(float, "how many there will be at most", "tries"),
         "wait_seconds": Fact(float, "how long from now", _SECONDS),
-        "source": Fact(str, "where that was seen: `wire`, `stderr`, `events` or `journal`"),
+        "source": Fact(str, "where that was seen: `wire`, `stderr`, `log`, `events` or `journal`"),
     },
     Kind.SILENCE: {"silent_seconds": Fact(int, "since when nothing has been seen", _SECONDS)},
     Kind.STDERR: {

@@ -53,8 +53,8 @@ def events(*, has_port: bool) -> Observation:
 
 def none() -> Observation:
     """Tell that there is no source."""
-    says = "No journal and no events of this agent are known: its frames and its stderr tell."
-    return ok(STEP, says)
+    told = "its frames, its stderr and, by their form, its logs tell."
+    return ok(STEP, f"No journal and no events of this agent are known: {told}")
 
 
 def switched_off() -> Observation:

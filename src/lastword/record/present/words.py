@@ -117,6 +117,7 @@ _SEEN = {
     "wire": ", as the agent tells it",
     "stderr": ", as its stderr tells it",
     "events": ", as its events tell it",
+    "log": ", as its log tells it",
     "journal": ", as its journal tells it",
 }
 """Where a retry was seen that no handler announced."""

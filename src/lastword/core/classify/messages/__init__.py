@@ -28,6 +28,7 @@ from lastword.core.classify.text import rows
 from lastword.core.failure.taxonomy import ErrorType
 
 __all__ = [
+    "CLIENT_BLAMED",
     "FAILED",
     "HOPELESS",
     "OTHER_PROTOCOLS",
@@ -55,6 +56,9 @@ _ENGLISH = {
 STRONG = {kind: (*parts, *SPOKEN.get(kind, ())) for kind, parts in _ENGLISH.items()}
 
 UNLESS = {
+    ErrorType.CONTEXT_OVERFLOW: rows("""
+        length of max output tokens
+    """),
     ErrorType.CONTENT_FILTER: rows("""
         fair usage
         access to this site
@@ -63,6 +67,7 @@ UNLESS = {
     """),
     ErrorType.BUDGET: rows("""
         in-flight
+        increase your rate limit by
         not your usage limit
         allocated quota exceeded,
     """),
@@ -76,10 +81,25 @@ UNLESS = {
         overloaded
         try again later
         with this model
+        by this model
         parameter
         tool_choice
     """),
 }
+
+CLIENT_BLAMED = rows("""
+    [json.exception.parse_error
+    llm provider not provided
+    update to the latest version
+    upgrade to the latest version
+    update to the newest version
+    client is too old
+    client version is too old
+    version is no longer supported
+    please update your client
+    please update the app
+""")
+"""What the client itself is to blame for, whichever word the service puts on it."""
 
 HOPELESS = frozenset({"requires more system memory", "memory .. would exceed"})
 """Rows of a retryable type that no retry helps."""

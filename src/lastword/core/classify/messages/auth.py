@@ -144,13 +144,20 @@ AUTH = rows("""
     organization has disabled
     account has been deactivated
     account is not active
-    account has been disabled
+    account has been disable
     account has been suspended
     account is suspended
     account .. suspended
     insufficient authentication scopes
     proxy authentication required
     requires authentication
+    can only be used from within
+    only authorized for
+    can only be used with
+    only available for coding agents
+    blocked by upstream
+    returned 401
+    returned status 401
     ip .. not allowed
     not from an approved
     private endpoint

@@ -207,6 +207,7 @@ SPOKEN = {
         authentifizierung fehlgeschlagen
         authentifizierungsfehler
         nicht autorisiert
+        berechtigung
         ungültiger api
         api-schlüssel
         api-key ist ungültig
@@ -236,6 +237,8 @@ SPOKEN = {
         inicia sesión
     """),
     ErrorType.PROVIDER_UNAVAILABLE: rows("""
+        上游失败
+        上游返回异常
         服务器繁忙
         服务繁忙
         系统繁忙
@@ -287,6 +290,7 @@ SPOKEN = {
         en mantenimiento
     """),
     ErrorType.RATE_LIMIT: rows("""
+        速度太快
         并发数过高
         并发超限
         并发请求

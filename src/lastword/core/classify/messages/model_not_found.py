@@ -73,4 +73,8 @@ MODEL_NOT_FOUND = rows("""
     may not exist or you may not have access
     listmodels to see
     model_not_found
+    doesn't support on-demand throughput
+    use case details
+    no provider serves
+    support the model that you provided
 """)

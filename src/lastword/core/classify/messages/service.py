@@ -96,6 +96,10 @@ PROVIDER_UNAVAILABLE = rows("""
     runner has terminated
     runner process has
     enginecore
+    prediction-error
+    engine has died
+    engine loop has died
+    background loop has errored
     engine is dead
     engine loop is not running
     upstream connect error
@@ -123,6 +127,8 @@ RATE_LIMIT = rows("""
     too many concurrent
     too many calls
     throttl
+    traffic is currently high
+    currently high traffic
     requests per minute
     tokens per minute
     token per minute

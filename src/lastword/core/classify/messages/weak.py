@@ -126,6 +126,9 @@ WEAK = {
         codec can't decode
         invalid json
         malformed json
+        expected value but found
+        call could not be parsed
+        did not contain a
         malformed response
         failed to parse
         failed to deserialize
@@ -195,6 +198,9 @@ WEAK = {
         please wait
         requests quickly
     """),
+    ErrorType.NETWORK: rows("""
+        network problem
+    """),
     ErrorType.TIMEOUT: rows("""
         took too long
         no tokens received
@@ -213,6 +219,10 @@ WEAK = {
         upstream error
         upstream request failed
         provider returned error
+        provider returned an error
+        error processing your request
+        before returning
+        models failed
         no output generated
         transient
         temporary error
@@ -241,8 +251,12 @@ MENTIONED = {
     """),
     ErrorType.INVALID_REQUEST: rows("""
         does not support
+        unsupported
         not supported
         malformed
+        failed to find provider
+        provider not supported
+        is required
         parameter error
         parameter value error
         param error

@@ -1,0 +1,182 @@
+"""Type of a failure by the words of its text, each of which weighs for some types or against them.
+
+For prose that no table has. The weights are learnt from the labelled failures of the tests
+(`benchmarks/lexicon.py` writes `weights.py`), and nobody edits them by hand. A guess: it decides
+where no rule does, and overrules only rules that guess as well.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+
+import msgspec
+
+from lastword.core.classify.evidence import Conclusion, Evidence
+from lastword.core.classify.text import spelled_out
+from lastword.core.classify.tokens import VAGUE
+from lastword.core.classify.weights import BIASES, TENTHS, WEIGHTS
+from lastword.core.failure.taxonomy import DEFAULTS, ErrorType
+
+MAX_CHARS = 3000
+STEM_CHARS = 6
+"""A word counts by its beginning: `exceeded` and `exceeds` are one, in most languages."""
+
+MIN_KNOWN = 3
+"""Fewer words say nothing together that a rule would not have seen."""
+
+MAX_SHOWN = 3
+LEAST_SHARE = 0.6
+"""Below it a guess that nothing else supports is none."""
+
+RETRY_SHARE = 0.85
+"""Below it such a guess names a type, and asks for no retry."""
+
+OVERRULED_AT = {"concept": 20, "status": 20, "text": 55, "weak": 55, "word": 55}
+"""Kinds of rules that guess as well: how many times likelier than theirs another type must be."""
+
+_ADDRESS = r"https?://\S++"
+_WORD = (
+    r"[a-z\u00df-\u024f\u0400-\u04ff]{2,}+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+    r"|(?<!\d)[45]\d\d(?!\d)"
+)
+
+
+def _words(block: str) -> frozenset[str]:
+    return frozenset(block.split())
+
+
+_SAYS_NOTHING = _words("""
+    the is was are be been an in on of to and or for at by as it its this that these with from you
+    your we our us they their has have had will would which what there so than then do does did
+    can could may might please if when while any all other some into out up via per type kind code
+    message status error exception name true false null none rpc aio not ll ve re don doesn isn
+""")
+"""Words of any sentence, and the names of fields."""
+
+
+class Guess(msgspec.Struct, frozen=True):
+    """What the words speak for.
+
+    Attributes:
+        type: the likeliest type.
+        shares: the share of each type, from 0 to 1; together they are 1.
+        words: the beginnings of those words that speak for the type most.
+    """
+
+    type: ErrorType
+    shares: dict[ErrorType, float]
+    words: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """The share of the likeliest type."""
+        return self.shares[self.type]
+
+    def times_likelier_than(self, kind: ErrorType) -> float:
+        """How many times as likely as another type it is."""
+        return self.share / max(self.shares.get(kind, 0.0), 1e-9)
+
+
+def stems(evidence: Evidence) -> frozenset[str]:
+    """The beginnings of the words that the evidence has, whatever they stand in."""
+    told = f"{evidence.text[:MAX_CHARS]} {' '.join(evidence.classes)} {evidence.raw_code or ''}"
+    plain = spelled_out(_pattern(_ADDRESS).sub(" ", told))
+    words = _pattern(_WORD).findall(plain)
+    found = {word[:STEM_CHARS] for word in words if word not in _SAYS_NOTHING}
+    if evidence.status is not None:
+        found.add(str(evidence.status))
+    return frozenset(found)
+
+
+def guess(evidence: Evidence) -> Guess | None:
+    """The type that the words speak for; nothing where too few are known."""
+    table = weights()
+    known = [stem for stem in stems(evidence) if stem in table]
+    if len(known) < MIN_KNOWN:
+        return None
+    scale = 1 / (TENTHS * math.sqrt(len(known)))
+    scores = {kind: bias / TENTHS for kind, bias in BIASES.items()}
+    for stem in known:
+        for kind, weight in table[stem].items():
+            scores[kind] += weight * scale
+    top = max(scores.values())
+    powers = {kind: math.exp(score - top) for kind, score in scores.items()}
+    total = sum(powers.values())
+    best = max(scores, key=scores.__getitem__)
+    telling = sorted(known, key=lambda stem: (-table[stem].get(best, 0), stem))
+    return Guess(
+        best,
+        {kind: power / total for kind, power in powers.items()},
+        tuple(stem for stem in telling[:MAX_SHOWN] if table[stem].get(best, 0) > 0),
+    )
+
+
+def reconsidered(finding: Conclusion | None, evidence: Evidence) -> Conclusion | None:
+    """The finding, or what the words say instead: where there is none, or where it guesses too."""
+    if finding is None:
+        told = guess(evidence)
+        return None if told is None else unaided(told)
+    needed = _doubt_of(finding)
+    told = guess(evidence) if needed and evidence.text else None
+    if told is None or not overrules(told, finding, needed):
+        return finding
+    return _conclusion(told, retried=told.share >= RETRY_SHARE or _is_retried(finding.type))
+
+
+def unaided(told: Guess) -> Conclusion | None:
+    """What a guess comes to that nothing else supports: a retry only where it is nearly sure."""
+    if told.share < LEAST_SHARE or told.type is ErrorType.UNKNOWN:
+        return None
+    return _conclusion(told, retried=told.share >= RETRY_SHARE)
+
+
+def overrules(told: Guess, finding: Conclusion, needed: float) -> bool:
+    """Whether a guess goes before a finding; never to ask for a retry that the finding does not.
+
+    Args:
+        told: The guess.
+        finding: What a rule found.
+        needed: How many times likelier the guess must be.
+    """
+    if told.type is ErrorType.UNKNOWN or told.share < LEAST_SHARE:
+        return False
+    if _is_retried(told.type) and not _is_retried(finding.type):
+        return False
+    return told.times_likelier_than(finding.type) >= needed
+
+
+def _doubt_of(finding: Conclusion) -> float:
+    """How many times likelier another type must be to go before the finding; 0: none can be."""
+    if finding.type is ErrorType.CANCELLED:
+        return 0
+    kind, _, row = finding.rule.partition(":")
+    return OVERRULED_AT.get("status" if kind == "token" and row in VAGUE else kind, 0)
+
+
+def _conclusion(told: Guess, *, retried: bool) -> Conclusion:
+    unsure = _is_retried(told.type) and (told.type is ErrorType.AGENT_CRASH or not retried)
+    rule = f"guess:{','.join(told.words)}"
+    return Conclusion(told.type, rule, retryable=False if unsure else None)
+
+
+def _is_retried(kind: ErrorType) -> bool:
+    return DEFAULTS[kind].retryable
+
+
+@cache
+def _pattern(source: str) -> re.Pattern[str]:
+    """Compiled when first needed: most failures are decided before."""
+    return re.compile(source)
+
+
+@cache
+def weights() -> dict[str, dict[ErrorType, int]]:
+    """Each known stem's weights by type; read when first needed."""
+    table: dict[str, dict[ErrorType, int]] = {}
+    for kind, block in WEIGHTS.items():
+        for entry in block.split():
+            stem, _, weight = entry.rpartition(":")
+            table.setdefault(stem, {})[kind] = int(weight)
+    return table

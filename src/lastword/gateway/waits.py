@@ -1,0 +1,81 @@
+"""Retries of the agent's, for viewers that read no `agent_retry`.
+
+Owns when a wait has lasted long enough to be told as a line, which is the sidecar's own rule, and
+the line. The line is an entry of the log, so every such viewer is told the same.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lastword.core.classify.evidence import Verdict
+from lastword.core.failure import wording
+from lastword.core.failure.payload import read_retry
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.link.retries import Retrying
+from lastword.core.link.told import ToldRetries
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+
+if TYPE_CHECKING:
+    from lastword.core.protocol.jsonrpc import Frame
+
+WAITS = "waits"
+"""The word of an entry that tells of a wait; its fact `text` is the line."""
+
+
+class WaitLines:
+    """What one session's turn waits for."""
+
+    def __init__(self) -> None:
+        self._told = ToldRetries()
+
+    def note(self, frame: Frame, now: float) -> None:
+        """Take in what the agent said."""
+        update = frame.message.update
+        if update is None:
+            return
+        kind = update.session_update
+        if kind in acp.AGENT_RETRY_KINDS:
+            word = retrying(frame.line)
+            self._told.tell(word, None, now, since=now)
+        elif kind in acp.TEXT_KINDS | acp.THOUGHT_KINDS | acp.TOOL_KINDS:
+            self._told.forget_wait()
+
+    def end(self) -> None:
+        """The turn has ended."""
+        self._told = ToldRetries()
+
+    @property
+    def due(self) -> float | None:
+        """When a line is due."""
+        return self._told.due
+
+    def take(self, now: float) -> str:
+        """The line that is due; empty where none is."""
+        word = self._told.take_due(now)
+        return sentence(word, passed_seconds=now - self._told.word_at) if word is not None else ""
+
+
+def retrying(line: bytes) -> Retrying:
+    """What an `agent_retry` update says."""
+    params = object_of(object_of(jsonrpc.loads(line)).get("params"))
+    told = read_retry(object_of(params.get("update")))
+    error_type = told.error.type if told.error else ErrorType.UNKNOWN
+    return Retrying(
+        verdict=Verdict(type=error_type, rule="told", retryable=True),
+        attempt=told.attempt or 2,
+        max_attempts=told.max_attempts,
+        wait_seconds=told.wait_seconds,
+    )
+
+
+def sentence(word: Retrying, *, passed_seconds: float = 0.0) -> str:
+    """What failed, and when the agent tries again."""
+    left = None
+    if word.wait_seconds is not None:
+        left = max(math.ceil(word.wait_seconds - passed_seconds), 0) or None
+    return wording.of_retry(
+        word.verdict, wait_seconds=left, attempt=word.attempt, max_attempts=word.max_attempts
+    )

@@ -1,0 +1,244 @@
+"""One line of an agent's own log or session file, whose format no row tells: by its form alone.
+
+Owns which lines tell of a model call that failed. Such files hold prompts and the output of tools,
+too, so two signs of different kinds are asked for: who writes it calls it a failure (a level, a
+status, a stop reason), and what is said is a provider's error that the tables name. What a prompt,
+a tool or another server says is never looked at. Reads no file and no clock.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.classify import classify, read_lines
+from lastword.core.classify.prose import TOLD
+from lastword.sidecar.journal_lines import (
+    MAX_ATTEMPT,
+    MAX_LINE_BYTES,
+    MAX_TEXT_BYTES,
+    MAX_WAIT_SECONDS,
+    FailedCall,
+    moment,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.core.classify import Verdict
+
+MARKS = re.compile(rb"rror|ERR|WARN|warn|FATAL|CRIT")
+"""No line without one of them is read."""
+
+_MAX_DEPTH, _MAX_LEAVES = 6, 256
+_HEAD_CHARS = 240
+"""So much of a line says what it is about; what follows may be anybody's words."""
+
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
+)
+_LEVEL = re.compile(
+    r"\b(?:WARN(?:ING)?|ERR(?:OR)?|FATAL|CRITICAL|SEVERE)\b|\blevel=\"?(?:warn|err|fatal|crit)"
+)
+_OF_MODEL = re.compile(
+    r"(?<![a-z])(?:models?|llm|provider|completion|inference|openai|anthropic|gemini|mistral)"
+    r"|\bapi[ _]?(?:call|status|error|request|connection)",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    r"\b(?:mcp|hooks?|plugins?|tools?|extensions?|telemetry|(?<![</])titles?|dependency|bash|shell|command"
+    r"|small=true|update check|marketplace|webhook|git|npm|pip)\b",
+    re.IGNORECASE,
+)
+"""What is beside the call of the model that a turn waits for."""
+
+_AGAIN = re.compile(r"\b(?:re-?try(?:ing)?|will retry|reconnecting|trying again)\b", re.IGNORECASE)
+_ATTEMPT = re.compile(r"\battempt\W{1,3}(\d{1,4})(?:\s?(?:/|of)\s?(\d{1,4}))?", re.IGNORECASE)
+_WAIT = re.compile(
+    r"\b(?:delay|wait(?:ing)?|in|after)[ =:]{1,2}(\d{1,6}(?:\.\d{1,6})?) ?s(?:ec\w*)?\b",
+    re.IGNORECASE,
+)
+
+
+def read_own_line(line: bytes, *, of_session: bool) -> FailedCall | None:
+    """What a line says of a failed call of the model, `None` where it says nothing of one.
+
+    Args:
+        line: One whole line.
+        of_session: Is the file the session's own, or does the line name the session?
+    """
+    if len(line) > MAX_LINE_BYTES or MARKS.search(line) is None:
+        return None
+    if line[:1] == b"{":
+        return _from_object(line, of_session=of_session)
+    return _from_text(line[:MAX_TEXT_BYTES].decode(errors="replace"))
+
+
+def _names(verdict: Verdict | None) -> bool:
+    """Is it an error that a model's call can fail with, known by more than what prose may mean?"""
+    if verdict is None or verdict.type not in TOLD:
+        return False
+    rule = verdict.rule.removeprefix("log:")
+    return not rule.startswith(("text:", "concept:", "word:"))
+
+
+# --- lines of text -------------------------------------------------------------------------------
+
+
+def _from_text(line: str) -> FailedCall | None:
+    found = _MOMENT.search(line, 0, 80)
+    if found is None:
+        return None
+    level = _LEVEL.search(line, found.end(), found.end() + 64) or _LEVEL.search(line, 0, 64)
+    at = moment(found[0].replace(",", "."))
+    if level is None or at is None:
+        return None
+    said = line[max(level.end(), found.end()) :].lstrip(" \t|:-]")
+    head = said[:_HEAD_CHARS]
+    if _OF_MODEL.search(head) is None or _BESIDE.search(head) is not None:
+        return None
+    verdict = read_lines(said, source="log")
+    if verdict is None or not _names(verdict):
+        return None
+    again = _AGAIN.search(head) is not None
+    tried = _ATTEMPT.search(head) if again else None
+    wait = _WAIT.search(head) if again else None
+    return FailedCall(
+        at_epoch=at,
+        verdict=verdict,
+        attempt=int(tried[1]) + 1 if tried else None,
+        max_attempts=int(tried[2]) + 1 if tried and tried[2] else None,
+        wait_seconds=float(wait[1]) if wait else None,
+        goes_on=True if again else None,
+    )
+
+
+# --- lines that are JSON objects -----------------------------------------------------------------
+
+_MOMENTS = ("timestamp", "time", "ts", "at", "date", "datetime", "createdAt", "created_at")
+_SPOKEN = frozenset({
+    *("content", "contents", "text", "parts", "input", "output", "arguments", "args", "params"),
+    *("prompt", "tools", "tool", "tooluseresult", "toolresult", "toolcall", "result", "results"),
+    *("messages", "history", "sections", "snapshot", "diff", "stdout", "command", "thinking"),
+})  # fmt: skip
+"""Members that hold what somebody said, or a tool: nothing below them is read."""
+_SPEAKERS = frozenset({"user", "tool", "system", "developer", "function", "human"})
+_ERRORS = frozenset({"error", "err", "exception", "failure", "lasterror"})
+_WHOLE_ERRORS = frozenset({"errormessage", "errmsg", "errormsg", "errortext"})
+_MESSAGES = frozenset({"message", "msg"})
+_STATUSES = frozenset({"status", "statuscode", "httpstatus", "httpstatuscode", "errorstatus"})
+_CODES, _CLASSES = frozenset({"code", "type", "errortype", "errorcode"}), frozenset({"name"})
+_KINDS = frozenset({
+    *("type", "subtype", "event", "eventname", "kind", "level", "severity", "stopreason"),
+    *("finishreason", "reason", "outcome", "status", "state"),
+})  # fmt: skip
+_FAILED = re.compile(r"error|fail|retry|warn|interrupt", re.IGNORECASE)
+_KIND_BESIDE = re.compile(
+    r"(?<![a-z])(?:mcp|hook|plugin|tool|extension|title|bash|shell|command|user|subagent)",
+    re.IGNORECASE,
+)
+_ATTEMPTS = frozenset({"attempt", "retryattempt", "retrycount"})
+_MOST = frozenset({"maxattempts", "maxretries"})
+_WAITS_MS = frozenset({"retryinms", "retrydelayms", "delayms", "waitms"})
+_STATUS_FROM, _STATUS_TO = 400, 599
+
+
+class _Told(msgspec.Struct):
+    """What an object tells of a failure, gathered leaf by leaf."""
+
+    message: str | None = None
+    status: int | None = None
+    code: str | None = None
+    name: str | None = None
+    failed: bool = False
+    beside: bool = False
+    attempt: int | None = None
+    most: int | None = None
+    wait_ms: float | None = None
+
+    def take(self, parent: str, key: str, value: str | float) -> None:
+        """Take in a member that is a text or a number."""
+        if isinstance(value, str):
+            self._take_text(parent, key, value)
+        elif key in _STATUSES and _STATUS_FROM <= value <= _STATUS_TO:
+            self.status = self.status or int(value)
+        elif key in _ATTEMPTS and 0 <= value <= MAX_ATTEMPT:
+            self.attempt = int(value) + 1
+        elif key in _MOST and 0 <= value <= MAX_ATTEMPT:
+            self.most = int(value) + 1
+        elif key in _WAITS_MS and 0 <= value <= MAX_WAIT_SECONDS * 1000:
+            self.wait_ms = value
+
+    def _take_text(self, parent: str, key: str, value: str) -> None:
+        within = parent in _ERRORS
+        if key in _WHOLE_ERRORS or key in _ERRORS or (within and key in _MESSAGES):
+            self.message = self.message or value
+        elif (within and key in _CODES) or key in {"errortype", "errorcode"}:
+            self.code = self.code or value
+        elif within and key in _CLASSES:
+            self.name = value
+        if key in _KINDS and not within:
+            self.failed = self.failed or _FAILED.search(value) is not None
+            self.beside = self.beside or _KIND_BESIDE.search(value) is not None
+
+
+def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
+    try:
+        whole = msgspec.json.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    at = next((at for key in _MOMENTS if (at := moment(whole.get(key))) is not None), None)
+    told = _Told()
+    for parent, key, value in _leaves(whole):
+        told.take(parent, key, value)
+    if at is None or not told.message or told.beside or not (told.failed or told.status):
+        return None
+    if not of_session and _OF_MODEL.search(line[:MAX_TEXT_BYTES].decode(errors="replace")) is None:
+        return None
+    verdict = classify(
+        {
+            "message": told.message,
+            "http_status": told.status,
+            "code": told.code,
+            "exception_class": told.name,
+        }
+    )
+    if not _names(verdict):
+        return None
+    return FailedCall(
+        at_epoch=at,
+        verdict=verdict,
+        attempt=told.attempt,
+        max_attempts=told.most,
+        wait_seconds=None if told.wait_ms is None else told.wait_ms / 1000,
+        goes_on=True if told.attempt is not None else None,
+    )
+
+
+def _leaves(whole: dict[str, Any]) -> Iterator[tuple[str, str, str | float]]:
+    """The texts and numbers of an object with the names that lead to them, but what is spoken."""
+    waiting: list[tuple[str, dict[str, Any], int]] = [("", whole, 0)]
+    left = _MAX_LEAVES
+    while waiting and left > 0:
+        parent, each, depth = waiting.pop(0)
+        if each.get("role") in _SPEAKERS:
+            continue
+        for name, value in each.items():
+            key = _plain(name)
+            left -= 1
+            if isinstance(value, dict):
+                if depth < _MAX_DEPTH and key not in _SPOKEN:
+                    waiting.append((key, value, depth + 1))
+            elif key not in _SPOKEN and _is_told(value):
+                yield parent, key, value
+
+
+def _is_told(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _plain(name: str) -> str:
+    """A member's name without what programs put between its words."""
+    return "".join(char for char in name.lower() if char.isalnum())

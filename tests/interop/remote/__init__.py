@@ -1,0 +1,1 @@
+"""Clients that come to a gateway by URL."""

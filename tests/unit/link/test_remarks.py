@@ -1,0 +1,56 @@
+"""Remarks: what an agent says of its own upkeep in the conversation, which is no output."""
+
+from __future__ import annotations
+
+from lastword.core.classify import classify
+from tests.kit.wire import chunk, prompt, result, update
+from tests.unit.link.test_hints import TOOL, begun, hint
+
+KIMI_CODE = (
+    "Compacting conversation context\u2026",
+    "Compaction is blocked by the current turn; retry when the turn is idle.",
+    "Compaction cancelled.",
+)
+OVERFLOW = classify("400 This model's maximum context length is 128000 tokens.")
+
+
+def test_what_an_agent_says_of_its_compaction_is_no_output_and_a_source_may_say_more() -> None:
+    for before in ((), (TOOL,)):
+        wire = begun("Kimi Code CLI")
+        wire.core.expects_hints(present=True)
+        for told in before:
+            wire.agent(update(**told))
+        for text in KIMI_CODE:
+            wire.agent(chunk(text))
+        wire.agent(result())
+        assert wire.answers() == [], "the sources are looked at first"
+        hint(wire, OVERFLOW, goes_on=None)
+        wire.time(wire.now + 1)
+        failed = wire.answers()[0]["error"]["data"]["agent_error"]
+        assert failed["type"] == "context_overflow"
+        chunks = [u for u in wire.updates() if u["sessionUpdate"] == "agent_message_chunk"]
+        texts = [u["content"]["text"] for u in chunks]
+        assert texts == list(KIMI_CODE), "what the agent says passes as it came"
+
+
+def test_a_compaction_that_the_user_asked_for_or_that_an_answer_follows_is_no_failure() -> None:
+    done = "Compaction completed.\n- Messages compacted: 4"
+    wire = begun("Kimi Code CLI", sessions=())
+    wire.client(prompt(1, text="/compact"))
+    for text in (KIMI_CODE[0], done):
+        wire.agent(chunk(text))
+    wire.agent(result())
+    assert wire.answers() == [result()]
+    wire = begun("Kimi Code CLI")
+    for text in (KIMI_CODE[0], done, "The answer is 42."):
+        wire.agent(chunk(text))
+    wire.agent(result())
+    assert wire.answers() == [result()]
+
+
+def test_the_same_words_of_another_agent_are_its_answer() -> None:
+    wire = begun("other")
+    for text in KIMI_CODE:
+        wire.agent(chunk(text))
+    wire.agent(result())
+    assert wire.answers() == [result()]

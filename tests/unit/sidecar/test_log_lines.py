@@ -1,0 +1,159 @@
+"""Lines of logs whose format no row tells: what is read by their form, and what tells nothing."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from lastword.sidecar.journal_lines import MAX_LINE_BYTES, FailedCall, moment
+from lastword.sidecar.log_lines import read_own_line
+from tests.kit import journal_samples
+from tests.kit.honest_answers import equal_answers, honest_answers
+
+AT = datetime(2026, 11, 22, 14, 18, 7, 220_000, UTC)
+LIMITED = "429 Too Many Requests"
+
+
+def read(line: str, *, of_session: bool = True) -> FailedCall | None:
+    """What a line says."""
+    return read_own_line(line.encode(), of_session=of_session)
+
+
+def obj(**members: Any) -> str:
+    """A line that is an object, of this moment."""
+    return json.dumps({"timestamp": AT.isoformat(), **members})
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "status", "attempt", "wait"),
+    [
+        ("claude", "rate_limit", 429, 2, 2.0),
+        ("claude_cut", "network", None, 2, 2.0),
+        ("kimi_code", "rate_limit", 429, None, None),
+        ("pi", "network", None, None, None),
+        ("qwen", "rate_limit", 429, None, None),
+        ("opencode", "rate_limit", None, None, None),
+        ("vibe", "rate_limit", 429, 2, 2.0),
+    ],
+)
+def test_a_failed_call_is_read_from_the_lines_of_agents_as_if_no_row_told_of_them(
+    name: str, type_: str, status: int | None, attempt: int | None, wait: float | None
+) -> None:
+    call = read(getattr(journal_samples, name)(AT))
+    assert call is not None
+    assert (call.verdict.type, call.verdict.http_status) == (type_, status)
+    assert (call.attempt, call.wait_seconds) == (attempt, wait)
+    assert call.at_epoch == AT.timestamp()
+
+
+def test_an_exception_is_read_from_the_last_line_of_its_traceback() -> None:
+    message = "kosong.chat_provider.APIStatusError: Error code: 429 - rate_limit_exceeded"
+    begin = f"{AT.isoformat(' ')} | ERROR    | threading:run:9 -"
+    assert read(f"{begin}     raise convert_error(e) from e") is None
+    call = read(f"{begin} {message}")
+    assert call is not None
+    assert call.verdict.type == "rate_limit"
+    assert call.verdict.detail is not None
+    assert call.verdict.detail.startswith("threading")
+
+
+def test_a_retry_of_several_is_counted_and_said_to_go_on() -> None:
+    call = read(f"{AT.isoformat()} WARN model call failed, retrying (attempt 2/5): {LIMITED}")
+    assert call is not None
+    assert (call.attempt, call.max_attempts, call.goes_on) == (3, 6, True)
+    call = read(obj(event="retry", attempt=2, maxRetries=5, error=LIMITED))
+    assert call is not None
+    assert (call.attempt, call.max_attempts, call.goes_on) == (3, 6, True)
+    call = read(obj(level="error", error={"message": LIMITED, "code": "rate_limit_exceeded"}))
+    assert call is not None
+    assert call.goes_on is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"ERROR model call failed: {LIMITED}",
+        f"2026-13-22T14:18:07Z ERROR model call failed: {LIMITED}",
+        f"{AT.isoformat()} INFO model call failed: {LIMITED}",
+        f"{AT.isoformat()} ERROR upload failed: {LIMITED}",
+        f"{AT.isoformat()} ERROR mcp server's model call failed: {LIMITED}",
+        f"{AT.isoformat()} ERROR tool web_fetch of the model failed: {LIMITED}",
+        f"{AT.isoformat()} ERROR model call failed",
+        f"{AT.isoformat()} ERROR model call failed: KeyError: 'x'",
+        f"{AT.isoformat()} WARN provider list may be rate limited soon",
+    ],
+)
+def test_a_line_of_text_needs_a_moment_a_level_a_model_and_an_error(line: str) -> None:
+    assert read(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"error": ',
+        json.dumps({"level": "error", "error": LIMITED}),
+        obj(level="error", message=LIMITED),
+        obj(level="info", error=LIMITED),
+        obj(level="error", error="it did not work"),
+        obj(type="tool_error", error=LIMITED),
+        obj(type="mcp", level="error", error=LIMITED),
+        obj(level="error", message={"role": "user", "error": LIMITED, "errorMessage": LIMITED}),
+        obj(level="error", message={"role": "tool", "error": LIMITED}),
+        obj(level="error", content={"error": LIMITED}),
+        obj(level="error", toolUseResult={"errorMessage": LIMITED, "status": 429}),
+        obj(level="error", items=[{"error": LIMITED, "status": 429}]),
+        obj(level="error", a={"b": {"c": {"d": {"e": {"f": {"g": {"error": LIMITED}}}}}}}),
+        obj(level="error", attempt=True, error={"message": True}),
+        obj(level="error", **{f"m{n}": {"x": n} for n in range(300)}, z={"error": LIMITED}),
+    ],
+)
+def test_an_object_needs_a_moment_an_error_and_a_word_for_its_failure(line: str) -> None:
+    assert read(line) is None
+
+
+def test_what_tells_of_no_session_must_name_a_model() -> None:
+    assert read(obj(level="error", error=LIMITED), of_session=False) is None
+    assert read(obj(level="error", model="m", error=LIMITED), of_session=False) is not None
+
+
+def test_a_line_that_is_too_long_is_not_read() -> None:
+    assert read(obj(level="error", error=LIMITED, more="x" * MAX_LINE_BYTES)) is None
+
+
+def test_no_prompt_and_no_answer_in_a_session_file_is_a_failed_call() -> None:
+    said = {
+        text
+        for each in (*honest_answers(), *equal_answers())
+        for text in (each.answer, each.prompt)
+    }
+    assert len(said) > 1500
+    shapes: tuple[Any, ...] = (
+        lambda text: {"type": "user", "message": {"role": "user", "content": text}},
+        lambda text: {"type": "assistant", "message": {"role": "assistant", "content": text}},
+        lambda text: {"type": "message", "message": {"content": [{"type": "text", "text": text}]}},
+        lambda text: {"level": "warn", "event": "prompt", "prompt": text, "message": text},
+        lambda text: {"type": "tool_result", "is_error": True, "error": text, "status": "failed"},
+    )
+    for text in said:
+        assert [shape(text) for shape in shapes if read(obj(**shape(text)))] == []
+        assert read(f"{AT.isoformat()} INFO the model said: {text}") is None
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [
+        (AT.isoformat(), AT.timestamp()),
+        (1795369317, 1795369317),
+        (1795369317415, 1795369317.415),
+        (12, None),
+        (10**15, None),
+        (True, None),
+        (None, None),
+        ("yesterday", None),
+    ],
+)
+def test_a_moment_is_told_in_iso_8601_or_counted(told: object, seconds: float | None) -> None:
+    assert moment(told) == seconds
