@@ -13,6 +13,7 @@ import pytest
 from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.link.connection import Options
 from tests.kit.places import PROTOCOL, ROOT
+from tests.kit.reconnect_data import schedules
 from tests.kit.vector_format import MATCHERS, OPTIONS, STEP_KINDS, load_vectors
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def test_a_requirement_is_complete(name: str) -> None:
 def test_every_test_that_a_requirement_names_exists(name: str) -> None:
     for test in BY_ID[name]["tests"]:
         if "::" not in test:
-            assert test in load_vectors(), f"no vector is called {test}"
+            named = load_vectors().keys() | schedules().keys()
+            assert test in named, f"no vector is called {test}"
             continue
         path, _, function = test.partition("::")
         assert (ROOT / path).is_file(), f"there is no {path}"
@@ -85,6 +87,14 @@ def test_a_vector_and_its_requirements_name_each_other(name: str) -> None:
         assert name in BY_ID[requirement]["tests"]
     naming = {one["id"] for one in REQUIREMENTS if name in one["tests"]}
     assert naming == set(vector.requirements)
+
+
+@pytest.mark.parametrize("name", schedules())
+def test_a_schedule_and_its_requirements_name_each_other(name: str) -> None:
+    assert name not in load_vectors()
+    naming = [one["id"] for one in REQUIREMENTS if name in one["tests"]]
+    assert naming == sorted(schedules()[name]["requirements"], key=list(BY_ID).index)
+    assert naming
 
 
 def test_every_requirement_has_a_test() -> None:

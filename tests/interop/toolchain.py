@@ -43,6 +43,11 @@ def require_node() -> Path:
     return or_skip(lambda: installed(NODE_MODULES, _node_fingerprint, _install_node))
 
 
+def require_plain_node() -> Path:
+    """Return Node's command, without any package, or skip (fail in CI)."""
+    return or_skip(_find_node)
+
+
 def require_opencode() -> Path:
     """Return opencode's binary: the one that its launcher package would link to.
 
@@ -80,16 +85,22 @@ def _node_fingerprint() -> str:
 
 def _install_node() -> None:
     npm = shutil.which("npm")
-    if shutil.which("node") is None or npm is None:
-        raise MissingError("node and npm are not on PATH, and the real agents need them.")
-    if _node_major() < NODE_MINIMUM:
-        msg = f"The real agents need node {NODE_MINIMUM} or newer."
-        raise MissingError(msg)
+    if npm is None:
+        raise MissingError("npm is not on PATH, and the real agents need it.")
+    _find_node()
     run(
         [npm, "ci", "--no-audit", "--no-fund", "--include=optional", "--ignore-scripts"],
         "npm ci",
         HERE,
     )
+
+
+def _find_node() -> Path:
+    node = shutil.which("node")
+    if node is None or _node_major() < NODE_MINIMUM:
+        msg = f"node {NODE_MINIMUM} or newer is not on PATH."
+        raise MissingError(msg)
+    return Path(node)
 
 
 def _node_major() -> int:

@@ -32,6 +32,21 @@ def test_reading_a_failure_needs_no_event_loop_no_server_and_no_retry_library() 
     assert not {"acp", "anyio", "asyncio", "jsonrpcserver", "tenacity"} & set(done.stdout.split())
 
 
+def test_coming_back_to_a_gateway_loads_nothing_but_the_standard_library() -> None:
+    code = "import sys; before = set(sys.modules); from lastword.client import reconnect; "
+    code += "print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = set(done.stdout.split())
+    assert {name for name in loaded if name.partition(".")[0] not in sys.stdlib_module_names} == {
+        *("lastword", "lastword._version", "lastword.client", "lastword.client.reconnect"),
+        *(f"lastword.client.{part}" for part in ("close_codes", "reconnect_model")),
+        "lastword.client.reconnect_words",
+    }
+    assert not {"asyncio", "socket", "ssl", "json", "logging"} & loaded
+
+
 _HEALTHY_TURN = """
 import sys
 sys.argv = ["lastword"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,7 +126,15 @@ def test_the_clients_part_imports_the_errors_and_the_core(file: Path) -> None:
         if module_of(file) in ON_THE_SDK and top in {"acp", "asyncio", "contextlib", "pathlib"}:
             continue
         ours = f"{name}.".startswith(tuple(f"{part}." for part in CLIENT_MAY_IMPORT))
-        assert ours or name == "lastword" or top in CORE_MAY_IMPORT | {"pydantic", "sys"}, name
+        allowed = CORE_MAY_IMPORT | {"dataclasses", "importlib", "pydantic", "sys"}
+        assert ours or name == "lastword" or top in allowed, name
+
+
+@each([*sorted((ROOT / "client").glob("reconnect*.py")), ROOT / "client" / "close_codes.py"])
+def test_coming_back_to_a_gateway_needs_the_standard_library_alone(file: Path) -> None:
+    for name in imports_of(file):
+        own = name.startswith(("lastword.client.reconnect", "lastword.client.close_codes"))
+        assert own or name.partition(".")[0] in sys.stdlib_module_names, name
 
 
 @each(FILES)

@@ -22,6 +22,7 @@ commands:
   stats     failures by type, agent and day, and how long turns take
   agent     an agent that fails on purpose, to try a client with:  lastword agent --list
   gateway   serve an agent's sessions at a URL, where they outlive connections
+  connect   use one of those from an editor:  lastword connect http://127.0.0.1:7780
   doctor    can this agent start here, and what would a client get:  lastword doctor -- CMD
 
 lastword COMMAND --help tells more of each; lastword --version names this version.
@@ -92,6 +93,10 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.gateway.command import main as gateway  # noqa: PLC0415
 
         return gateway(rest)
+    if command == "connect":
+        from lastword.cli.connect import main as connect  # noqa: PLC0415
+
+        return connect(rest)
     if command == "check":
         from lastword.cli.check.command import main as check  # noqa: PLC0415
 

@@ -9,13 +9,38 @@ shown = client.view(error, now=time.time()) # what to say, which button, how lon
 ```
 
 Reads only; opens nothing and sends nothing. `lastword.client.acp` does the whole of it for the
-official SDK's client.
+official SDK's client. `lastword.client.reconnect`, for viewers of a gateway, needs none of it.
 """
 
-from lastword.client.display import ErrorView, view
-from lastword.client.raise_for import raise_for_error
-from lastword.client.reading import read_error
-from lastword.client.retries import RetryNotice, read_retry
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lastword.client.display import ErrorView, view
+    from lastword.client.raise_for import raise_for_error
+    from lastword.client.reading import read_error
+    from lastword.client.retries import RetryNotice, read_retry
+else:
+    _HOMES = {
+        "ErrorView": "lastword.client.display",
+        "RetryNotice": "lastword.client.retries",
+        "raise_for_error": "lastword.client.raise_for",
+        "read_error": "lastword.client.reading",
+        "read_retry": "lastword.client.retries",
+        "view": "lastword.client.display",
+    }
+
+    def __getattr__(name: str) -> object:
+        """Load a name when it is first asked for.
+
+        Whoever wants `lastword.client.reconnect` alone loads no classifier and no msgspec for it.
+        """
+        if name not in _HOMES:
+            raise AttributeError(f"module 'lastword.client' has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415  (docs/late-imports.md has the figure)
+
+        value: object = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+
 
 __all__ = [
     "ErrorView",
@@ -25,3 +50,7 @@ __all__ = [
     "read_retry",
     "view",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

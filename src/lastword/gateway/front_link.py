@@ -206,6 +206,8 @@ class FrontLink:
             wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
             self.send(jsonrpc.error(request_id, wrong))
             return
+        if viewer.replay:  # whose link may be cut before the answer, which has the epoch too
+            self.send(session.renderer.position(attachment.reader.pos, session.log.epoch))
         result = session.loaded() | {"_meta": {META: _place(session, attachment, reset)}}
         if self._answers_first:
             self._answers_first = False

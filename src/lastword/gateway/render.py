@@ -148,9 +148,12 @@ class Renderer:
         attachment.answered.add(end.entry.about.number)
         return self._own_end(end.entry, attachment)
 
-    def position(self, seq: int) -> bytes:
-        """The frame that tells a viewer how far it is."""
-        return _with_seq(jsonrpc.notification(AT, {"sessionId": self._session_id}), seq)
+    def position(self, seq: int, epoch: str = "") -> bytes:
+        """The frame that tells a viewer how far it is; with an epoch, where an attach begins."""
+        params: dict[str, Any] = {"sessionId": self._session_id}
+        if epoch:
+            params["_meta"] = {META: {"epoch": epoch}}
+        return _with_seq(jsonrpc.notification(AT, params), seq)
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile
@@ -188,13 +191,14 @@ class Renderer:
         attachment.asked.add(number)
         return [jsonrpc.with_id(frame, ask_id(self._key, number))]
 
-    def _told(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+    def _told(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
-        if number not in attachment.asked:
+        # With a cursor, what was asked before it stands open at the viewer.
+        if number not in attachment.asked and not attachment.from_cursor:
             return []
         attachment.asked.discard(number)
-        if entry.about.viewer == attachment.viewer.id:
-            return []
+        if entry.about.viewer == attachment.viewer.id and seq > attachment.live_from:
+            return []  # it has just answered; of the past it is shown the question again
         params = {"requestId": Raw(ask_id(self._key, number))}
         return [jsonrpc.notification(acp.CANCEL_REQUEST, params)]
 
@@ -219,7 +223,7 @@ class Renderer:
         about = entry.about
         if about.viewer == attachment.viewer.id:
             if not attachment.waits_for(Numbered(seq, entry)):
-                return []
+                return self._ended_away(entry, attachment)
             attachment.answered.add(about.number)
             return self._own_end(entry, attachment)
         if about.method != acp.PROMPT:
@@ -233,6 +237,25 @@ class Renderer:
             known = {key: value for key, value in params.items() if value is not None}
             frames.append(jsonrpc.notification(ENDED, known))
         return frames
+
+    def _ended_away(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
+        """How a viewer's own turn ended while it was away, and which it has not sent again.
+
+        It may have given the turn up; its request is not answered here, which it may yet send.
+        """
+        about = entry.about
+        is_news = attachment.viewer.replay and attachment.from_cursor
+        if about.method != acp.PROMPT or not is_news or about.number in attachment.answered:
+            return []
+        result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
+        told = {
+            "viewer": about.viewer,
+            "request": Raw(about.request),
+            "stopReason": result.get("stopReason"),
+            "error": about.failure,
+        }
+        known = {key: value for key, value in told.items() if value is not None}
+        return [jsonrpc.notification(ENDED, {"sessionId": self._session_id} | known)]
 
     def _own_end(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         about = entry.about

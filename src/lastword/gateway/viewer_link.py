@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
-from lastword.gateway.asks import read_ask_id
+from lastword.gateway.asks import read_ask_id, session_key
 from lastword.gateway.holders import LINE_LIMIT_BYTES, StartError
 from lastword.gateway.render import META
 
@@ -231,6 +231,8 @@ class ViewerLink(ABC):
                     return None
                 known = await self._upstream(path)
                 self._by_session[message.session_id] = known
+                # Its questions may have come over an earlier socket, and are answered over this.
+                self._by_ask[session_key(message.session_id)] = known
             return known
         if message.method == "session/new":
             return await self._upstream(await holders.take_spare(self._client))
@@ -266,13 +268,12 @@ class ViewerLink(ABC):
                     continue
                 self._note(upstream, line)
                 await self.send(line)
-        if any(way is upstream for way in self._by_session.values()):
-            # What it waits for will not come by this way: it is told when it is back.
-            await self.close(HOLDER_LOST, "agent-lost")
         upstream.writer.close()
-        for session_id, way in list(self._by_session.items()):
-            if way is upstream:
-                del self._by_session[session_id]
+        gone = [name for name, way in self._by_session.items() if way is upstream]
+        for session_id in gone:
+            del self._by_session[session_id]
+        if gone:  # nothing would be heard of them here; who comes back finds them again
+            await self.close(HOLDER_LOST, "agent-lost")
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.SHUT:

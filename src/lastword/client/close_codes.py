@@ -1,0 +1,198 @@
+"""Close codes and upgrade statuses: what the end of a connection to a gateway means for the next.
+
+Owns the table, so that a client which reconnects in its own way still agrees on what is final.
+Knows no state and no clock (`reconnect`). Needs nothing but the standard library.
+
+Sources of the codes: RFC 6455, section 7.4.1, and IANA's registry for 1000 to 1015; 3500 to 3999
+as Centrifugo's terminal range; 44xx as HTTP's 4xx, so that 4404 is 404; 4000 and 4001 as clients
+in the field send them, for 4408 and 4401.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_CAUSE_CHARS = 200
+"""The longest text of a peer or a library that is shown; a close reason has 123 bytes at most."""
+
+
+class LossKind(StrEnum):
+    """What to do after the end of a connection, or of an attempt at one."""
+
+    TRANSIENT = "transient"
+    """Try again, after a growing wait."""
+    CUT = "cut"
+    """The same; at once where the link had been stable."""
+    NOW = "now"
+    """The same; at once whether it had been or not."""
+    PATIENT = "patient"
+    """The same, more often: the gateway comes back."""
+    REFRESH = "refresh"
+    """Try again once, with a new token."""
+    PERMANENT = "permanent"
+    """Give up: the same attempt would end alike."""
+    FINAL = "final"
+    """Nothing failed; it is over."""
+
+
+class Why(StrEnum):
+    """Why there is no further attempt."""
+
+    UNREACHABLE = "unreachable"
+    ASKED_TO_WAIT = "asked_to_wait"
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    SESSION_UNKNOWN = "session_unknown"
+    PROTOCOL = "protocol"
+    REFUSED = "refused"
+    REDIRECTED = "redirected"
+    CERTIFICATE = "certificate"
+    SESSION_ENDED = "session_ended"
+    SUPERSEDED = "superseded"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What the end of a connection, or of an attempt, means.
+
+    Attributes:
+        kind: What to do.
+        cause: What happened, for people: one line, at most 200 characters.
+        why: With `PERMANENT` and `FINAL`, why there is no further attempt; with `REFRESH`, why
+            there is none once the new token is refused, too. Else `None`.
+        wait: The shortest wait that the gateway asked for, in milliseconds; `None` without one.
+    """
+
+    kind: LossKind
+    cause: str
+    why: Why | None = None
+    wait: int | None = None
+
+
+_SAME_CODE = {4000: 4408, 4001: 4401}
+_CODES: dict[int, tuple[LossKind, Why | None]] = {
+    1000: (LossKind.FINAL, Why.SESSION_ENDED),
+    1001: (LossKind.PATIENT, None),
+    1002: (LossKind.PERMANENT, Why.PROTOCOL),
+    1003: (LossKind.PERMANENT, Why.PROTOCOL),
+    1005: (LossKind.CUT, None),
+    1006: (LossKind.CUT, None),
+    1007: (LossKind.PERMANENT, Why.PROTOCOL),
+    1008: (LossKind.PERMANENT, Why.FORBIDDEN),
+    1009: (LossKind.PERMANENT, Why.PROTOCOL),
+    1012: (LossKind.PATIENT, None),
+    1013: (LossKind.PATIENT, None),
+    1015: (LossKind.CUT, None),
+    4400: (LossKind.PERMANENT, Why.PROTOCOL),
+    4401: (LossKind.REFRESH, Why.UNAUTHORIZED),
+    4403: (LossKind.PERMANENT, Why.FORBIDDEN),
+    4404: (LossKind.PERMANENT, Why.SESSION_UNKNOWN),
+    4408: (LossKind.NOW, None),
+    4409: (LossKind.FINAL, Why.SUPERSEDED),
+    4410: (LossKind.FINAL, Why.SESSION_ENDED),
+    4425: (LossKind.TRANSIENT, None),
+    4429: (LossKind.TRANSIENT, None),
+}
+_REFUSED_RANGES = ((3500, 3999), (4400, 4499))
+
+_STATUSES: dict[int, tuple[LossKind, Why | None]] = {
+    401: (LossKind.REFRESH, Why.UNAUTHORIZED),
+    403: (LossKind.PERMANENT, Why.FORBIDDEN),
+    404: (LossKind.PERMANENT, Why.SESSION_UNKNOWN),
+    408: (LossKind.TRANSIENT, None),
+    410: (LossKind.PERMANENT, Why.SESSION_UNKNOWN),
+    421: (LossKind.TRANSIENT, None),
+    425: (LossKind.TRANSIENT, None),
+    429: (LossKind.TRANSIENT, None),
+}
+_STATUS_IN_WORDS = re.compile(r"Unexpected server response: ([1-5][0-9]{2})(?![0-9])")
+"""How the `ws` package for Node words a refused upgrade."""
+
+_RETRY_IN_REASON = re.compile(r"retry[\"=: ]{1,3}([0-9]{1,9})(?![0-9])")
+_SECONDS = re.compile(r"[0-9]{1,9}")
+_CERTIFICATE = re.compile(r"[Cc]ertificate|CERT|UNABLE_TO_VERIFY")
+"""As Python's `ssl`, browsers, and OpenSSL's codes in Node word it."""
+
+_NOT_SHOWN = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+"""Controls, line ends, marks of direction and halves of characters."""
+
+
+def classify_close(code: int, reason: str = "") -> Loss:
+    """Say what a closed connection means.
+
+    Args:
+        code: The close code; 1005 or 1006 where none came.
+        reason: Its text. `retry=N` in it is the shortest wait, in seconds; with 1005, 1006 and
+            1015, which no peer sends, an error of the `ws` package is read for its status.
+    """
+    if (refused := _STATUS_IN_WORDS.search(reason)) and code in {1005, 1006, 1015}:
+        return classify_upgrade(int(refused[1]))
+    kind, why = _meaning_of_code(_SAME_CODE.get(code, code))
+    asked = _RETRY_IN_REASON.search(reason)
+    return Loss(
+        kind,
+        plain(f"closed {code}: {reason}" if reason else f"closed {code}"),
+        why,
+        int(asked[1]) * 1000 if asked and why is None else None,
+    )
+
+
+def classify_upgrade(status: int, retry_after: int | str | None = None) -> Loss:
+    """Say what an HTTP answer means that is no switch to WebSocket.
+
+    Args:
+        status: The status.
+        retry_after: The header `Retry-After`, in seconds, as a number or as its text. A date
+            counts as absent: it would need a clock.
+    """
+    kind, why = _meaning_of_status(status)
+    return Loss(kind, f"HTTP {status}", why, _milliseconds(retry_after) if why is None else None)
+
+
+def classify_failure(text: str) -> Loss:
+    """Say what an attempt means that failed before there was an answer.
+
+    Args:
+        text: A word, such as `dns`, or the library's own error text. One that speaks of a
+            certificate is permanent, one that has a status is read as that status.
+    """
+    if refused := _STATUS_IN_WORDS.search(text):
+        return classify_upgrade(int(refused[1]))
+    if _CERTIFICATE.search(text):
+        return Loss(LossKind.PERMANENT, plain(text), Why.CERTIFICATE)
+    return Loss(LossKind.TRANSIENT, plain(text))
+
+
+def plain(text: str) -> str:
+    """Return a foreign text as it may be shown: one line, nothing that steers a terminal."""
+    return _NOT_SHOWN.sub(" ", text)[:MAX_CAUSE_CHARS].strip(" ")
+
+
+def _meaning_of_code(code: int) -> tuple[LossKind, Why | None]:
+    if known := _CODES.get(code):
+        return known
+    if any(low <= code <= high for low, high in _REFUSED_RANGES):
+        return LossKind.PERMANENT, Why.REFUSED
+    return LossKind.TRANSIENT, None
+
+
+def _meaning_of_status(status: int) -> tuple[LossKind, Why | None]:
+    if known := _STATUSES.get(status):
+        return known
+    if 300 <= status <= 399:  # noqa: PLR2004 - HTTP's classes
+        return LossKind.PERMANENT, Why.REDIRECTED
+    if 400 <= status <= 499:  # noqa: PLR2004
+        return LossKind.PERMANENT, Why.REFUSED
+    return LossKind.TRANSIENT, None
+
+
+def _milliseconds(retry_after: int | str | None) -> int | None:
+    if isinstance(retry_after, str):
+        found = _SECONDS.fullmatch(retry_after.strip(" "))
+        retry_after = int(found[0]) if found else None
+    return None if retry_after is None or retry_after < 0 else retry_after * 1000

@@ -1,0 +1,208 @@
+"""Events, actions and state of the reconnect policy, as values.
+
+Owns what they mean and their units. What follows from what is `reconnect`'s, from where all of
+this is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+from lastword.client.close_codes import Why  # noqa: TC001 - for whoever asks for the types
+
+
+class LinkPhase(StrEnum):
+    """Where the link stands."""
+
+    WAITING = "waiting"
+    """For the next try, or for the network."""
+    CONNECTING = "connecting"
+    ATTACHING = "attaching"
+    ATTACHED = "attached"
+    GAVE_UP = "gave_up"
+    """It failed; the user wakes it, and, where that can help, so do the network and a look."""
+    ENDED = "ended"
+    """It is over, and did not fail; the user alone wakes it."""
+
+
+class Signal(Enum):
+    """What happens, where there is nothing more to say of it."""
+
+    OPENED = "opened"
+    """The socket is open."""
+    FRAME = "frame"
+    """Something came over it."""
+    OFFLINE = "offline"
+    ONLINE = "online"
+    """The network went; it came back, or changed."""
+    HIDDEN = "hidden"
+    VISIBLE = "visible"
+    """Nobody looks at the page; somebody does."""
+    TICK = "tick"
+    """The timer ended. The first one begins the first connection."""
+    RETRY = "retry"
+    CLOSE = "close"
+    """The user's wishes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """The session answered.
+
+    Attributes:
+        updates: How many updates had been missed and have come, or come now.
+        probes: The gateway answers `_lastword/ping`.
+    """
+
+    updates: int = 0
+    probes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The socket was closed, by the other end or by what is between; see `classify_close`."""
+
+    code: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The upgrade was answered by another status than 101; see `classify_upgrade`."""
+
+    status: int
+    retry_after: int | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectFailed:
+    """The connection failed before there was an answer; see `classify_failure`."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFailed:
+    """No token could be had, and why, in words."""
+
+    kind: str = ""
+
+
+Event = Signal | Attached | Closed | Refused | ConnectFailed | TokenFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Ask for URL and token, open a socket, attach.
+
+    Attributes:
+        fetch_token: The last token was refused, so one kept from before will not do.
+    """
+
+    fetch_token: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSocket:
+    """Close the socket, or drop the attempt, and hear no more of it."""
+
+    code: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Send `_lastword/ping`; whatever comes then is its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Put this line in the place of the one before.
+
+    Attributes:
+        line: One sentence or two; empty, there is nothing to show.
+        cause: What happened, in a peer's or a library's words, for whoever wants to know.
+    """
+
+    line: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Put this in the line's place, with a button; no timer goes on.
+
+    Attributes:
+        why: Why, as a word.
+        line: Why, as a sentence.
+        advice: What to do.
+        button: What the one button says, which is `Signal.RETRY`; empty, there is none.
+        cause: As in `Show`.
+    """
+
+    why: Why
+    line: str
+    advice: str
+    button: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitUntil:
+    """Set the one timer to this moment, in the place of any before; with `None`, stop it."""
+
+    until: int | None
+
+
+Action = Connect | CloseSocket | Probe | Show | GiveUp | WaitUntil
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconnectState:
+    """All that the policy remembers. Moments are in milliseconds of the caller's clock.
+
+    Attributes:
+        phase: Where the link stands.
+        due: When waiting, the moment of the next try; when connecting and attaching, the fuse's
+            end; when attached, the next probe.
+        tries: Further tries since the link last held; with the next one, while waiting for it.
+        budget: How many of them there are.
+        earliest: The moment before which the gateway wants no try.
+        lost: Since when there has been no link; `None` once there is one, and that has been told
+            where its loss was.
+        tell: The moment at which the line for this try, or for its success, is to be shown; `None`
+            once it has been.
+        returning: There has been a link before.
+        probes: The gateway answers probes.
+        unanswered: When a probe counts as unanswered; `None` while none is out.
+        stable: The moment from which the link counts as one that holds; `None` once it does.
+        heard: Something has come since the fuse was lit.
+        refused: A token was refused since the link last held.
+        online: Is there a network, as far as the platform knows?
+        hidden: Since when nobody has looked; `None` while somebody may.
+        line: What is shown.
+        news: The line that tells of the link's return, until it is shown.
+        cause: What ended the link, or the last attempt.
+        why: Why it was given up, or has ended.
+    """
+
+    phase: LinkPhase
+    due: int | None
+    tries: int
+    budget: int
+    earliest: int
+    lost: int | None
+    tell: int | None
+    returning: bool
+    probes: bool
+    unanswered: int | None
+    stable: int | None
+    heard: bool
+    refused: bool
+    online: bool
+    hidden: int | None
+    line: str
+    news: str
+    cause: str
+    why: Why | None

@@ -1,0 +1,684 @@
+"""The connector: an agent towards an editor, a viewer towards a gateway, whatever the link does.
+
+Owns that each request of the editor's is answered once, that no update is lost or told twice, and
+what is said again over a new link. Sans-IO: lines, the link's fate and a time in, effects out. When
+to connect, to wait and to give up is `client.reconnect`'s, whose driver is `shell`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw
+
+from lastword.core.link.handshake import ClientProfile, read_client
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of, raw_members
+from lastword.gateway.connecting import failing, frames
+from lastword.gateway.connecting.effects import (
+    ConnectEffect,
+    Dial,
+    Greeted,
+    HangUp,
+    NotGreeted,
+    Say,
+    ToEditor,
+    ToGateway,
+)
+from lastword.gateway.connecting.places import Item, Items, Place
+
+if TYPE_CHECKING:
+    from lastword.client.reconnect import GiveUp
+    from lastword.core.failure.taxonomy import AgentError
+    from lastword.core.protocol.jsonrpc import Frame
+
+WAITING_BYTES = 4 * 1024 * 1024
+"""What of the editor's waits for a link, before its stdin is read no further."""
+
+TELL_AFTER_SECONDS = 5.0
+"""How long a link may be gone before an open turn's user is told."""
+
+MAX_ANSWERS = 256
+"""Answers to questions that are said again over the next link."""
+
+MAX_ABANDONED = 256
+"""Turns ended for the editor whose outcome is still told; the oldest are forgotten."""
+
+UNKNOWN_SESSION = -32002
+INVALID_PARAMS = -32602
+_SERVICE_UNAVAILABLE = 503
+
+
+class LinkState(Enum):
+    """What the link is good for."""
+
+    DOWN = 0
+    GREETING = 1
+    """`initialize` is under way."""
+    ATTACHING = 2
+    """Sessions are attached."""
+    UP = 3
+
+
+class Connector:
+    """One editor's connection to one gateway."""
+
+    def __init__(self, *, session: str = "") -> None:
+        """Begin without a link.
+
+        Args:
+            session: The existing session that the editor's first `session/new` is given.
+        """
+        self.client = ClientProfile()
+        self._wanted_session = session
+        self._hello: Frame | None = None
+        self._greeting: bytes | None = None
+        self._viewer = self._secret = ""
+        self._link = LinkState.DOWN
+        self._greets = 0
+        self._caught_up = 0
+        self._items = Items()
+        self._places: dict[str, Place] = {}
+        self._questions: dict[bytes, str | None] = {}
+        self._abandoned: dict[int, str] = {}
+        self._down_since: float | None = None
+        self._was_told = False
+
+    # What the shell asks.
+
+    @property
+    def is_full(self) -> bool:
+        """Waits so much for a link that no more is to be read from the editor?"""
+        return self._items.unsent_bytes >= WAITING_BYTES
+
+    @property
+    def session_ids(self) -> tuple[str, ...]:
+        """The sessions that the editor uses."""
+        return tuple(self._places)
+
+    @property
+    def has_open(self) -> bool:
+        """Does the editor wait for an answer?"""
+        return any(item.request is not None for item in self._items)
+
+    def tells_at(self) -> float | None:
+        """When `tell` is due, in the seconds of `now`."""
+        if self._down_since is None or self._was_told or not self._turns():
+            return None
+        return self._down_since + TELL_AFTER_SECONDS
+
+    def probe(self) -> list[ConnectEffect]:
+        """Ask the gateway for a sign of life."""
+        params = {"seq": max((place.seq for place in self._places.values()), default=0)}
+        number = self._items.next_number()
+        return [ToGateway(jsonrpc.request(b"%d" % number, "_lastword/ping", params))]
+
+    # The editor.
+
+    def from_editor(self, line: bytes, now: float) -> list[ConnectEffect]:
+        """Take in a line of the editor's."""
+        if self._link is LinkState.DOWN and self._down_since is None:
+            self._down_since = now
+        if not line.strip():
+            return []
+        frame = jsonrpc.decode(line)
+        if not isinstance(frame, jsonrpc.Frame):
+            return [ToEditor(failing.not_read(line))]
+        message = frame.message
+        if message.method is None:
+            return self._answered(frame)
+        if message.request_id is None:
+            return self._notified(frame)
+        if message.method == acp.INITIALIZE:
+            return self._introduced(frame, message.request_id)
+        if self._hello is None:
+            return [ToEditor(jsonrpc.error(message.request_id, failing.INITIALIZE_FIRST))]
+        self._items.add(self._request(frame, message.request_id))
+        return [Dial(), *self._flush()]
+
+    def _introduced(self, frame: Frame, request_id: bytes) -> list[ConnectEffect]:
+        if self._greeting is not None:
+            return [ToEditor(_with_id(self._greeting, request_id))]
+        waiting = self._items.get(self._greets)
+        if waiting is not None:  # a second one, before the first was answered
+            return [ToEditor(jsonrpc.error(request_id, failing.INITIALIZE_FIRST))]
+        self.client = read_client(frame.line)
+        self._hello = frame
+        self._greets = self._items.next_number()
+        item = Item(self._greets, b"", method=acp.INITIALIZE, request=request_id)
+        self._items.add(item)
+        return [Dial()]
+
+    def _request(self, frame: Frame, request_id: bytes) -> Item:
+        message = frame.message
+        number = self._items.next_number()
+        return Item(
+            number,
+            jsonrpc.with_id(frame, b"%d" % number),
+            method=message.method or "",
+            session_id=message.session_id,
+            request=request_id,
+        )
+
+    def _notified(self, frame: Frame) -> list[ConnectEffect]:
+        method, line, about = frame.message.method or "", frame.line, 0
+        if method == acp.CANCEL_REQUEST:
+            cancelled = self._items.request(frames.cancel_of(frame) or b"")
+            if cancelled is None:
+                return []
+            about = cancelled.number
+            line = jsonrpc.notification(method, {"requestId": about})
+        session_id = frame.message.session_id
+        number = self._items.next_number()
+        self._items.add(Item(number, line, method=method, session_id=session_id, about=about))
+        return self._flush()
+
+    def _answered(self, frame: Frame) -> list[ConnectEffect]:
+        """The editor answers a question."""
+        question = frame.message.request_id or b""
+        if question not in self._questions:
+            return []
+        session_id = self._questions.pop(question)
+        kept = [item for item in self._items if item.answers is not None and item.was_sent]
+        if len(kept) >= MAX_ANSWERS:
+            self._items.done(kept[0])
+        number = self._items.next_number()
+        self._items.add(Item(number, frame.line, session_id=session_id, answers=question))
+        return self._flush()
+
+    # What is said to the gateway.
+
+    def _flush(self) -> list[ConnectEffect]:
+        """Send what can be sent, in order."""
+        effects: list[ConnectEffect] = []
+        if self._link not in {LinkState.UP, LinkState.ATTACHING}:
+            return effects
+        for item in self._items.unsent():
+            place = self._places.get(item.session_id or "")
+            if item.method == acp.INITIALIZE:
+                continue
+            if item.method in acp.BRINGS_BACK and item.request is not None:
+                effects += self._bring_back(item)
+                continue
+            if place is not None and not place.attached:
+                continue
+            if item.method == "session/new" and self._wanted_session:
+                effects += self._give_session(item)
+                continue
+            effects.append(ToGateway(item.line))
+            self._items.sent(item)
+            if not self._is_kept(item):
+                self._items.done(item)
+        return effects
+
+    def _is_kept(self, item: Item) -> bool:
+        """May it have to be said again over another link?"""
+        if item.request is not None or item.answers is not None:
+            return True
+        if item.method == acp.CANCEL_REQUEST:
+            return self._items.get(item.about) is not None
+        return item.method == acp.CANCEL and self._prompts(item.session_id)
+
+    def _prompts(self, session_id: str | None) -> bool:
+        return any(
+            item.method == acp.PROMPT and item.session_id == session_id and item.request is not None
+            for item in self._items
+        )
+
+    def _bring_back(self, item: Item) -> list[ConnectEffect]:
+        """The editor itself loads or resumes a session."""
+        session_id = item.session_id or ""
+        place = self._places.setdefault(session_id, Place(session_id))
+        if place.attaching and place.attaching != item.number:
+            return []  # one after the other
+        line = item.line
+        if not item.was_sent:
+            place.epoch, place.seq = "", 0
+        elif place.cursor is not None:
+            line = frames.from_cursor(line, place.cursor)
+        place.folder = _folder(item.line)
+        place.attaching, place.begun, place.attached = item.number, False, False
+        self._items.sent(item)
+        return [ToGateway(line)]
+
+    def _give_session(self, item: Item) -> list[ConnectEffect]:
+        """The editor's new session is to be one that there is: first, how is that?"""
+        session_id = self._wanted_session
+        place = self._places.setdefault(session_id, Place(session_id))
+        place.folder = _folder(item.line)
+        place.probing, place.past = True, True
+        place.attaching, place.begun = item.number, False
+        self._items.sent(item)
+        return [ToGateway(_attach_request(place, acp.RESUME, item.number))]
+
+    def _attach(self, place: Place) -> list[ConnectEffect]:
+        """Attach a session over a new link, where the editor is."""
+        for item in self._items.unsent():
+            is_first = item.method in acp.BRINGS_BACK and item.session_id == place.session_id
+            if is_first and item.was_sent:
+                return self._bring_back(item)
+        number = self._items.next_number()
+        place.attaching, place.begun = number, False
+        cursor = place.cursor
+        if cursor is not None:
+            line = _attach_request(place, acp.RESUME, number)
+            return [ToGateway(frames.from_cursor(line, cursor))]
+        replays = place.past and not self.client.dialect.turn_ends_by_state
+        line = _attach_request(place, acp.LOAD if replays else acp.RESUME, number)
+        if place.past and not replays:
+            line = _with_param(line, "replayFrom", {"type": "start"})
+        return [ToGateway(line)]
+
+    # The link.
+
+    def opened(self) -> list[ConnectEffect]:
+        """A socket is open."""
+        if self._hello is None:
+            return []
+        self._link = LinkState.GREETING
+        self._caught_up = 0
+        return [ToGateway(frames.greeting(self._hello, self._greets, self._viewer, self._secret))]
+
+    def lost(self, now: float) -> None:
+        """The link is gone, or was not had."""
+        if self._link is LinkState.DOWN:
+            return
+        self._link = LinkState.DOWN
+        if self._down_since is None:
+            self._down_since = now
+        for place in list(self._places.values()):
+            place.unlink()
+        if self._wanted_session in self._places:
+            del self._places[self._wanted_session]  # nothing of it has been given to the editor
+        self._items.unlink()
+
+    def tell(
+        self, now: float, *, line: str, attempt: int, max_attempts: int, wait_seconds: float
+    ) -> list[ConnectEffect]:
+        """Tell the users of open turns that the gateway is sought, where that takes long."""
+        since = self._down_since
+        if since is None or now - since < TELL_AFTER_SECONDS:
+            return []
+        self._was_told = True
+        shown = (
+            failing.seeking(
+                session_id,
+                self.client,
+                line=line,
+                attempt=attempt,
+                max_attempts=max_attempts,
+                wait_seconds=wait_seconds,
+            )
+            for session_id in self._turns()
+        )
+        return [ToEditor(frame) for frame in shown if frame is not None]
+
+    def _turns(self) -> list[str]:
+        """The sessions with an open turn."""
+        prompts = {
+            item.session_id: None
+            for item in self._items
+            if item.method == acp.PROMPT and item.session_id is not None
+        }
+        running = {place.session_id: None for place in self._places.values() if place.running}
+        return list(prompts | running)
+
+    def gave_up(self, end: GiveUp) -> list[ConnectEffect]:
+        """There is no gateway, until somebody asks for it again: whatever is open fails."""
+        error = failing.of_end(end)
+        effects: list[ConnectEffect] = []
+        for session_id in self._turns():
+            effects += self._end_turn(session_id, error)
+        for item in self._items:
+            if item.request is not None:
+                effects.append(ToEditor(jsonrpc.error(item.request, failing.refused(error))))
+                if item.method == acp.INITIALIZE:
+                    self._hello = None
+                self._items.done(item)
+        self._forget_lesser()
+        self._down_since = None
+        self._was_told = False
+        return effects
+
+    def _end_turn(
+        self, session_id: str, error: AgentError, *, only_sent: bool = False
+    ) -> list[ConnectEffect]:
+        """End a session's open turn for the editor; how it goes on is told as news."""
+        prompts = [
+            item
+            for item in self._items
+            if item.method == acp.PROMPT
+            and item.session_id == session_id
+            and (item.was_sent or not only_sent)
+        ]
+        place = self._places.get(session_id)
+        if place is not None:
+            place.running = False
+        elif not prompts:
+            return []
+        for item in prompts:
+            if item.was_sent:
+                self._abandoned[item.number] = session_id
+            self._items.done(item)
+        while len(self._abandoned) > MAX_ABANDONED:
+            del self._abandoned[next(iter(self._abandoned))]
+        ids = tuple(item.request for item in prompts if item.request is not None)
+        return [ToEditor(line) for line in failing.ended_turn(error, session_id, ids, self.client)]
+
+    def _forget_lesser(self) -> None:
+        """Of what waits, a user's cancel and answers still count in the next round."""
+        for item in self._items:
+            counts = item.method == acp.CANCEL or item.answers is not None
+            if not counts or self.is_full:
+                self._items.done(item)
+
+    # The gateway.
+
+    def from_gateway(self, line: bytes) -> list[ConnectEffect]:
+        """Take in a frame of the gateway's."""
+        frame = jsonrpc.decode(line)
+        if not isinstance(frame, jsonrpc.Frame):
+            return []
+        message = frame.message
+        if message.method is None:
+            return self._resulted(frame, _number(message.request_id))
+        if message.method.startswith("_lastword/"):
+            return self._told(frame, message.method)
+        return self._passed(frame)
+
+    def _resulted(self, frame: Frame, number: int) -> list[ConnectEffect]:
+        if number == self._greets and self._link is LinkState.GREETING:
+            return self._greeted(frame)
+        place = next((each for each in self._places.values() if each.attaching == number), None)
+        if number and place is not None:
+            return self._has_attached(place, frame, number)
+        item = self._items.get(number)
+        if item is not None and item.request is not None:
+            return self._has_ended(item, frame)
+        session_id = self._abandoned.pop(number, None)
+        if session_id is None:
+            return []
+        result = object_of(jsonrpc.loads(frame.message.result))
+        failure = object_of(result.get("_meta")).get("agent_error") or failing.failure_in(
+            jsonrpc.loads(frame.message.error)
+        )
+        told = failing.outcome(session_id, stop_reason=result.get("stopReason"), failure=failure)
+        return [ToEditor(told)]
+
+    def _greeted(self, frame: Frame) -> list[ConnectEffect]:
+        item = self._items.get(self._greets)
+        is_error = not isinstance(frame.message.error, msgspec.UnsetType)
+        line, ours = frames.stripped(frame.line, "result")
+        if is_error:
+            if item is None:
+                return [NotGreeted(_SERVICE_UNAVAILABLE)]
+            return self._refused_greeting(item, line, frame)
+        effects: list[ConnectEffect] = []
+        viewer, secret = ours.get("viewer"), ours.get("secret")
+        if self._viewer and viewer != self._viewer:
+            effects += self._lose_track()
+        self._viewer = viewer if isinstance(viewer, str) else ""
+        self._secret = secret if isinstance(secret, str) else ""
+        self._greeting = self._greeting or line
+        if item is not None:
+            self._items.done(item)
+            effects.append(ToEditor(_with_id(line, item.request or jsonrpc.NULL_ID)))
+        self._link = LinkState.ATTACHING
+        for place in list(self._places.values()):
+            effects += self._attach(place)
+        return effects + self._attached_all()
+
+    def _refused_greeting(self, greeting: Item, line: bytes, frame: Frame) -> list[ConnectEffect]:
+        """The agent cannot be used at all; what was asked of it meanwhile ends alike."""
+        self._hello = None
+        self._link = LinkState.DOWN
+        effects: list[ConnectEffect] = [HangUp()]
+        for item in self._items:
+            if item is greeting:
+                effects.append(ToEditor(_with_id(line, item.request or jsonrpc.NULL_ID)))
+            elif item.request is not None:
+                error = object_of(jsonrpc.loads(frame.message.error))
+                effects.append(ToEditor(jsonrpc.error(item.request, error)))
+            self._items.done(item)
+        return effects
+
+    def _lose_track(self) -> list[ConnectEffect]:
+        """To the gateway this is another viewer: what was sent would be done twice if sent again."""
+        effects: list[ConnectEffect] = []
+        for session_id in self._turns():
+            effects += self._end_turn(session_id, failing.lost_track(), only_sent=True)
+        return effects
+
+    def _attached_all(self) -> list[ConnectEffect]:
+        effects = self._flush()
+        if self._link is not LinkState.ATTACHING:
+            return effects
+        if any(not place.attached and place.attaching for place in self._places.values()):
+            return effects
+        self._link = LinkState.UP
+        self._down_since = None
+        self._was_told = False
+        return [*effects, Greeted(self._caught_up)]
+
+    def _has_attached(self, place: Place, frame: Frame, number: int) -> list[ConnectEffect]:
+        item = self._items.get(number)
+        error = object_of(jsonrpc.loads(frame.message.error))
+        if error:
+            return self._not_attached(place, item, error)
+        line, ours = frames.stripped(frame.line, "result")
+        if place.probing and item is not None:
+            return self._has_session(place, item, line)
+        place.attaching, place.attached = 0, True
+        if not place.epoch:  # its frames have not said where they begin
+            _begin(place, ours)
+        effects: list[ConnectEffect] = []
+        if place.skipping:
+            place.skipping = False
+            effects += self._end_turn_after_reset(place)
+        if item is not None:
+            self._items.done(item)
+            effects.append(ToEditor(_with_id(line, item.request or jsonrpc.NULL_ID)))
+        return effects + self._attached_all()
+
+    def _not_attached(
+        self, place: Place, item: Item | None, error: dict[str, Any]
+    ) -> list[ConnectEffect]:
+        code = error.get("code")
+        if item is None and code == INVALID_PARAMS and place.cursor is not None:
+            place.epoch, place.seq, place.past = "", 0, False  # a log that has lost its end
+            place.skipping = True
+            return self._attach(place)
+        if item is None and code != UNKNOWN_SESSION:
+            return [NotGreeted(_SERVICE_UNAVAILABLE)]
+        del self._places[place.session_id]
+        effects: list[ConnectEffect] = []
+        if item is None:
+            effects.append(Say(f"session {place.session_id} is no longer on the gateway"))
+        for each in self._items:
+            if each is item or (item is None and each.session_id == place.session_id):
+                if each.request is not None:
+                    effects.append(ToEditor(jsonrpc.error(each.request, error)))
+                self._items.done(each)
+        return effects + self._attached_all()
+
+    def _has_session(self, place: Place, item: Item, line: bytes) -> list[ConnectEffect]:
+        """The editor's `session/new` is answered with the session that there is; then its past."""
+        self._wanted_session = ""
+        place.probing = False
+        self._items.done(item)
+        named = _with_result(line, "sessionId", place.session_id)
+        answer = _with_id(named, item.request or jsonrpc.NULL_ID)
+        return [ToEditor(answer), *self._attach(place)]
+
+    def _end_turn_after_reset(self, place: Place) -> list[ConnectEffect]:
+        if not self._prompts(place.session_id):
+            return []
+        return self._end_turn(place.session_id, failing.lost_track(), only_sent=True)
+
+    def _has_ended(self, item: Item, frame: Frame) -> list[ConnectEffect]:
+        """A request of the editor's has its answer."""
+        line, ours = frames.stripped(frame.line, "result")
+        self._items.done(item)
+        if item.method in acp.ENDS_SESSION and isinstance(frame.message.error, msgspec.UnsetType):
+            self._places.pop(item.session_id or "", None)
+        session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
+        if isinstance(session_id, str) and isinstance(ours.get("epoch"), str):
+            place = Place(session_id, folder=_folder(item.line), attached=True, begun=True)
+            _begin(place, ours)
+            self._places[session_id] = place
+        if item.method == acp.PROMPT and not self._prompts(item.session_id):
+            for each in self._items:
+                settled = each.answers is not None or each.method == acp.CANCEL
+                if settled and each.session_id == item.session_id and each.was_sent:
+                    self._items.done(each)
+        for each in self._items:
+            if each.about == item.number:
+                self._items.done(each)
+        return [ToEditor(_with_id(line, item.request or jsonrpc.NULL_ID))]
+
+    def _told(self, frame: Frame, method: str) -> list[ConnectEffect]:
+        """A word of the gateway's own."""
+        params = jsonrpc.params_of(frame)
+        place = self._places.get(frame.message.session_id or "")
+        if place is None:
+            return []
+        ours = object_of(object_of(params.get("_meta")).get(frames.META))
+        effects: list[ConnectEffect] = []
+        if method == "_lastword/at" and isinstance(ours.get("epoch"), str):
+            return self._begins(place, ours)
+        if method == "_lastword/gap" and not place.probing:
+            missing = _count(params.get("to")) - _count(params.get("from")) + 1
+            effects = self._notice(place, f"{missing} entries of this session are gone.")
+        elif method == "_lastword/life" and params.get("word") == "log_reset":
+            epoch = object_of(params.get("facts")).get("epoch")
+            place.epoch = epoch if isinstance(epoch, str) else place.epoch
+        elif method == "_lastword/ended":
+            effects = self._ended_away(place, params)
+        self._moves(place, ours)
+        return effects
+
+    def _ended_away(self, place: Place, params: dict[str, Any]) -> list[ConnectEffect]:
+        """A turn ended while nobody of ours was there; what is open is asked for again instead."""
+        number = _count(params.get("request"))
+        if self._abandoned.pop(number, None) is None:
+            return []
+        failure, stop_reason = params.get("error"), params.get("stopReason")
+        told = failing.outcome(place.session_id, stop_reason=stop_reason, failure=failure)
+        return [ToEditor(told)]
+
+    def _begins(self, place: Place, ours: dict[str, Any]) -> list[ConnectEffect]:
+        """From here on come the frames of this attach."""
+        if place.probing or not place.attaching:
+            return []
+        effects: list[ConnectEffect] = []
+        if place.skipping or (place.epoch and place.epoch != ours["epoch"]):
+            place.skipping = True
+            said = "The gateway lost a part of this session's log. Updates may be missing here."
+            effects = self._notice(place, said)
+        _begin(place, {"epoch": ours["epoch"], "from": _count(ours.get("seq")) + 1})
+        place.begun = True
+        return effects
+
+    def _notice(self, place: Place, title: str) -> list[ConnectEffect]:
+        frame = failing.notice(place.session_id, self.client, title)
+        return [] if frame is None else [ToEditor(frame)]
+
+    def _moves(self, place: Place, ours: dict[str, Any]) -> None:
+        seq = frames.seq_of(ours)
+        if seq is not None and not place.probing and (place.begun or place.attached):
+            place.seq = seq
+
+    def _passed(self, frame: Frame) -> list[ConnectEffect]:
+        """A frame of the agent's."""
+        message = frame.message
+        line, ours = frames.stripped(frame.line, "params")
+        place = self._places.get(message.session_id or "")
+        if place is not None:
+            if place.probing or (place.attaching and not place.begun and not place.attached):
+                return []
+            self._moves(place, ours)
+        if message.method == acp.CANCEL_REQUEST:
+            return self._withdrawn(line, frames.cancel_of(frame) or b"")
+        if message.request_id is not None:
+            return self._asked(frame, line, message.request_id)
+        if place is not None:
+            if place.skipping:
+                return []
+            if place.attaching:
+                self._caught_up += 1
+            self._note_state(place, frame)
+        return [ToEditor(line)]
+
+    def _note_state(self, place: Place, frame: Frame) -> None:
+        update = frame.message.update
+        if update is not None and update.session_update == acp.STATE_UPDATE:
+            place.running = update.state == "running"
+
+    def _asked(self, frame: Frame, line: bytes, question: bytes) -> list[ConnectEffect]:
+        answer = self._answer_to(question)
+        if answer is not None:
+            return [ToGateway(answer.line)]
+        if question in self._questions:
+            return []
+        self._questions[question] = frame.message.session_id
+        return [ToEditor(line)]
+
+    def _withdrawn(self, line: bytes, question: bytes) -> list[ConnectEffect]:
+        answer = self._answer_to(question)
+        if answer is not None:
+            self._items.done(answer)
+        if question not in self._questions:
+            return []
+        del self._questions[question]
+        return [ToEditor(line)]
+
+    def _answer_to(self, question: bytes) -> Item | None:
+        return next((item for item in self._items if item.answers == question), None)
+
+
+def _begin(place: Place, ours: dict[str, Any]) -> None:
+    epoch = ours.get("epoch")
+    place.epoch = epoch if isinstance(epoch, str) else ""
+    place.seq = max(_count(ours.get("from")) - 1, 0)
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _number(request_id: bytes | None) -> int:
+    return int(request_id) if request_id and request_id.isdigit() else 0
+
+
+def _with_id(line: bytes, request_id: bytes) -> bytes:
+    frame = jsonrpc.decode(line)
+    return jsonrpc.with_id(frame, request_id) if isinstance(frame, jsonrpc.Frame) else line
+
+
+def _folder(line: bytes) -> dict[str, Raw]:
+    """What a request says of where its session works, as it came."""
+    params = raw_members(msgspec.json.decode(line, type=dict[str, Raw]).get("params"))
+    names = ("cwd", "mcpServers", "additionalDirectories")
+    return {name: params[name] for name in names if name in params}
+
+
+def _attach_request(place: Place, method: str, number: int) -> bytes:
+    params = {"sessionId": place.session_id, "mcpServers": []} | place.folder
+    return jsonrpc.request(b"%d" % number, method, params)
+
+
+def _with_param(line: bytes, name: str, value: dict[str, Any]) -> bytes:
+    members = msgspec.json.decode(line, type=dict[str, Raw])
+    params = raw_members(members.get("params"))
+    params[name] = Raw(msgspec.json.encode(value))
+    members["params"] = Raw(msgspec.json.encode(params))
+    return msgspec.json.encode(members)
+
+
+def _with_result(line: bytes, name: str, value: str) -> bytes:
+    members = msgspec.json.decode(line, type=dict[str, Raw])
+    result = {name: Raw(msgspec.json.encode(value))} | raw_members(members.get("result"))
+    members["result"] = Raw(msgspec.json.encode(result))
+    return msgspec.json.encode(members)

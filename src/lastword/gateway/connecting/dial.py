@@ -1,0 +1,152 @@
+"""Dialling a gateway: its address, the token of an attempt, and one WebSocket.
+
+Owns what is sent with the upgrade, and what an attempt's failure is to the reconnect policy.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+
+from lastword._version import __version__
+from lastword.client import reconnect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
+DEFAULT_PATH = "/acp"
+TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
+MAX_FRAME_BYTES = 80 * 1024 * 1024
+CLOSE_SECONDS = 2.0
+
+
+class AddressError(Exception):
+    """The URL or the token cannot be used; the text says why, as a sentence without its stop."""
+
+
+def address(text: str) -> str:
+    """The WebSocket address that a URL means.
+
+    Raises:
+        AddressError: It means none.
+    """
+    try:
+        parts = urlsplit(text)
+        scheme, host, _ = SCHEMES.get(parts.scheme), parts.hostname, parts.port
+    except ValueError:
+        scheme, host, parts = None, None, urlsplit("")
+    if scheme is None or not host:
+        raise AddressError(
+            f"URL cannot be {text[:200]!r}: it is like http://127.0.0.1:7780/acp"
+            " (or https, ws, wss)"
+        )
+    if parts.username or parts.password or parts.fragment:
+        raise AddressError("URL takes neither a user nor a fragment; see --token-file")
+    path = parts.path if parts.path not in {"", "/"} else DEFAULT_PATH
+    return urlunsplit((scheme, parts.netloc, path, parts.query, ""))
+
+
+class TokenSource(msgspec.Struct, frozen=True):
+    """Where the token of an attempt comes from.
+
+    Attributes:
+        token: itself; empty, it is in a file.
+        path: the file's, which is read anew each time.
+    """
+
+    token: str = ""
+    path: str = ""
+
+    def take(self) -> str:
+        """The token.
+
+        Raises:
+            AddressError: There is none.
+        """
+        if not self.path:
+            return self.token
+        try:
+            with open(self.path, encoding="utf-8", errors="replace") as file:
+                token = file.read(64 * 1024).strip()
+        except OSError as error:
+            why = (error.strerror or "failed").lower()
+            raise AddressError(f"the token cannot be read from {self.path}: {why}") from None
+        if not token or not token.isprintable() or " " in token:
+            raise AddressError(f"there is no token in {self.path}")
+        return token
+
+
+def token_source(token: str, path: str, environment: Mapping[str, str]) -> TokenSource:
+    """Choose among the places of a token.
+
+    Raises:
+        AddressError: It is in none of them.
+    """
+    chosen = token or ("" if path else environment.get(TOKEN_VARIABLE, ""))
+    if not chosen and not path:
+        raise AddressError(
+            "a token is missing: --token-file FILE, --token TOKEN, or the variable"
+            f" {TOKEN_VARIABLE}; `lastword gateway token` prints one on the gateway's machine"
+        )
+    if chosen and (not chosen.isprintable() or " " in chosen):
+        raise AddressError("the token has characters that no token has")
+    source = TokenSource(chosen, path)
+    source.take()
+    return source
+
+
+class _Dialler(connect):
+    """A connect that follows no redirect: the token is for this address."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
+async def dial(url: str, token: str) -> ClientConnection:
+    """Open a socket; the policy has the fuse, so there is none here."""
+    return await _Dialler(
+        url,
+        additional_headers={"Authorization": f"Bearer {token}"},
+        user_agent_header=f"lastword-connect/{__version__}",
+        compression=None,
+        proxy=None if _is_loopback(urlsplit(url).hostname or "") else True,
+        open_timeout=None,
+        close_timeout=CLOSE_SECONDS,
+        ping_interval=None,
+        max_size=MAX_FRAME_BYTES,
+    )
+
+
+FAILURES = (OSError, InvalidHandshake, InvalidURI, EOFError, ConnectionClosed)
+"""What an attempt can fail with."""
+
+
+def failed(error: Exception) -> reconnect.Event:
+    """What an attempt's failure is to the policy."""
+    if isinstance(error, InvalidStatus):
+        wait = error.response.headers.get("Retry-After")
+        return reconnect.Refused(error.response.status_code, wait)
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return reconnect.ConnectFailed(said or type(error).__name__)
+
+
+def ended(error: ConnectionClosed) -> reconnect.Closed:
+    """What a socket's end is to the policy."""
+    if error.rcvd is None:
+        return reconnect.Closed(1006)
+    return reconnect.Closed(error.rcvd.code, error.rcvd.reason)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

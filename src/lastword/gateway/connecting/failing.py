@@ -1,0 +1,163 @@
+"""Failures of a link, in the words and frames of the contract.
+
+Owns what an editor is told while the gateway is sought, once it is not sought any more, and of what
+cannot be told again. On which rung is the ladder's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.client.close_codes import Why
+from lastword.core.failure import ladder
+from lastword.core.failure.error_object import error_object
+from lastword.core.failure.payload import read_payload
+from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+
+if TYPE_CHECKING:
+    from lastword.client.reconnect import GiveUp
+    from lastword.core.link.handshake import ClientProfile
+
+UNREACHABLE = "gateway_unreachable"
+_MAX_SHOWN = 200
+
+_KINDS: dict[Why, tuple[ErrorType, str, Action]] = {
+    Why.UNREACHABLE: (ErrorType.NETWORK, UNREACHABLE, Action.RETRY),
+    Why.ASKED_TO_WAIT: (ErrorType.NETWORK, UNREACHABLE, Action.WAIT),
+    Why.UNAUTHORIZED: (ErrorType.AUTH, "gateway_unauthorized", Action.FIX_CONFIGURATION),
+    Why.FORBIDDEN: (ErrorType.AUTH, "gateway_forbidden", Action.FIX_CONFIGURATION),
+    Why.SESSION_UNKNOWN: (ErrorType.INVALID_REQUEST, "session_unknown", Action.FIX_CONFIGURATION),
+    Why.PROTOCOL: (ErrorType.PROTOCOL_ERROR, "gateway_protocol", Action.REPORT),
+    Why.REFUSED: (ErrorType.INVALID_REQUEST, "gateway_refused", Action.FIX_CONFIGURATION),
+    Why.REDIRECTED: (ErrorType.INVALID_REQUEST, "gateway_redirected", Action.FIX_CONFIGURATION),
+    Why.CERTIFICATE: (ErrorType.NETWORK, "gateway_certificate", Action.FIX_CONFIGURATION),
+}
+"""What an end of the search is; all that is not here is like the first."""
+
+
+def of_end(end: GiveUp) -> AgentError:
+    """The failure of whatever was open when the gateway was given up."""
+    kind, reason, action = _KINDS.get(end.why, _KINDS[Why.UNREACHABLE])
+    retryable = reason == UNREACHABLE
+    detail = {"text": end.cause} if end.cause else None
+    return AgentError(
+        type=kind,
+        message=f"{end.line} {end.advice}".strip(),
+        detail=detail,
+        retryable=retryable,
+        source="lastword-gateway",
+        reason=reason,
+        origin=Origin.NETWORK if kind is ErrorType.NETWORK else Origin.LASTWORD,
+        retry_safety=RetrySafety.ASK,
+        action=Action.CONFIRM_RETRY if action is Action.RETRY else action,
+    )
+
+
+def lost_track() -> AgentError:
+    """A turn of which the gateway may not know that it had been asked for."""
+    said = (
+        "The gateway no longer knows this connection, so how the turn goes on cannot be told here."
+        " It may be running still."
+    )
+    return AgentError(
+        type=ErrorType.NETWORK,
+        message=said,
+        retryable=True,
+        source="lastword-gateway",
+        reason="gateway_forgot",
+        origin=Origin.LASTWORD,
+        retry_safety=RetrySafety.ASK,
+        action=Action.CONFIRM_RETRY,
+    )
+
+
+def ended_turn(
+    error: AgentError, session_id: str, prompts: tuple[bytes, ...], client: ClientProfile
+) -> list[bytes]:
+    """The frames that end an editor's turn."""
+    ending = ladder.Ending(error=error, session_id=session_id, prompts=prompts, had_output=True)
+    rung = ladder.rung_for(ladder.AUTO, client, client.dialect)
+    told = ladder.frames_for(ending, rung=rung, client=client, dialect=client.dialect)
+    return [out.frame for out in told]
+
+
+def refused(error: AgentError) -> dict[str, Any]:
+    """The error object that answers a request which is no prompt."""
+    calm = msgspec.structs.replace(error, phase=Phase.BEFORE_REQUEST)
+    return error_object(calm, had_output=True)
+
+
+def seeking(  # noqa: PLR0913 - what the contract's update has
+    session_id: str,
+    client: ClientProfile,
+    *,
+    line: str,
+    attempt: int,
+    max_attempts: int,
+    wait_seconds: float,
+) -> bytes | None:
+    """The frame that tells a turn's user that the gateway is sought; `None`, this editor shows none."""
+    if client.typed and client.retry:
+        error = AgentError(
+            type=ErrorType.NETWORK,
+            message=line,
+            retryable=True,
+            source="lastword-gateway",
+            reason=UNREACHABLE,
+            origin=Origin.NETWORK,
+            retry_safety=RetrySafety.AUTO,
+        )
+        update = {
+            "sessionUpdate": client.dialect.retry_kind,
+            "attempt": attempt,
+            "max_attempts": max_attempts,
+            "wait_seconds": math.ceil(wait_seconds),
+            "error": error.payload(),
+        }
+        return ladder.session_update(session_id, update)
+    return notice(session_id, client, line)
+
+
+def notice(session_id: str, client: ClientProfile, title: str) -> bytes | None:
+    """A line for the user; `None`, this editor shows none."""
+    if client.notices or not client.dialect.notice_needs_capability:
+        return ladder.notice(session_id, severity="warning", title=title)
+    return None
+
+
+def outcome(session_id: str, *, stop_reason: object, failure: object) -> bytes:
+    """How a turn went on that had been ended for the editor: news, and no second answer."""
+    if isinstance(failure, dict):
+        payload = read_payload(failure).payload() | {"stopReason": acp.STOP_ERROR}
+        meta: dict[str, Any] = {"agent_error": payload}
+    else:
+        word = stop_reason[:_MAX_SHOWN] if isinstance(stop_reason, str) else acp.STOP_ERROR
+        meta = {"lastword": {"turn": {"stopReason": word}}}
+    return ladder.session_update(
+        session_id, {"sessionUpdate": "session_info_update", "_meta": meta}
+    )
+
+
+def failure_in(error: object) -> dict[str, Any] | None:
+    """The payload in an error object; of one without it, its own words."""
+    members = object_of(error)
+    if not members:
+        return None
+    payload = object_of(members.get("data")).get("agent_error")
+    return payload if isinstance(payload, dict) else {"message": members.get("message")}
+
+
+INITIALIZE_FIRST = {"code": acp.INVALID_REQUEST, "message": "Send initialize first."}
+NOT_JSON = {"code": acp.PARSE_ERROR, "message": "This line is no JSON-RPC message."}
+BATCH = {"code": acp.INVALID_REQUEST, "message": "Batches are not supported. Send one message."}
+
+
+def not_read(line: bytes) -> bytes:
+    """The answer to a line that is no message."""
+    is_batch = line.lstrip()[:1] == b"["
+    return jsonrpc.error(jsonrpc.NULL_ID, BATCH if is_batch else NOT_JSON)

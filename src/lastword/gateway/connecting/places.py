@@ -1,0 +1,129 @@
+"""Places and items of a connector: where it stands in each session, and what is still to be done.
+
+Owns the order of what the editor said, and what of it has to be said again over the next link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from lastword.gateway.entries import Cursor
+
+
+class Place(msgspec.Struct):
+    """One session that the editor uses.
+
+    Attributes:
+        session_id: the session's.
+        folder: JSON text of what an attach says of the session beside its id.
+        epoch: of the log that `seq` counts in; empty before it is known.
+        seq: the last entry that the editor has been told.
+        past: without a cursor, the past is wanted.
+        attaching: the number of the request that attaches over this link; 0, none does.
+        begun: that request's frames have begun.
+        attached: it has been answered.
+        probing: it only asks for the session's state: what comes with it is not told.
+        skipping: the log is another than before: its past is not told twice.
+        running: version 2: the session's foreground work runs.
+    """
+
+    session_id: str
+    folder: dict[str, msgspec.Raw] = {}
+    epoch: str = ""
+    seq: int = 0
+    past: bool = False
+    attaching: int = 0
+    begun: bool = False
+    attached: bool = False
+    probing: bool = False
+    skipping: bool = False
+    running: bool = False
+
+    @property
+    def cursor(self) -> Cursor | None:
+        """Where the editor is."""
+        return Cursor(self.epoch, self.seq) if self.epoch else None
+
+    def unlink(self) -> None:
+        """The link is gone."""
+        self.attaching = 0
+        self.begun = self.attached = self.probing = self.skipping = False
+
+
+class Item(msgspec.Struct):
+    """One thing that the editor said, until it needs no more to be said.
+
+    Attributes:
+        number: its place in the order; of a request also its id towards the gateway.
+        line: as the gateway is sent it.
+        method: of a request or a notification; empty for an answer.
+        session_id: which it names.
+        request: the editor's id of a request (JSON text).
+        answers: the id of the question (JSON text) that it answers.
+        about: the number of the request that it cancels.
+        was_sent: it went over some link.
+    """
+
+    number: int
+    line: bytes
+    method: str = ""
+    session_id: str | None = None
+    request: bytes | None = None
+    answers: bytes | None = None
+    about: int = 0
+    was_sent: bool = False
+
+
+class Items:
+    """All of them, in order."""
+
+    def __init__(self) -> None:
+        self._all: dict[int, Item] = {}
+        self._unsent: dict[int, Item] = {}
+        self._last = 0
+        self.unsent_bytes = 0
+
+    def next_number(self) -> int:
+        """The next number."""
+        self._last += 1
+        return self._last
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(list(self._all.values()))
+
+    def get(self, number: int) -> Item | None:
+        """The item with this number."""
+        return self._all.get(number)
+
+    def add(self, item: Item) -> None:
+        """Take one in; it has not been sent."""
+        self._all[item.number] = item
+        self._unsent[item.number] = item
+        self.unsent_bytes += len(item.line)
+
+    def sent(self, item: Item) -> None:
+        """It has gone over this link."""
+        if self._unsent.pop(item.number, None) is not None:
+            self.unsent_bytes -= len(item.line)
+        item.was_sent = True
+
+    def done(self, item: Item) -> None:
+        """It needs no more to be said."""
+        if self._unsent.pop(item.number, None) is not None:
+            self.unsent_bytes -= len(item.line)
+        self._all.pop(item.number, None)
+
+    def unsent(self) -> list[Item]:
+        """What has not gone over this link, in order."""
+        return list(self._unsent.values())
+
+    def unlink(self) -> None:
+        """The link is gone: all that is not done is to be said again."""
+        self._unsent = dict(sorted(self._all.items()))
+        self.unsent_bytes = sum(len(item.line) for item in self._unsent.values())
+
+    def request(self, request: bytes) -> Item | None:
+        """The open request with this id of the editor's."""
+        return next((item for item in self._all.values() if item.request == request), None)

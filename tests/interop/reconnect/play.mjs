@@ -1,0 +1,28 @@
+// Plays schedules through reconnect.js, and writes what came in one writing for one value.
+
+/** The same as `canonical` of tests/kit/reconnect_data.py. */
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const members = Object.keys(value).sort();
+  return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
+}
+
+/** A line of JSON for each line: a schedule, or the arguments of a classifier. */
+export function answer(policy, line) {
+  const asked = JSON.parse(line);
+  if (asked.classify) {
+    const name = { close: "classifyClose", upgrade: "classifyUpgrade", failure: "classifyFailure" };
+    return canonical(policy[name[asked.classify]](...asked.arguments));
+  }
+  let state = policy.initial(asked.start);
+  return canonical(
+    asked.moments.map(([event, now, random]) => {
+      const before = canonical(state);
+      const [after, actions] = policy.step(state, event, now, random);
+      if (canonical(state) !== before) throw new Error("the state before was changed");
+      state = after;
+      return [state, actions];
+    }),
+  );
+}

@@ -1,0 +1,160 @@
+"""A TCP proxy that does to a connection what networks do: cut, reset, swallow, delay, throttle.
+
+Owns the faults. Which connection meets which is the test's plan.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PIECE_BYTES = 4096
+_RESET = struct.pack("ii", 1, 0)
+
+
+class Fault(Enum):
+    """What befalls a connection once so many bytes have come from the server."""
+
+    NONE = "none"
+    CUT = "cut"
+    """Both ends see the end of the stream."""
+    RESET = "reset"
+    """Both ends see a reset."""
+    BLACK_HOLE = "black_hole"
+    """Nothing passes any more, and nobody is told."""
+    HALF_OPEN = "half_open"
+    """The client is heard, the server is not."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What befalls one connection.
+
+    Attributes:
+        fault: what.
+        after_bytes: so many bytes of the server's are passed before.
+        delay_seconds: each piece waits so long, both ways.
+        bytes_per_second: no more of the server's pass; 0, all that come.
+    """
+
+    fault: Fault = Fault.NONE
+    after_bytes: int = 0
+    delay_seconds: float = 0.0
+    bytes_per_second: int = 0
+
+
+class FaultProxy:
+    """A proxy to one port of loopback."""
+
+    def __init__(self, port: int, plans: Callable[[int], Plan]) -> None:
+        """Stand before a port.
+
+        Args:
+            port: The server's.
+            plans: Gives the plan of the connection with this number, from 0.
+        """
+        self._to = port
+        self._plans = plans
+        self.connections = 0
+        self.struck = 0
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> FaultProxy:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        assert self._server is not None
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        plan = self._plans(self.connections)
+        self.connections += 1
+        try:
+            there, onward = await asyncio.open_connection("127.0.0.1", self._to)
+        except OSError:
+            writer.transport.abort()
+            self._open.discard(task)
+            return
+        try:
+            up = asyncio.create_task(self._up(reader, onward, plan))
+            await self._down(there, writer, plan, up)
+        finally:
+            up.cancel()
+            for end in (writer, onward):
+                if plan.fault is Fault.RESET:
+                    _reset(end)
+                end.transport.abort() if plan.fault is Fault.RESET else end.close()
+            self._open.discard(task)
+
+    async def _up(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, plan: Plan
+    ) -> None:
+        with contextlib.suppress(OSError):
+            while piece := await reader.read(PIECE_BYTES):
+                await asyncio.sleep(plan.delay_seconds)
+                writer.write(piece)
+                await writer.drain()
+            writer.close()
+
+    async def _down(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        plan: Plan,
+        up: asyncio.Task[None],
+    ) -> None:
+        left = plan.after_bytes
+        with contextlib.suppress(OSError):
+            while piece := await reader.read(PIECE_BYTES):
+                await asyncio.sleep(plan.delay_seconds)
+                if plan.bytes_per_second:
+                    await asyncio.sleep(len(piece) / plan.bytes_per_second)
+                if plan.fault is not Fault.NONE:
+                    piece, left = piece[:left], left - len(piece)
+                writer.write(piece)
+                await writer.drain()
+                if plan.fault is not Fault.NONE and left <= 0:
+                    self.struck += 1
+                    await self._strike(plan, reader, up)
+                    return
+
+    async def _strike(
+        self, plan: Plan, reader: asyncio.StreamReader, up: asyncio.Task[None]
+    ) -> None:
+        if plan.fault is Fault.BLACK_HOLE:
+            up.cancel()
+            await asyncio.Event().wait()
+        elif plan.fault is Fault.HALF_OPEN:
+            while await reader.read(PIECE_BYTES):
+                pass
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Have the end of this connection be a reset."""
+    sock = writer.get_extra_info("socket")
+    if isinstance(sock, asyncio.trsock.TransportSocket):
+        with contextlib.suppress(OSError):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)

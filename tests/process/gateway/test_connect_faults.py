@@ -1,0 +1,155 @@
+"""`lastword connect` over links that are cut, reset and swallowed: nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from tests.kit.gateway.editor import Editor, agent, connected, counting, serving
+from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CUTS = int(os.environ.get("LASTWORD_CUTS", "30"))
+"""How often the link is cut in the long test."""
+
+
+def _counted(turn: int, count: int, *, asks: bool = False) -> list[str]:
+    words = [f"{turn}.{number}" for number in range(count)]
+    if asks:
+        words.insert(count // 2 + 1, f"{turn}.answer=True")
+    return words
+
+
+def _is_sound(editor: Editor) -> None:
+    """Each request has one answer, no question was shown twice, and stdout had frames alone."""
+    answers = Counter(each["id"] for each in editor.frames if "id" in each and "method" not in each)
+    questions = Counter(each["id"] for each in editor.frames if "id" in each and "method" in each)
+    assert set(answers.values()) <= {1}
+    assert set(questions.values()) <= {1}
+    assert not editor.noise
+    assert not any(
+        "lastword" in (each.get("params") or {}).get("_meta", {}) for each in editor.frames
+    )
+
+
+def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    dice = random.Random(4409)  # noqa: S311
+    plans = [
+        Plan(dice.choice([Fault.CUT, Fault.RESET]), 800 + dice.randrange(6000)) for _ in range(CUTS)
+    ]
+
+    async def play() -> None:
+        def plan(number: int) -> Plan:
+            return plans[number] if number < len(plans) else Plan()
+
+        async with (
+            serving(tmp_path, counting(tmp_path)) as gateway,
+            FaultProxy(gateway.port, plan) as proxy,
+            connected(
+                f"http://127.0.0.1:{proxy.port}", await gateway.token(), hasty=True
+            ) as editor,
+        ):
+            session_id = await editor.begin(tmp_path)
+            turns = 0
+            expected: list[str] = []
+            while proxy.connections <= CUTS:
+                turns += 1
+                asks = turns % 2 == 0
+                request = editor.prompt(session_id, "60 10 ask" if asks else "60 10")
+                expected += _counted(turns, 60, asks=asks)
+                answer = await editor.answer(request)
+                assert answer.get("result") == {"stopReason": "end_turn"}, answer
+                assert editor.words() == expected
+            _is_sound(editor)
+            assert proxy.struck >= CUTS
+            sent = (tmp_path / "prompts").read_text(encoding="utf-8").splitlines()
+            assert len(sent) == turns
+            status, said = await editor.close()
+            assert status == 0
+            assert session_id in said
+
+    asyncio.run(play())
+
+
+def test_a_front_that_is_killed_in_a_turn_is_not_noticed(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with (
+            serving(tmp_path, counting(tmp_path)) as gateway,
+            connected(gateway.url, await gateway.token()) as editor,
+        ):
+            session_id = await editor.begin(tmp_path)
+            request = editor.prompt(session_id, "200 10 ask")
+            for seen in (20, 80):
+                await editor.wait_for(lambda _, seen=seen: len(editor.words()) > seen)
+                await gateway.kill()
+                await gateway.start()
+            answer = await editor.answer(request)
+            assert answer["result"] == {"stopReason": "end_turn"}
+            assert editor.words() == _counted(1, 200, asks=True)
+            _is_sound(editor)
+
+    asyncio.run(play())
+
+
+def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with (
+            serving(tmp_path, counting(tmp_path)) as gateway,
+            connected(gateway.url, await gateway.token()) as editor,
+        ):
+            session_id = await editor.begin(tmp_path)
+            request = editor.prompt(session_id, "1000 10")
+            await editor.wait_for(lambda _: len(editor.words()) > 20)
+            await gateway.kill_holder_of(session_id)
+            answer = await editor.answer(request)
+            payload = answer["error"]["data"]["agent_error"]
+            assert payload["type"] == "agent_crash"
+            words = editor.words()
+            assert words == _counted(1, len(words))
+            again = await editor.answer(editor.prompt(session_id, "3 1"))
+            assert again["result"] == {"stopReason": "end_turn"}
+            _is_sound(editor)
+
+    asyncio.run(play())
+
+
+def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(tmp_path: Path) -> None:
+    plans = [Plan(Fault.HALF_OPEN, 3000), Plan(Fault.NONE, delay_seconds=0.02)]
+
+    async def play() -> None:
+        async with (
+            serving(tmp_path, counting(tmp_path)) as gateway,
+            FaultProxy(gateway.port, lambda number: plans[min(number, 1)]) as proxy,
+            connected(f"http://127.0.0.1:{proxy.port}", await gateway.token()) as editor,
+        ):
+            session_id = await editor.begin(tmp_path)
+            answer = await editor.answer(editor.prompt(session_id, "100 10"))
+            assert answer["result"] == {"stopReason": "end_turn"}
+            assert editor.words() == _counted(1, 100)
+            assert proxy.connections == 2
+            _is_sound(editor)
+
+    asyncio.run(play())
+
+
+def test_a_slow_link_tells_all(tmp_path: Path) -> None:
+    async def play() -> None:
+        slow = Plan(bytes_per_second=20_000)
+        async with (
+            serving(tmp_path, agent("rate_limit")) as gateway,
+            FaultProxy(gateway.port, lambda _: slow) as proxy,
+            connected(f"http://127.0.0.1:{proxy.port}", await gateway.token()) as editor,
+        ):
+            meta: dict[str, Any] = {"_meta": {"agent_error": {"version": 1}}}
+            session_id = await editor.begin(tmp_path, meta)
+            answer = await editor.answer(editor.prompt(session_id, "go"))
+            assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+            assert len(editor.updates("agent_error")) == 1
+            _is_sound(editor)
+
+    asyncio.run(play())
