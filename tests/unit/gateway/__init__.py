@@ -1,0 +1,1 @@
+"""The gateway, without processes and sockets."""
