@@ -1,6 +1,6 @@
-"""An editor before `lastword connect`, and the gateway behind it, as processes.
+"""An editor before `lastword connect`, which is a process.
 
-Owns their start and end, and what the editor has been given, in order.
+Owns its start and end, and what the editor has been given, in order.
 """
 
 from __future__ import annotations
@@ -9,16 +9,14 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
-import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-    from pathlib import Path
+from tests.kit.patience import FUSE_SECONDS
 
-FUSE_SECONDS = 120.0
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
 
 class Editor:
@@ -77,7 +75,9 @@ class Editor:
 
     def answers(self, request_id: int) -> list[dict[str, Any]]:
         """All answers to a request."""
-        return [each for each in self.frames if each.get("id") == request_id and "method" not in each]
+        return [
+            each for each in self.frames if each.get("id") == request_id and "method" not in each
+        ]
 
     async def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send a request, and wait for its answer."""
@@ -99,7 +99,9 @@ class Editor:
     def updates(self, kind: str) -> list[dict[str, Any]]:
         """The updates of one kind, in order."""
         found = [
-            each["params"]["update"] for each in self.frames if each.get("method") == "session/update"
+            each["params"]["update"]
+            for each in self.frames
+            if each.get("method") == "session/update"
         ]
         return [update for update in found if update["sessionUpdate"] == kind]
 
@@ -142,117 +144,6 @@ async def connected(
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-
-
-class Gateway:
-    """`lastword gateway` on a port, which may be killed and started again."""
-
-    def __init__(self, folder: Path, command: Sequence[str]) -> None:
-        self.folder = folder
-        self.port = free_port()
-        self._command = list(command)
-        self._process: asyncio.subprocess.Process | None = None
-        self._environment = dict(os.environ) | {"XDG_STATE_HOME": str(folder / "state")}
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        return f"http://127.0.0.1:{self.port}/acp"
-
-    async def start(self) -> None:
-        """Start the front."""
-        with (self.folder / "gateway.log").open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "lastword", "gateway"),
-                *("--listen", f"127.0.0.1:{self.port}", "--root", str(self.folder)),
-                "--",
-                *self._command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=self._environment,
-            )
-        async with asyncio.timeout(FUSE_SECONDS):
-            while not await self._listens():
-                assert self._process.returncode is None, (self.folder / "gateway.log").read_text()
-                await asyncio.sleep(0.02)
-
-    async def _listens(self) -> bool:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        except OSError:
-            return False
-        writer.close()
-        return True
-
-    async def kill(self) -> None:
-        """Kill the front, as nothing that ends well does."""
-        assert self._process is not None
-        self._process.kill()
-        await self._process.wait()
-
-    async def word(self, *arguments: str) -> str:
-        """What `lastword gateway WORD` prints."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "lastword", "gateway", *arguments),
-            stdout=asyncio.subprocess.PIPE,
-            env=self._environment,
-        )
-        async with asyncio.timeout(FUSE_SECONDS):
-            out, _ = await process.communicate()
-        return out.decode().strip()
-
-    async def token(self) -> str:
-        """A token that lasts."""
-        return await self.word("token", "--expires", "0")
-
-    async def holders(self) -> list[dict[str, Any]]:
-        """What `lastword gateway status` tells of its agents."""
-        told = json.loads(await self.word("status", "--json", "--port", str(self.port)))
-        found: list[dict[str, Any]] = told["holders"]
-        return found
-
-    async def kill_holder_of(self, session_id: str) -> None:
-        """Kill the process that holds a session."""
-        for holder in await self.holders():
-            if any(each["sessionId"] == session_id for each in holder["sessions"]):
-                os.kill(holder["pid"], signal.SIGKILL)
-                return
-        raise AssertionError(session_id)
-
-    async def stop(self) -> None:
-        """End it, with its agents."""
-        await self.word("stop", "--agents", "--port", str(self.port))
-        if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(20):
-                    await self._process.wait()
-            if self._process.returncode is None:
-                await self.kill()
-
-
-@contextlib.asynccontextmanager
-async def serving(folder: Path, command: Sequence[str]) -> AsyncIterator[Gateway]:
-    """A gateway before an agent."""
-    gateway = Gateway(folder, command)
-    await gateway.start()
-    try:
-        yield gateway
-    finally:
-        await gateway.stop()
-
-
-def free_port() -> int:
-    """A port that nobody has now."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
-
-
-def agent(scenario: str) -> list[str]:
-    """The command of a scripted agent."""
-    return [sys.executable, "-m", "lastword", "agent", scenario]
 
 
 def counting(folder: Path) -> list[str]:

@@ -12,7 +12,6 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-
 from lastword.client.close_codes import Why
 from lastword.client.reconnect import GiveUp
 from lastword.core.link.handshake import read_client
@@ -179,7 +178,7 @@ class PlayedLink:
     """One schedule."""
 
     def __init__(self, seed: str = "", capabilities: dict[str, Any] | None = None) -> None:
-        self._dice = random.Random(seed).random  # noqa: S311
+        self._dice = random.Random(seed).random
         self.now = 100.0
         self.front = PlayedFront()
         self.connector = Connector()
@@ -276,9 +275,7 @@ class PlayedLink:
         """The agent asks."""
         self._agent_asks += 1
         params = {"sessionId": SESSION, "options": []}
-        request = jsonrpc.request(
-            b"%d" % self._agent_asks, "session/request_permission", params
-        )
+        request = jsonrpc.request(b"%d" % self._agent_asks, "session/request_permission", params)
         self.front.from_agent(request)
 
     # The link.
@@ -378,8 +375,9 @@ class PlayedLink:
         assert max(shown.values(), default=1) == 1
         assert max(Counter(self.front.answers).values(), default=1) == 1
         assert self.front.hub.open_questions == 0
-        assert not any("lastword" in json.dumps(each.get("params", {}).get("_meta", {}))
-                       for each in self.given)
+        assert not any(
+            "lastword" in json.dumps(each.get("params", {}).get("_meta", {})) for each in self.given
+        )
         assert not any(isinstance(each, NotGreeted) for each in self.others)
         assert self.connector.has_open is False
 
@@ -395,10 +393,10 @@ _STEPS = (
     (0.20, PlayedLink.question),
     (0.27, PlayedLink.decide),
     (0.32, PlayedLink.prompt),
-    (0.39, PlayedLink._up),  # noqa: SLF001 - its own table
-    (0.47, PlayedLink._down),  # noqa: SLF001
-    (0.53, PlayedLink._pull),  # noqa: SLF001
-    (0.78, PlayedLink._flow),  # noqa: SLF001
+    (0.39, PlayedLink._up),
+    (0.47, PlayedLink._down),
+    (0.53, PlayedLink._pull),
+    (0.78, PlayedLink._flow),
     (0.83, PlayedLink.cut),
     (0.97, PlayedLink.open),
     (0.98, PlayedLink.give_up),
@@ -420,5 +418,3 @@ def is_typed(answer: dict[str, Any]) -> dict[str, Any]:
     """The failure that an answer tells."""
     payload: dict[str, Any] = answer["error"]["data"]["agent_error"]
     return payload
-
-

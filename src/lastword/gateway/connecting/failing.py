@@ -101,7 +101,7 @@ def seeking(  # noqa: PLR0913 - what the contract's update has
     max_attempts: int,
     wait_seconds: float,
 ) -> bytes | None:
-    """The frame that tells a turn's user that the gateway is sought; `None`, this editor shows none."""
+    """The frame that tells a turn's user of the search; `None`, this editor shows none."""
     if client.typed and client.retry:
         error = AgentError(
             type=ErrorType.NETWORK,
