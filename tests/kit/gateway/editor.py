@@ -122,10 +122,14 @@ class Editor:
 
 @contextlib.asynccontextmanager
 async def connected(
-    url: str, token: str, *options: str, hasty: bool = False
+    url: str, token: str, *options: str, hasty: bool = False, hurried: bool = False
 ) -> AsyncIterator[Editor]:
-    """An editor before `lastword connect URL`; a hasty one is back at once, and tries for ever."""
-    program = ["tests.kit.gateway.hasty_connect"] if hasty else ["lastword", "connect"]
+    """An editor before `lastword connect URL`.
+
+    A hasty one is back at once, and tries for ever; a hurried one gives up after 2 tries.
+    """
+    program = ["tests.kit.gateway.hasty_connect"] if hasty or hurried else ["lastword", "connect"]
+    pace = {"LASTWORD_TEST_TRIES": "2" if hurried else "100000"}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -136,7 +140,7 @@ async def connected(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         limit=32 * 1024 * 1024,
-        env=dict(os.environ) | {"LASTWORD_GATEWAY_TOKEN": token},
+        env=dict(os.environ) | pace | {"LASTWORD_GATEWAY_TOKEN": token},
     )
     try:
         yield Editor(process)
@@ -146,6 +150,6 @@ async def connected(
         await process.wait()
 
 
-def counting(folder: Path) -> list[str]:
-    """The command of the agent that counts."""
-    return [sys.executable, "-m", "tests.kit.gateway.counting_agent", str(folder / "prompts")]
+def counting(path: str) -> list[str]:
+    """The command of the agent that counts, and writes its prompts there."""
+    return [sys.executable, "-m", "tests.kit.gateway.counting_agent", path]

@@ -49,7 +49,7 @@ def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(
         Plan(dice.choice([Fault.CUT, Fault.RESET]), 800 + dice.randrange(6000)) for _ in range(CUTS)
     ]
 
-    gateway = serve("", command=counting(tmp_path))
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
 
     async def play() -> None:
         def plan(number: int) -> Plan:
@@ -84,7 +84,7 @@ def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(
 def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
-    gateway = serve("", command=counting(tmp_path))
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
 
     async def play() -> None:
         async with (
@@ -107,7 +107,7 @@ def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
 def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(
     tmp_path: Path, serve: Callable[..., Gateway]
 ) -> None:
-    gateway = serve("", command=counting(tmp_path))
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
 
     async def play() -> None:
         async with (
@@ -135,7 +135,7 @@ def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(
 ) -> None:
     plans = [Plan(Fault.HALF_OPEN, 3000), Plan(Fault.NONE, delay_seconds=0.02)]
 
-    gateway = serve("", command=counting(tmp_path))
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
 
     async def play() -> None:
         async with (

@@ -176,9 +176,9 @@ class Connector:
 
     def _flush(self) -> list[ConnectEffect]:
         """Send what can be sent, in order."""
-        effects: list[ConnectEffect] = []
         if self._link not in {LinkState.UP, LinkState.ATTACHING}:
-            return effects
+            return []
+        effects: list[ConnectEffect] = []
         for item in self._items.unsent():
             place = self._places.get(item.session_id or "")
             if item.method == acp.INITIALIZE:
@@ -288,8 +288,7 @@ class Connector:
         self, now: float, *, line: str, attempt: int, max_attempts: int, wait_seconds: float
     ) -> list[ConnectEffect]:
         """Tell the users of open turns that the gateway is sought, where that takes long."""
-        since = self._down_since
-        if since is None or now - since < TELL_AFTER_SECONDS:
+        if self._down_since is None or now - self._down_since < TELL_AFTER_SECONDS:
             return []
         self._was_told = True
         shown = (
@@ -467,8 +466,8 @@ class Connector:
         if place.skipping:
             place.skipping = False
             if self._prompts(place.session_id):
-                error = failing.lost_track()
-                effects += self._end_turn(place.session_id, error, only_sent=True)
+                lost = failing.lost_track()
+                effects += self._end_turn(place.session_id, lost, only_sent=True)
         if item is not None:
             self._items.done(item)
             effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
