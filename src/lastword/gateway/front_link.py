@@ -207,7 +207,8 @@ class FrontLink:
             self.send(jsonrpc.error(request_id, wrong))
             return
         if viewer.replay:  # whose link may be cut before the answer, which has the epoch too
-            self.send(session.renderer.position(attachment.reader.pos, session.log.epoch))
+            first = attachment.reader.pos + 1
+            self.send(session.renderer.beginning(session.log.epoch, first))
         result = session.loaded() | {"_meta": {META: _place(session, attachment, reset)}}
         if self._answers_first:
             self._answers_first = False

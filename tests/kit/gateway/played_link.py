@@ -120,7 +120,8 @@ class PlayedFront:
         except CursorError:
             self.down.append(jsonrpc.error(request_id, {"code": -32602, "message": "cursor"}))
             return
-        self.down.append(self._renderer.position(self._attachment.reader.pos, self.log.epoch))
+        first = self._attachment.reader.pos + 1
+        self.down.append(self._renderer.beginning(self.log.epoch, first))
         place = {"epoch": self.log.epoch, "head": self._attachment.live_from}
         result = {"modes": None, "_meta": {"lastword": place}}
         self._due = (self._attachment.live_from, jsonrpc.result(request_id, result))

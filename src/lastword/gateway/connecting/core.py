@@ -563,7 +563,7 @@ class Connector:
             place.skipping = True
             said = "The gateway lost a part of this session's log. Updates may be missing here."
             effects = self._notice(place, said)
-        place.begin({"epoch": ours["epoch"], "from": frames.count_of(ours.get("seq")) + 1})
+        place.begin(ours)
         place.begun = True
         return effects
 
