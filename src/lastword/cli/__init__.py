@@ -89,14 +89,8 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.doctor import main as doctor  # noqa: PLC0415
 
         return doctor(rest)
-    if command == "gateway":
-        from lastword.cli.gateway.command import main as gateway  # noqa: PLC0415
-
-        return gateway(rest)
-    if command == "connect":
-        from lastword.cli.connect import main as connect  # noqa: PLC0415
-
-        return connect(rest)
+    if command in {"gateway", "connect"}:
+        return _far(command, rest)
     if command == "check":
         from lastword.cli.check.command import main as check  # noqa: PLC0415
 
@@ -110,3 +104,14 @@ def _dispatch(command: str, rest: list[str]) -> int:
     problem = f"there is no command {command!r}" if command else "a command is missing"
     sys.stderr.write(f"lastword: {problem}\n\n{USAGE}")
     return 2
+
+
+def _far(command: str, rest: list[str]) -> int:
+    """Either end of a gateway."""
+    if command == "connect":
+        from lastword.cli.connect import main as connect  # noqa: PLC0415
+
+        return connect(rest)
+    from lastword.cli.gateway.command import main as gateway  # noqa: PLC0415
+
+    return gateway(rest)

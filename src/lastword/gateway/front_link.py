@@ -34,7 +34,7 @@ INVALID_PARAMS = -32602
 CLOSE_SECONDS = 2.0
 
 
-class Attached:
+class AttachedSession:
     """One session that the viewer of a link is attached to."""
 
     def __init__(self, link: FrontLink, session: HeldSession, attachment: Attachment) -> None:
@@ -96,7 +96,7 @@ class FrontLink:
         self._reader = reader
         self._writer = writer
         self._viewer: Viewer | None = None
-        self._attached: dict[str, Attached] = {}
+        self._attached: dict[str, AttachedSession] = {}
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
         self._answers_first = False
@@ -207,7 +207,8 @@ class FrontLink:
             self.send(jsonrpc.error(request_id, wrong))
             return
         if viewer.replay:  # whose link may be cut before the answer, which has the epoch too
-            self.send(session.renderer.position(attachment.reader.pos, session.log.epoch))
+            first = attachment.reader.pos + 1
+            self.send(session.renderer.beginning(session.log.epoch, first))
         result = session.loaded() | {"_meta": {META: _place(session, attachment, reset)}}
         if self._answers_first:
             self._answers_first = False
@@ -229,7 +230,7 @@ class FrontLink:
         self._start(session, attachment, None)
 
     def _start(self, session: HeldSession, attachment: Attachment, answer: bytes | None) -> None:
-        attached = Attached(self, session, attachment)
+        attached = AttachedSession(self, session, attachment)
         self._attached[session.id] = attached
         attached.start(answer)
 

@@ -148,12 +148,14 @@ class Renderer:
         attachment.answered.add(end.entry.about.number)
         return self._own_end(end.entry, attachment)
 
-    def position(self, seq: int, epoch: str = "") -> bytes:
-        """The frame that tells a viewer how far it is; with an epoch, where an attach begins."""
-        params: dict[str, Any] = {"sessionId": self._session_id}
-        if epoch:
-            params["_meta"] = {META: {"epoch": epoch}}
-        return _with_seq(jsonrpc.notification(AT, params), seq)
+    def position(self, seq: int) -> bytes:
+        """The frame that tells a viewer how far it is."""
+        return _with_seq(jsonrpc.notification(AT, {"sessionId": self._session_id}), seq)
+
+    def beginning(self, epoch: str, first: int) -> bytes:
+        """The frame that tells a viewer where an attach begins, in which log."""
+        meta = {META: {"epoch": epoch, "from": first}}
+        return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile

@@ -22,7 +22,7 @@ from lastword.gateway.sqlite_log import LastingLog, SqliteLog
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.front_link import Attached
+    from lastword.gateway.front_link import AttachedSession
     from lastword.gateway.holder import Holder
     from lastword.gateway.hub import HubEffect
 
@@ -54,7 +54,7 @@ class HeldSession:
             numbers=holder.conversation.next_number,
             unattended_seconds=holder.settings.unattended_seconds,
         )
-        self._attached: set[Attached] = set()
+        self._attached: set[AttachedSession] = set()
         self._trimmed_at = self.log.head
         self._epoch = self.log.epoch
         HeldSession.opened.append(self)
@@ -173,7 +173,7 @@ class HeldSession:
     def _towards_agent(self, line: bytes) -> bytes:
         return line if self.agents_id == self.id else with_session(line, self.agents_id)
 
-    def receive(self, attached: Attached, frame: Frame) -> None:
+    def receive(self, attached: AttachedSession, frame: Frame) -> None:
         """Take in a frame of a viewer's."""
         if self.failed is not None and frame.message.request_id and frame.message.method:
             attached.send(jsonrpc.error(frame.message.request_id, self.failed))
@@ -199,11 +199,11 @@ class HeldSession:
 
     # Who is there.
 
-    def add(self, attached: Attached) -> None:
+    def add(self, attached: AttachedSession) -> None:
         """A viewer pulls from here."""
         self._attached.add(attached)
 
-    def remove(self, attached: Attached, *, code: int, cause: str) -> None:
+    def remove(self, attached: AttachedSession, *, code: int, cause: str) -> None:
         """A viewer is gone."""
         if attached in self._attached:
             self._attached.discard(attached)
@@ -245,7 +245,7 @@ class HeldSession:
         }
 
 
-async def pump(attached: Attached) -> None:
+async def pump(attached: AttachedSession) -> None:
     """Send a viewer what the log has for it, as fast as its socket takes it, for ever."""
     session, attachment = attached.session, attached.attachment
     while True:

@@ -1,6 +1,6 @@
-"""An editor before `lastword connect`, and the gateway behind it, as processes.
+"""An editor before `lastword connect`, which is a process.
 
-Owns their start and end, and what the editor has been given, in order.
+Owns its start and end, and what the editor has been given, in order.
 """
 
 from __future__ import annotations
@@ -9,16 +9,14 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
-import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-    from pathlib import Path
+from tests.kit.patience import FUSE_SECONDS
 
-FUSE_SECONDS = 120.0
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
 
 class Editor:
@@ -124,10 +122,14 @@ class Editor:
 
 @contextlib.asynccontextmanager
 async def connected(
-    url: str, token: str, *options: str, hasty: bool = False
+    url: str, token: str, *options: str, hasty: bool = False, hurried: bool = False
 ) -> AsyncIterator[Editor]:
-    """An editor before `lastword connect URL`; a hasty one is back at once, and tries for ever."""
-    program = ["tests.kit.gateway.hasty_connect"] if hasty else ["lastword", "connect"]
+    """An editor before `lastword connect URL`.
+
+    A hasty one is back at once, and tries for ever; a hurried one gives up after 2 tries.
+    """
+    program = ["tests.kit.gateway.hasty_connect"] if hasty or hurried else ["lastword", "connect"]
+    pace = {"LASTWORD_TEST_TRIES": "2" if hurried else "100000"}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -138,7 +140,7 @@ async def connected(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         limit=32 * 1024 * 1024,
-        env=dict(os.environ) | {"LASTWORD_GATEWAY_TOKEN": token},
+        env=dict(os.environ) | pace | {"LASTWORD_GATEWAY_TOKEN": token},
     )
     try:
         yield Editor(process)
@@ -148,117 +150,6 @@ async def connected(
         await process.wait()
 
 
-class Gateway:
-    """`lastword gateway` on a port, which may be killed and started again."""
-
-    def __init__(self, folder: Path, command: Sequence[str]) -> None:
-        self.folder = folder
-        self.port = free_port()
-        self._command = list(command)
-        self._process: asyncio.subprocess.Process | None = None
-        self._environment = dict(os.environ) | {"XDG_STATE_HOME": str(folder / "state")}
-
-    @property
-    def url(self) -> str:
-        """Its address."""
-        return f"http://127.0.0.1:{self.port}/acp"
-
-    async def start(self) -> None:
-        """Start the front."""
-        with (self.folder / "gateway.log").open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "lastword", "gateway"),
-                *("--listen", f"127.0.0.1:{self.port}", "--root", str(self.folder)),
-                "--",
-                *self._command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=self._environment,
-            )
-        async with asyncio.timeout(FUSE_SECONDS):
-            while not await self._listens():
-                assert self._process.returncode is None, (self.folder / "gateway.log").read_text()
-                await asyncio.sleep(0.02)
-
-    async def _listens(self) -> bool:
-        try:
-            _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        except OSError:
-            return False
-        writer.close()
-        return True
-
-    async def kill(self) -> None:
-        """Kill the front, as nothing that ends well does."""
-        assert self._process is not None
-        self._process.kill()
-        await self._process.wait()
-
-    async def word(self, *arguments: str) -> str:
-        """What `lastword gateway WORD` prints."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "lastword", "gateway", *arguments),
-            stdout=asyncio.subprocess.PIPE,
-            env=self._environment,
-        )
-        async with asyncio.timeout(FUSE_SECONDS):
-            out, _ = await process.communicate()
-        return out.decode().strip()
-
-    async def token(self) -> str:
-        """A token that lasts."""
-        return await self.word("token", "--expires", "0")
-
-    async def holders(self) -> list[dict[str, Any]]:
-        """What `lastword gateway status` tells of its agents."""
-        told = json.loads(await self.word("status", "--json", "--port", str(self.port)))
-        found: list[dict[str, Any]] = told["holders"]
-        return found
-
-    async def kill_holder_of(self, session_id: str) -> None:
-        """Kill the process that holds a session."""
-        for holder in await self.holders():
-            if any(each["sessionId"] == session_id for each in holder["sessions"]):
-                os.kill(holder["pid"], signal.SIGKILL)
-                return
-        raise AssertionError(session_id)
-
-    async def stop(self) -> None:
-        """End it, with its agents."""
-        await self.word("stop", "--agents", "--port", str(self.port))
-        if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(20):
-                    await self._process.wait()
-            if self._process.returncode is None:
-                await self.kill()
-
-
-@contextlib.asynccontextmanager
-async def serving(folder: Path, command: Sequence[str]) -> AsyncIterator[Gateway]:
-    """A gateway before an agent."""
-    gateway = Gateway(folder, command)
-    await gateway.start()
-    try:
-        yield gateway
-    finally:
-        await gateway.stop()
-
-
-def free_port() -> int:
-    """A port that nobody has now."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
-
-
-def agent(scenario: str) -> list[str]:
-    """The command of a scripted agent."""
-    return [sys.executable, "-m", "lastword", "agent", scenario]
-
-
-def counting(folder: Path) -> list[str]:
-    """The command of the agent that counts."""
-    return [sys.executable, "-m", "tests.kit.gateway.counting_agent", str(folder / "prompts")]
+def counting(path: str) -> list[str]:
+    """The command of the agent that counts, and writes its prompts there."""
+    return [sys.executable, "-m", "tests.kit.gateway.counting_agent", path]

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tests.kit.gateway.editor import Editor, agent, connected, counting, serving
+from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
 
 CUTS = int(os.environ.get("LASTWORD_CUTS", "30"))
 """How often the link is cut in the long test."""
@@ -37,24 +41,25 @@ def _is_sound(editor: Editor) -> None:
     )
 
 
-def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    dice = random.Random(4409)  # noqa: S311
+def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(
+    tmp_path: Path, serve: Callable[..., Gateway]
+) -> None:
+    dice = random.Random(4409)
     plans = [
         Plan(dice.choice([Fault.CUT, Fault.RESET]), 800 + dice.randrange(6000)) for _ in range(CUTS)
     ]
+
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
 
     async def play() -> None:
         def plan(number: int) -> Plan:
             return plans[number] if number < len(plans) else Plan()
 
         async with (
-            serving(tmp_path, counting(tmp_path)) as gateway,
             FaultProxy(gateway.port, plan) as proxy,
-            connected(
-                f"http://127.0.0.1:{proxy.port}", await gateway.token(), hasty=True
-            ) as editor,
+            connected(f"http://127.0.0.1:{proxy.port}", gateway.token(), hasty=True) as editor,
         ):
-            session_id = await editor.begin(tmp_path)
+            session_id = await editor.begin(gateway.root)
             turns = 0
             expected: list[str] = []
             while proxy.connections <= CUTS:
@@ -76,18 +81,21 @@ def test_a_link_that_is_cut_at_random_bytes_loses_and_doubles_nothing(tmp_path: 
     asyncio.run(play())
 
 
-def test_a_front_that_is_killed_in_a_turn_is_not_noticed(tmp_path: Path) -> None:
+def test_a_front_that_is_killed_in_a_turn_is_not_noticed(
+    tmp_path: Path, serve: Callable[..., Gateway]
+) -> None:
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
+
     async def play() -> None:
         async with (
-            serving(tmp_path, counting(tmp_path)) as gateway,
-            connected(gateway.url, await gateway.token()) as editor,
+            connected(gateway.url, gateway.token()) as editor,
         ):
-            session_id = await editor.begin(tmp_path)
+            session_id = await editor.begin(gateway.root)
             request = editor.prompt(session_id, "200 10 ask")
             for seen in (20, 80):
                 await editor.wait_for(lambda _, seen=seen: len(editor.words()) > seen)
-                await gateway.kill()
-                await gateway.start()
+                gateway.kill_front()
+                gateway.start()
             answer = await editor.answer(request)
             assert answer["result"] == {"stopReason": "end_turn"}
             assert editor.words() == _counted(1, 200, asks=True)
@@ -96,16 +104,20 @@ def test_a_front_that_is_killed_in_a_turn_is_not_noticed(tmp_path: Path) -> None
     asyncio.run(play())
 
 
-def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(tmp_path: Path) -> None:
+def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(
+    tmp_path: Path, serve: Callable[..., Gateway]
+) -> None:
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
+
     async def play() -> None:
         async with (
-            serving(tmp_path, counting(tmp_path)) as gateway,
-            connected(gateway.url, await gateway.token()) as editor,
+            connected(gateway.url, gateway.token()) as editor,
         ):
-            session_id = await editor.begin(tmp_path)
+            session_id = await editor.begin(gateway.root)
             request = editor.prompt(session_id, "1000 10")
             await editor.wait_for(lambda _: len(editor.words()) > 20)
-            await gateway.kill_holder_of(session_id)
+            (holder,) = (each for each in gateway.holders() if each["sessions"])
+            os.kill(holder["pid"], signal.SIGKILL)
             answer = await editor.answer(request)
             payload = answer["error"]["data"]["agent_error"]
             assert payload["type"] == "agent_crash"
@@ -118,16 +130,19 @@ def test_a_holder_that_is_killed_ends_the_turn_with_a_typed_failure(tmp_path: Pa
     asyncio.run(play())
 
 
-def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(tmp_path: Path) -> None:
+def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(
+    tmp_path: Path, serve: Callable[..., Gateway]
+) -> None:
     plans = [Plan(Fault.HALF_OPEN, 3000), Plan(Fault.NONE, delay_seconds=0.02)]
+
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
 
     async def play() -> None:
         async with (
-            serving(tmp_path, counting(tmp_path)) as gateway,
             FaultProxy(gateway.port, lambda number: plans[min(number, 1)]) as proxy,
-            connected(f"http://127.0.0.1:{proxy.port}", await gateway.token()) as editor,
+            connected(f"http://127.0.0.1:{proxy.port}", gateway.token()) as editor,
         ):
-            session_id = await editor.begin(tmp_path)
+            session_id = await editor.begin(gateway.root)
             answer = await editor.answer(editor.prompt(session_id, "100 10"))
             assert answer["result"] == {"stopReason": "end_turn"}
             assert editor.words() == _counted(1, 100)
@@ -137,16 +152,17 @@ def test_a_link_that_goes_silent_is_given_up_and_the_turn_goes_on(tmp_path: Path
     asyncio.run(play())
 
 
-def test_a_slow_link_tells_all(tmp_path: Path) -> None:
+def test_a_slow_link_tells_all(tmp_path: Path, serve: Callable[..., Gateway]) -> None:
+    gateway = serve("rate_limit")
+
     async def play() -> None:
         slow = Plan(bytes_per_second=20_000)
         async with (
-            serving(tmp_path, agent("rate_limit")) as gateway,
             FaultProxy(gateway.port, lambda _: slow) as proxy,
-            connected(f"http://127.0.0.1:{proxy.port}", await gateway.token()) as editor,
+            connected(f"http://127.0.0.1:{proxy.port}", gateway.token()) as editor,
         ):
             meta: dict[str, Any] = {"_meta": {"agent_error": {"version": 1}}}
-            session_id = await editor.begin(tmp_path, meta)
+            session_id = await editor.begin(gateway.root, meta)
             answer = await editor.answer(editor.prompt(session_id, "go"))
             assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
             assert len(editor.updates("agent_error")) == 1

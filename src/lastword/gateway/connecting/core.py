@@ -11,11 +11,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Raw
 
 from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
-from lastword.core.protocol.tolerant import object_of, raw_members
+from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.connecting import failing, frames
 from lastword.gateway.connecting.effects import (
     ConnectEffect,
@@ -28,6 +27,7 @@ from lastword.gateway.connecting.effects import (
     ToGateway,
 )
 from lastword.gateway.connecting.places import Item, Items, Place
+from lastword.gateway.connecting.questions import Questions
 
 if TYPE_CHECKING:
     from lastword.client.reconnect import GiveUp
@@ -39,9 +39,6 @@ WAITING_BYTES = 4 * 1024 * 1024
 
 TELL_AFTER_SECONDS = 5.0
 """How long a link may be gone before an open turn's user is told."""
-
-MAX_ANSWERS = 256
-"""Answers to questions that are said again over the next link."""
 
 MAX_ABANDONED = 256
 """Turns ended for the editor whose outcome is still told; the oldest are forgotten."""
@@ -81,7 +78,7 @@ class Connector:
         self._caught_up = 0
         self._items = Items()
         self._places: dict[str, Place] = {}
-        self._questions: dict[bytes, str | None] = {}
+        self._questions = Questions(self._items)
         self._abandoned: dict[int, str] = {}
         self._down_since: float | None = None
         self._was_told = False
@@ -128,7 +125,7 @@ class Connector:
             return [ToEditor(failing.not_read(line))]
         message = frame.message
         if message.method is None:
-            return self._answered(frame)
+            return self._flush() if self._questions.answered(frame) else []
         if message.request_id is None:
             return self._notified(frame)
         if message.method == acp.INITIALIZE:
@@ -140,7 +137,7 @@ class Connector:
 
     def _introduced(self, frame: Frame, request_id: bytes) -> list[ConnectEffect]:
         if self._greeting is not None:
-            return [ToEditor(_with_id(self._greeting, request_id))]
+            return [ToEditor(frames.with_id(self._greeting, request_id))]
         waiting = self._items.get(self._greets)
         if waiting is not None:  # a second one, before the first was answered
             return [ToEditor(jsonrpc.error(request_id, failing.INITIALIZE_FIRST))]
@@ -175,26 +172,13 @@ class Connector:
         self._items.add(Item(number, line, method=method, session_id=session_id, about=about))
         return self._flush()
 
-    def _answered(self, frame: Frame) -> list[ConnectEffect]:
-        """The editor answers a question."""
-        question = frame.message.request_id or b""
-        if question not in self._questions:
-            return []
-        session_id = self._questions.pop(question)
-        kept = [item for item in self._items if item.answers is not None and item.was_sent]
-        if len(kept) >= MAX_ANSWERS:
-            self._items.done(kept[0])
-        number = self._items.next_number()
-        self._items.add(Item(number, frame.line, session_id=session_id, answers=question))
-        return self._flush()
-
     # What is said to the gateway.
 
     def _flush(self) -> list[ConnectEffect]:
         """Send what can be sent, in order."""
-        effects: list[ConnectEffect] = []
         if self._link not in {LinkState.UP, LinkState.ATTACHING}:
-            return effects
+            return []
+        effects: list[ConnectEffect] = []
         for item in self._items.unsent():
             place = self._places.get(item.session_id or "")
             if item.method == acp.INITIALIZE:
@@ -238,7 +222,7 @@ class Connector:
             place.epoch, place.seq = "", 0
         elif place.cursor is not None:
             line = frames.from_cursor(line, place.cursor)
-        place.folder = _folder(item.line)
+        place.folder = frames.folder_of(item.line)
         place.attaching, place.begun, place.attached = item.number, False, False
         self._items.sent(item)
         return [ToGateway(line)]
@@ -247,11 +231,15 @@ class Connector:
         """The editor's new session is to be one that there is: first, how is that?"""
         session_id = self._wanted_session
         place = self._places.setdefault(session_id, Place(session_id))
-        place.folder = _folder(item.line)
+        place.folder = frames.folder_of(item.line)
         place.probing, place.past = True, True
         place.attaching, place.begun = item.number, False
         self._items.sent(item)
-        return [ToGateway(_attach_request(place, acp.RESUME, item.number))]
+        return [
+            ToGateway(
+                frames.attach_request(place.session_id, place.folder, acp.RESUME, item.number)
+            )
+        ]
 
     def _attach(self, place: Place) -> list[ConnectEffect]:
         """Attach a session over a new link, where the editor is."""
@@ -263,12 +251,14 @@ class Connector:
         place.attaching, place.begun = number, False
         cursor = place.cursor
         if cursor is not None:
-            line = _attach_request(place, acp.RESUME, number)
+            line = frames.attach_request(place.session_id, place.folder, acp.RESUME, number)
             return [ToGateway(frames.from_cursor(line, cursor))]
         replays = place.past and not self.client.dialect.turn_ends_by_state
-        line = _attach_request(place, acp.LOAD if replays else acp.RESUME, number)
+        line = frames.attach_request(
+            place.session_id, place.folder, acp.LOAD if replays else acp.RESUME, number
+        )
         if place.past and not replays:
-            line = _with_param(line, "replayFrom", {"type": "start"})
+            line = frames.with_param(line, "replayFrom", {"type": "start"})
         return [ToGateway(line)]
 
     # The link.
@@ -298,8 +288,7 @@ class Connector:
         self, now: float, *, line: str, attempt: int, max_attempts: int, wait_seconds: float
     ) -> list[ConnectEffect]:
         """Tell the users of open turns that the gateway is sought, where that takes long."""
-        since = self._down_since
-        if since is None or now - since < TELL_AFTER_SECONDS:
+        if self._down_since is None or now - self._down_since < TELL_AFTER_SECONDS:
             return []
         self._was_told = True
         shown = (
@@ -383,7 +372,7 @@ class Connector:
             return []
         message = frame.message
         if message.method is None:
-            return self._resulted(frame, _number(message.request_id))
+            return self._resulted(frame, frames.number_in(message.request_id))
         if message.method.startswith("_lastword/"):
             return self._told(frame, message.method)
         return self._passed(frame)
@@ -424,7 +413,7 @@ class Connector:
         self._greeting = self._greeting or line
         if item is not None:
             self._items.done(item)
-            effects.append(ToEditor(_with_id(line, item.request or jsonrpc.NULL_ID)))
+            effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
         self._link = LinkState.ATTACHING
         for place in list(self._places.values()):
             effects += self._attach(place)
@@ -437,7 +426,7 @@ class Connector:
         effects: list[ConnectEffect] = [HangUp()]
         for item in self._items:
             if item is greeting:
-                effects.append(ToEditor(_with_id(line, item.request or jsonrpc.NULL_ID)))
+                effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
             elif item.request is not None:
                 error = object_of(jsonrpc.loads(frame.message.error))
                 effects.append(ToEditor(jsonrpc.error(item.request, error)))
@@ -445,7 +434,7 @@ class Connector:
         return effects
 
     def _lose_track(self) -> list[ConnectEffect]:
-        """To the gateway this is another viewer: what was sent would be done twice if sent again."""
+        """To the gateway this is another viewer: what was sent must not be sent again."""
         effects: list[ConnectEffect] = []
         for session_id in self._turns():
             effects += self._end_turn(session_id, failing.lost_track(), only_sent=True)
@@ -472,14 +461,16 @@ class Connector:
             return self._has_session(place, item, line)
         place.attaching, place.attached = 0, True
         if not place.epoch:  # its frames have not said where they begin
-            _begin(place, ours)
+            place.begin(ours)
         effects: list[ConnectEffect] = []
         if place.skipping:
             place.skipping = False
-            effects += self._end_turn_after_reset(place)
+            if self._prompts(place.session_id):
+                lost = failing.lost_track()
+                effects += self._end_turn(place.session_id, lost, only_sent=True)
         if item is not None:
             self._items.done(item)
-            effects.append(ToEditor(_with_id(line, item.request or jsonrpc.NULL_ID)))
+            effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
         return effects + self._attached_all()
 
     def _not_attached(
@@ -508,14 +499,9 @@ class Connector:
         self._wanted_session = ""
         place.probing = False
         self._items.done(item)
-        named = _with_result(line, "sessionId", place.session_id)
-        answer = _with_id(named, item.request or jsonrpc.NULL_ID)
+        named = frames.with_result(line, "sessionId", place.session_id)
+        answer = frames.with_id(named, item.request or jsonrpc.NULL_ID)
         return [ToEditor(answer), *self._attach(place)]
-
-    def _end_turn_after_reset(self, place: Place) -> list[ConnectEffect]:
-        if not self._prompts(place.session_id):
-            return []
-        return self._end_turn(place.session_id, failing.lost_track(), only_sent=True)
 
     def _has_ended(self, item: Item, frame: Frame) -> list[ConnectEffect]:
         """A request of the editor's has its answer."""
@@ -525,8 +511,8 @@ class Connector:
             self._places.pop(item.session_id or "", None)
         session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
         if isinstance(session_id, str) and isinstance(ours.get("epoch"), str):
-            place = Place(session_id, folder=_folder(item.line), attached=True, begun=True)
-            _begin(place, ours)
+            place = Place(session_id, folder=frames.folder_of(item.line), attached=True, begun=True)
+            place.begin(ours)
             self._places[session_id] = place
         if item.method == acp.PROMPT and not self._prompts(item.session_id):
             for each in self._items:
@@ -536,7 +522,7 @@ class Connector:
         for each in self._items:
             if each.about == item.number:
                 self._items.done(each)
-        return [ToEditor(_with_id(line, item.request or jsonrpc.NULL_ID))]
+        return [ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID))]
 
     def _told(self, frame: Frame, method: str) -> list[ConnectEffect]:
         """A word of the gateway's own."""
@@ -549,7 +535,7 @@ class Connector:
         if method == "_lastword/at" and isinstance(ours.get("epoch"), str):
             return self._begins(place, ours)
         if method == "_lastword/gap" and not place.probing:
-            missing = _count(params.get("to")) - _count(params.get("from")) + 1
+            missing = frames.count_of(params.get("to")) - frames.count_of(params.get("from")) + 1
             effects = self._notice(place, f"{missing} entries of this session are gone.")
         elif method == "_lastword/life" and params.get("word") == "log_reset":
             epoch = object_of(params.get("facts")).get("epoch")
@@ -561,7 +547,7 @@ class Connector:
 
     def _ended_away(self, place: Place, params: dict[str, Any]) -> list[ConnectEffect]:
         """A turn ended while nobody of ours was there; what is open is asked for again instead."""
-        number = _count(params.get("request"))
+        number = frames.count_of(params.get("request"))
         if self._abandoned.pop(number, None) is None:
             return []
         failure, stop_reason = params.get("error"), params.get("stopReason")
@@ -577,7 +563,7 @@ class Connector:
             place.skipping = True
             said = "The gateway lost a part of this session's log. Updates may be missing here."
             effects = self._notice(place, said)
-        _begin(place, {"epoch": ours["epoch"], "from": _count(ours.get("seq")) + 1})
+        place.begin(ours)
         place.begun = True
         return effects
 
@@ -600,85 +586,15 @@ class Connector:
                 return []
             self._moves(place, ours)
         if message.method == acp.CANCEL_REQUEST:
-            return self._withdrawn(line, frames.cancel_of(frame) or b"")
+            return self._questions.withdrawn(line, frames.cancel_of(frame) or b"")
         if message.request_id is not None:
-            return self._asked(frame, line, message.request_id)
+            return self._questions.asked(frame, line, message.request_id)
         if place is not None:
             if place.skipping:
                 return []
             if place.attaching:
                 self._caught_up += 1
-            self._note_state(place, frame)
+            update = message.update
+            if update is not None and update.session_update == acp.STATE_UPDATE:
+                place.running = update.state == "running"
         return [ToEditor(line)]
-
-    def _note_state(self, place: Place, frame: Frame) -> None:
-        update = frame.message.update
-        if update is not None and update.session_update == acp.STATE_UPDATE:
-            place.running = update.state == "running"
-
-    def _asked(self, frame: Frame, line: bytes, question: bytes) -> list[ConnectEffect]:
-        answer = self._answer_to(question)
-        if answer is not None:
-            return [ToGateway(answer.line)]
-        if question in self._questions:
-            return []
-        self._questions[question] = frame.message.session_id
-        return [ToEditor(line)]
-
-    def _withdrawn(self, line: bytes, question: bytes) -> list[ConnectEffect]:
-        answer = self._answer_to(question)
-        if answer is not None:
-            self._items.done(answer)
-        if question not in self._questions:
-            return []
-        del self._questions[question]
-        return [ToEditor(line)]
-
-    def _answer_to(self, question: bytes) -> Item | None:
-        return next((item for item in self._items if item.answers == question), None)
-
-
-def _begin(place: Place, ours: dict[str, Any]) -> None:
-    epoch = ours.get("epoch")
-    place.epoch = epoch if isinstance(epoch, str) else ""
-    place.seq = max(_count(ours.get("from")) - 1, 0)
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _number(request_id: bytes | None) -> int:
-    return int(request_id) if request_id and request_id.isdigit() else 0
-
-
-def _with_id(line: bytes, request_id: bytes) -> bytes:
-    frame = jsonrpc.decode(line)
-    return jsonrpc.with_id(frame, request_id) if isinstance(frame, jsonrpc.Frame) else line
-
-
-def _folder(line: bytes) -> dict[str, Raw]:
-    """What a request says of where its session works, as it came."""
-    params = raw_members(msgspec.json.decode(line, type=dict[str, Raw]).get("params"))
-    names = ("cwd", "mcpServers", "additionalDirectories")
-    return {name: params[name] for name in names if name in params}
-
-
-def _attach_request(place: Place, method: str, number: int) -> bytes:
-    params = {"sessionId": place.session_id, "mcpServers": []} | place.folder
-    return jsonrpc.request(b"%d" % number, method, params)
-
-
-def _with_param(line: bytes, name: str, value: dict[str, Any]) -> bytes:
-    members = msgspec.json.decode(line, type=dict[str, Raw])
-    params = raw_members(members.get("params"))
-    params[name] = Raw(msgspec.json.encode(value))
-    members["params"] = Raw(msgspec.json.encode(params))
-    return msgspec.json.encode(members)
-
-
-def _with_result(line: bytes, name: str, value: str) -> bytes:
-    members = msgspec.json.decode(line, type=dict[str, Raw])
-    result = {name: Raw(msgspec.json.encode(value))} | raw_members(members.get("result"))
-    members["result"] = Raw(msgspec.json.encode(result))
-    return msgspec.json.encode(members)

@@ -31,13 +31,26 @@ _KINDS: dict[Why, tuple[ErrorType, str, Action]] = {
     Why.ASKED_TO_WAIT: (ErrorType.NETWORK, UNREACHABLE, Action.WAIT),
     Why.UNAUTHORIZED: (ErrorType.AUTH, "gateway_unauthorized", Action.FIX_CONFIGURATION),
     Why.FORBIDDEN: (ErrorType.AUTH, "gateway_forbidden", Action.FIX_CONFIGURATION),
-    Why.SESSION_UNKNOWN: (ErrorType.INVALID_REQUEST, "session_unknown", Action.FIX_CONFIGURATION),
+    Why.SESSION_UNKNOWN: (
+        ErrorType.INVALID_REQUEST,
+        "gateway_not_found",
+        Action.FIX_CONFIGURATION,
+    ),
     Why.PROTOCOL: (ErrorType.PROTOCOL_ERROR, "gateway_protocol", Action.REPORT),
     Why.REFUSED: (ErrorType.INVALID_REQUEST, "gateway_refused", Action.FIX_CONFIGURATION),
     Why.REDIRECTED: (ErrorType.INVALID_REQUEST, "gateway_redirected", Action.FIX_CONFIGURATION),
     Why.CERTIFICATE: (ErrorType.NETWORK, "gateway_certificate", Action.FIX_CONFIGURATION),
 }
 """What an end of the search is; all that is not here is like the first."""
+
+
+NOT_FOUND = "There is no gateway at this address. Check its path, which is /acp unless set."
+"""What a 404 means to who asks for no single session by its URL."""
+
+
+def words_of(end: GiveUp) -> str:
+    """Why the search has ended, and what to do."""
+    return NOT_FOUND if end.why is Why.SESSION_UNKNOWN else f"{end.line} {end.advice}".strip()
 
 
 def of_end(end: GiveUp) -> AgentError:
@@ -47,7 +60,7 @@ def of_end(end: GiveUp) -> AgentError:
     detail = {"text": end.cause} if end.cause else None
     return AgentError(
         type=kind,
-        message=f"{end.line} {end.advice}".strip(),
+        message=words_of(end),
         detail=detail,
         retryable=retryable,
         source="lastword-gateway",
@@ -101,7 +114,7 @@ def seeking(  # noqa: PLR0913 - what the contract's update has
     max_attempts: int,
     wait_seconds: float,
 ) -> bytes | None:
-    """The frame that tells a turn's user that the gateway is sought; `None`, this editor shows none."""
+    """The frame that tells a turn's user of the search; `None`, this editor shows none."""
     if client.typed and client.retry:
         error = AgentError(
             type=ErrorType.NETWORK,

@@ -1,4 +1,4 @@
-"""Frames of a connector: what it adds towards the gateway, and what it takes off towards the editor.
+"""Frames of a connector: what it adds towards the gateway, and takes off towards the editor.
 
 Owns the place of the gateway's own facts, `_meta.lastword`. The editor is shown none of them: a
 frame reaches it as the agent wrote it, member for member.
@@ -13,10 +13,12 @@ from msgspec import Raw
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
-from lastword.gateway.entries import Cursor
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.entries import Cursor
 
 META = "lastword"
 _MARK = b'"lastword"'
@@ -85,3 +87,49 @@ def cancel_of(frame: Frame) -> bytes | None:
 def is_update(frame: Frame) -> bool:
     """Is it a session's update?"""
     return frame.message.method == acp.UPDATE
+
+
+def count_of(value: object) -> int:
+    """The whole number that a value is; 0 for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def number_in(request_id: bytes | None) -> int:
+    """The number that an id of ours is; 0 for any other."""
+    return int(request_id) if request_id and request_id.isdigit() else 0
+
+
+def with_id(line: bytes, request_id: bytes) -> bytes:
+    """The line with another id."""
+    frame = jsonrpc.decode(line)
+    return jsonrpc.with_id(frame, request_id) if isinstance(frame, jsonrpc.Frame) else line
+
+
+def folder_of(line: bytes) -> dict[str, Raw]:
+    """What a request says of where its session works, as it came."""
+    params = raw_members(msgspec.json.decode(line, type=dict[str, Raw]).get("params"))
+    names = ("cwd", "mcpServers", "additionalDirectories")
+    return {name: params[name] for name in names if name in params}
+
+
+def attach_request(session_id: str, folder: Mapping[str, Raw], method: str, number: int) -> bytes:
+    """A request of our own that attaches a session."""
+    params = {"sessionId": session_id, "mcpServers": []} | dict(folder)
+    return jsonrpc.request(b"%d" % number, method, params)
+
+
+def with_param(line: bytes, name: str, value: dict[str, Any]) -> bytes:
+    """The line with one more member of its params."""
+    members = msgspec.json.decode(line, type=dict[str, Raw])
+    params = raw_members(members.get("params"))
+    params[name] = Raw(msgspec.json.encode(value))
+    members["params"] = Raw(msgspec.json.encode(params))
+    return msgspec.json.encode(members)
+
+
+def with_result(line: bytes, name: str, value: str) -> bytes:
+    """The line with one more member of its result, which comes first."""
+    members = msgspec.json.decode(line, type=dict[str, Raw])
+    result = {name: Raw(msgspec.json.encode(value))} | raw_members(members.get("result"))
+    members["result"] = Raw(msgspec.json.encode(result))
+    return msgspec.json.encode(members)

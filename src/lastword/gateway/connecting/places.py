@@ -5,11 +5,15 @@ Owns the order of what the editor said, and what of it has to be said again over
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.gateway.connecting.frames import count_of
 from lastword.gateway.entries import Cursor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Place(msgspec.Struct):
@@ -45,6 +49,12 @@ class Place(msgspec.Struct):
     def cursor(self) -> Cursor | None:
         """Where the editor is."""
         return Cursor(self.epoch, self.seq) if self.epoch else None
+
+    def begin(self, ours: dict[str, Any]) -> None:
+        """Stand before the first entry that comes, as the gateway names it."""
+        epoch = ours.get("epoch")
+        self.epoch = epoch if isinstance(epoch, str) else ""
+        self.seq = max(count_of(ours.get("from")) - 1, 0)
 
     def unlink(self) -> None:
         """The link is gone."""

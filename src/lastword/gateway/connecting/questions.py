@@ -1,0 +1,63 @@
+"""Questions of the agent's that the editor has open, and the answers that may have to be repeated.
+
+Owns that a question is shown once, whatever the gateway repeats after a return. Its id is the
+gateway's, the same over every link.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.gateway.connecting.effects import ConnectEffect, ToEditor, ToGateway
+from lastword.gateway.connecting.places import Item
+
+if TYPE_CHECKING:
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.connecting.places import Items
+
+MAX_ANSWERS = 256
+"""Answers that are said again over the next link."""
+
+
+class Questions:
+    """Those of one editor."""
+
+    def __init__(self, items: Items) -> None:
+        self._items = items
+        self._open: dict[bytes, str | None] = {}
+
+    def asked(self, frame: Frame, line: bytes, question: bytes) -> list[ConnectEffect]:
+        """The gateway asks: the editor has seen it, or has answered it, or is shown it."""
+        answer = self._answer_to(question)
+        if answer is not None:
+            return [ToGateway(answer.line)]
+        if question in self._open:
+            return []
+        self._open[question] = frame.message.session_id
+        return [ToEditor(line)]
+
+    def answered(self, frame: Frame) -> bool:
+        """The editor answers: is it an answer to something?"""
+        question = frame.message.request_id or b""
+        if question not in self._open:
+            return False
+        session_id = self._open.pop(question)
+        kept = [item for item in self._items if item.answers is not None and item.was_sent]
+        if len(kept) >= MAX_ANSWERS:
+            self._items.done(kept[0])
+        number = self._items.next_number()
+        self._items.add(Item(number, frame.line, session_id=session_id, answers=question))
+        return True
+
+    def withdrawn(self, line: bytes, question: bytes) -> list[ConnectEffect]:
+        """Nobody needs an answer any more."""
+        answer = self._answer_to(question)
+        if answer is not None:
+            self._items.done(answer)
+        if question not in self._open:
+            return []
+        del self._open[question]
+        return [ToEditor(line)]
+
+    def _answer_to(self, question: bytes) -> Item | None:
+        return next((item for item in self._items if item.answers == question), None)
