@@ -101,8 +101,7 @@ class ViewerSocket:
     async def run(self) -> None:
         """Serve it until it closes."""
         try:
-            async with asyncio.timeout(INITIALIZE_SECONDS):
-                is_welcome = await self._introduce()
+            is_welcome = await self._introduce()
             while is_welcome:
                 line = await self._receive()
                 if line is not None:
@@ -151,8 +150,9 @@ class ViewerSocket:
     async def _introduce(self) -> bool:
         """Take the first frame, which has to be `initialize`."""
         line = None
-        while line is None:
-            line = await self._receive()
+        async with asyncio.timeout(INITIALIZE_SECONDS):  # its agent's start takes what it takes
+            while line is None:
+                line = await self._receive()
         frame = jsonrpc.decode(line)
         method = frame.message.method if isinstance(frame, jsonrpc.Frame) else None
         if method != acp.INITIALIZE or not isinstance(frame, jsonrpc.Frame):
