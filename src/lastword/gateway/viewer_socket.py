@@ -38,8 +38,7 @@ class ViewerSocket(ViewerLink):
     async def run(self) -> None:
         """Serve it until it closes."""
         try:
-            async with asyncio.timeout(INITIALIZE_SECONDS):
-                is_welcome = await self._introduce()
+            is_welcome = await self._introduce()
             while is_welcome:
                 line = await self._receive()
                 if line is not None:
@@ -84,8 +83,9 @@ class ViewerSocket(ViewerLink):
     async def _introduce(self) -> bool:
         """Take the first frame, which has to be `initialize`."""
         line = None
-        while line is None:
-            line = await self._receive()
+        async with asyncio.timeout(INITIALIZE_SECONDS):  # its agent's start takes what it takes
+            while line is None:
+                line = await self._receive()
         frame = jsonrpc.decode(line)
         if not isinstance(frame, jsonrpc.Frame) or frame.message.method != acp.INITIALIZE:
             await self.close(NO_INITIALIZE, "initialize first")
