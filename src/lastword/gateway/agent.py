@@ -84,7 +84,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
             transport.kill()
             await self._gone.wait()
 
-    def pipe_data_received(self, _: int, data: bytes | str) -> None:
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:  # noqa: ARG002
         """Take in what it wrote."""
         self._rest += data if isinstance(data, bytes) else data.encode()
         end = self._rest.rfind(b"\n")

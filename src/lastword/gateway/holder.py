@@ -107,10 +107,13 @@ class Holder:
         Raises:
             OSError: The agent cannot be started, or the socket not be made.
         """
+        # A front takes away a socket at which nobody listens: it has this name once one does.
+        made = f"{self.socket_path.removesuffix('.sock')}.new"
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.socket_path)
-        server = await asyncio.start_unix_server(self._accept, self.socket_path)
-        os.chmod(self.socket_path, 0o600)
+            os.unlink(made)
+        server = await asyncio.start_unix_server(self._accept, made)
+        os.chmod(made, 0o600)
+        os.rename(made, self.socket_path)
         try:
             command = supervised(self.settings.command, self.settings.options)
             cwd = self.settings.root or os.getcwd()

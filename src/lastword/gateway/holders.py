@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.conversation import initialize_params
+from lastword.gateway.render import META
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,7 +150,7 @@ class Holders:
         if len(self.sockets()) >= self._limit and await self._count() >= self._limit:
             raise StartError(f"{self._limit} agents run already; end a session, or see --sessions")
         settings = msgspec.structs.replace(
-            self._template, name=name, client=client, session=session
+            self._template, name=name, client=_without_secret(client), session=session
         )
         # A session of its own: what ends the front does not end its turns. And no process of the
         # event loop's, which would be killed with the loop.
@@ -197,7 +199,8 @@ async def answers(path: str) -> bool:
     """Does somebody listen at this socket? One that was left behind is taken away."""
     try:
         _, writer = await asyncio.open_unix_connection(path)
-    except (ConnectionRefusedError, FileNotFoundError):
+    except ConnectionRefusedError:
+        # Only of one that is there: between a look and a deletion another may be made.
         with contextlib.suppress(OSError):
             _take_away(path)
         return False
@@ -225,3 +228,9 @@ def _take_away(path: str) -> None:
     """Delete a socket that nobody listens at; a session's link to it stays for its next holder."""
     if not os.path.islink(path):
         os.unlink(path)
+
+
+def _without_secret(client: dict[str, Any]) -> dict[str, Any]:
+    """What a client said, without the viewer's own: a command line can be read by every user."""
+    meta = {key: value for key, value in object_of(client.get("_meta")).items() if key != META}
+    return client | {"_meta": meta}

@@ -120,9 +120,11 @@ class MemoryLog:
         return found
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
-        """Let the oldest go."""
+        """Let the oldest go; the newest stays."""
         gone = 0
-        while self._entries and (self._bytes > limit_bytes or self._entries[0].at_ms < before_ms):
+        while len(self._entries) > 1 and (
+            self._bytes > limit_bytes or self._entries[0].at_ms < before_ms
+        ):
             self._bytes -= self._entries.popleft().size
             self._first += 1
             gone += 1

@@ -135,7 +135,7 @@ class Renderer:
         frames = self._frames(numbered, attachment)
         if not frames or not attachment.viewer.replay:
             return frames
-        if entry.kind is LogKind.END:
+        if entry.kind is LogKind.END and entry.about.viewer == attachment.viewer.id:
             return [self.position(seq), *frames]
         if entry.kind is LogKind.OUT:
             if self._last[0] != seq:

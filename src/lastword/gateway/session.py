@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.hub import Hub, Retell, ToAgent
 from lastword.gateway.render import Renderer, with_session
@@ -82,7 +83,12 @@ class HeldSession:
         Raises:
             StoreError: It cannot be used.
         """
-        os.makedirs(holder.settings.log_folder, mode=0o700, exist_ok=True)
+        folder = holder.settings.log_folder
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        except OSError as error:
+            reason = (error.strerror or "failed").lower()
+            raise StoreError(f"{folder} cannot be used ({reason})") from error
         disk = SqliteLog(cls.path(holder, session_id))
         disk.remember("id", session_id)
         if agents_id:

@@ -279,7 +279,7 @@ class SqliteLog:
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Let the oldest go, whole batches of them; the newest batch stays."""
-        was = self._first
+        first = self._first
         rows = self._db.execute("SELECT first, last, until_ms, bytes FROM batches ORDER BY first")
         gone_bytes = 0
         with contextlib.closing(rows):
@@ -288,13 +288,15 @@ class SqliteLog:
                 if last >= self._head or not over:
                     break
                 gone_bytes += size
-                self._first = last + 1
-        if self._first == was:
+                first = last + 1
+        gone = first - self._first
+        if not gone:
             return 0
-        self._db.execute("DELETE FROM batches WHERE last < ?", (self._first,))
+        self._db.execute("DELETE FROM batches WHERE last < ?", (first,))
+        self._first = first
         self._bytes -= gone_bytes
         self._checkpoints.written(gone_bytes // 16)
-        return self._first - was
+        return gone
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
         """The pinned entries of a range."""
@@ -319,6 +321,7 @@ class _Checkpoints:
     def __init__(self, path: str) -> None:
         self._path = path
         self._since = 0
+        self._lock = threading.Lock()
         self._wanted = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -330,25 +333,30 @@ class _Checkpoints:
 
     def written(self, size: int) -> None:
         """Take in that so many bytes were committed."""
-        self._since += size
-        if self._since > CHECKPOINT_BYTES and not self._wanted.is_set():
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
-                self._thread.start()
-            self._wanted.set()
+        with self._lock:
+            self._since += size
+            if self._since > CHECKPOINT_BYTES:
+                self._wanted.set()
+        if self._thread is None and self._wanted.is_set():
+            self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
         db = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)
         with contextlib.closing(db):
             while self._wanted.wait() and not self._closed:
+                self._wanted.clear()
                 before = self._since
                 try:
                     db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
                 except sqlite3.Error:  # of a full disk the writer hears itself
                     time.sleep(1.0)
-                # What came meanwhile is not in it, and at worst counts once more.
-                self._since = max(0, self._since - before)
-                self._wanted.clear()
+                with self._lock:
+                    # What came meanwhile is not in it. Nobody may write until it is: a session
+                    # whose log is behind has its agent wait.
+                    self._since -= before
+                    if self._since > CHECKPOINT_BYTES:
+                        self._wanted.set()
 
     def close(self) -> None:
         self._closed = True

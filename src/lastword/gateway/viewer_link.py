@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 BATCH = {"code": acp.INVALID_REQUEST, "message": "Batches are not supported. Send one message."}
 NOT_JSON = {"code": acp.PARSE_ERROR, "message": "This frame is no JSON-RPC message."}
 INVALID_PARAMS = -32602
-
-HOLDER_GONE = 1012
-"""The holder of a session that is attached here has ended: a new one comes with its next viewer."""
+HOLDER_LOST = 1012
+"""The close code where the holder of a session has gone, and another will take it over."""
 
 
 class Upstream:
@@ -265,9 +264,7 @@ class ViewerLink(ABC):
             while line := await upstream.reader.readline():
                 line = line[:-1]
                 if line[:1] == wire.CONTROL:
-                    word, facts = wire.read_control(line)
-                    if word == wire.SHUT:
-                        await self.close(int(facts.get("code", 1011)), str(facts.get("reason", "")))
+                    await self._control(*wire.read_control(line))
                     continue
                 self._note(upstream, line)
                 await self.send(line)
@@ -276,7 +273,11 @@ class ViewerLink(ABC):
         for session_id in gone:
             del self._by_session[session_id]
         if gone:  # nothing would be heard of them here; who comes back finds them again
-            await self.close(HOLDER_GONE, "agent-lost")
+            await self.close(HOLDER_LOST, "agent-lost")
+
+    async def _control(self, word: str, facts: dict[str, Any]) -> None:
+        if word == wire.SHUT:
+            await self.close(int(facts.get("code", 1011)), str(facts.get("reason", "")))
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,6 @@ from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway
 
@@ -114,6 +114,13 @@ def test_no_token_and_no_secret_is_in_what_the_gateway_writes(serve: Serve) -> N
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:
         viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+        with ViewerClient(gateway, known=viewer.known) as again:
+            again.new(gateway.root)
+            held = [str(holder["pid"]) for holder in gateway.holders()]
+        assert len(held) == 2
+        for pid in held:
+            arguments = Path("/proc", pid, "cmdline").read_text(encoding="utf-8")
+            assert viewer.known["secret"] not in arguments
     assert gateway.token() not in gateway.stderr()
     assert viewer.known["secret"] not in gateway.stderr()
 

@@ -1,1 +1,1 @@
-"""The gateway, without processes and sockets."""
+"""The gateway's parts, without a process or a socket."""

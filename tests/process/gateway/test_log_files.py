@@ -1,0 +1,167 @@
+"""A log's file under a process that is killed, on a disk that is full, in a folder that is not."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.sqlite_log import SqliteLog
+from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+WRITER = """
+import sys
+from lastword.gateway.sqlite_log import SqliteLog
+from tests.kit.gateway.entries_made import out
+log = SqliteLog(sys.argv[1])
+print(log.epoch, flush=True)
+while True:
+    print(log.append([out(text="x" * 500), out("plan")]), flush=True)
+"""
+FULL = """
+import resource, signal, sys
+from lastword.gateway.pull import Reader
+from lastword.gateway.sqlite_log import LastingLog, SqliteLog
+from tests.kit.gateway.entries_made import out
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+log = LastingLog(SqliteLog(sys.argv[1]))
+epoch, reader = log.epoch, Reader(log, 0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+for _ in range(2000):
+    log.append([out(text="x" * 500), out("plan")])
+seen = []
+while not (pulled := reader.pull()).is_empty:
+    assert pulled.gap is None
+    seen += [seq for seq, _ in pulled.entries]
+assert seen == list(range(1, 4001)), len(seen)
+assert log.failed and log.epoch != epoch
+print(log.failed)
+"""
+
+
+def test_what_append_has_returned_for_is_there_after_a_kill(tmp_path: Path) -> None:
+    path = str(tmp_path / "log.db")
+    for _ in range(5):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        ) as writer:
+            assert writer.stdout is not None
+            epoch = writer.stdout.readline().strip()
+            for _ in range(200):
+                assert writer.stdout.readline()
+            writer.send_signal(signal.SIGKILL)
+            heads = writer.stdout.read().splitlines()
+        told = int(heads[-2]) if len(heads) > 1 else 400
+        log = SqliteLog(path)
+        assert log.head >= told
+        assert (log.epoch, log.set_aside) == (epoch, "")
+        last = log.first - 1
+        while entries := log.read(last):
+            assert [seq for seq, _ in entries] == list(range(last + 1, last + len(entries) + 1))
+            last = entries[-1].seq
+        assert last == log.head
+        assert log.pinned(0, log.head)[-1].seq == log.head
+        log._checkpoints.close()
+        log._db.close()  # as it is, for the next one
+
+
+def test_a_file_that_may_grow_no_more_loses_nothing_to_readers(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path / "log.db")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "disk" in done.stdout
+    log = SqliteLog(str(tmp_path / "log.db"))
+    assert log.set_aside == ""
+    assert 0 < log.head < 4000
+    log.close()
+
+
+def test_where_no_log_can_be_written_the_session_is_refused_and_the_agent_stays(
+    serve: Serve,
+) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        sessions = gateway.state / "gateway" / "sessions"
+        sessions.parent.mkdir(parents=True, exist_ok=True)
+        sessions.touch()  # a file where the folder should be
+        params = {"cwd": str(gateway.root), "mcpServers": []}
+        refused = viewer.answer(viewer.request("session/new", params))
+        assert refused["error"]["data"]["agent_error"]["reason"] == "log_unwritable"
+        sessions.unlink()
+        answer = viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+        assert answer["result"]["stopReason"] == "end_turn"
+
+
+def test_a_session_goes_on_when_its_disk_is_full_and_who_is_there_sees_all(serve: Serve) -> None:
+    words = 60
+    turn = [{"say": f"<{number}>" + "x" * 5000} for number in range(words)]
+    gateway = serve({"turns": [[*turn, {"result": "end_turn"}]]})
+    with ViewerClient(gateway, replay=True) as viewer:
+        session = viewer.new(gateway.root)
+        (holder,) = [each for each in gateway.holders() if each["sessions"]]
+        epoch = holder["sessions"][0]["epoch"]
+        resource.prlimit(holder["pid"], resource.RLIMIT_FSIZE, (150_000, 150_000))
+        answer = viewer.answer(viewer.prompt(session))
+        assert answer["result"]["stopReason"] == "end_turn"
+        said = [each["content"]["text"] for each in viewer.updates("agent_message_chunk")]
+        assert [text.partition("x")[0] for text in said] == [f"<{n}>" for n in range(words)]
+        told = viewer.find(lambda frame: "log_reset" in str(frame))
+        assert told["params"]["facts"]["reason"] == "disk"
+        assert told["params"]["facts"]["epoch"] != epoch
+        assert viewer.seqs() == sorted(set(viewer.seqs()))
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_session_whose_file_was_damaged_or_restored_says_so_under_a_new_epoch(
+    serve: Serve, *, damaged: bool
+) -> None:
+    gateway = serve({"turns": [[{"say": "One."}, {"result": "end_turn"}]], "sessions": "resume"})
+    before = ViewerClient(gateway, replay=True)
+    session = before.new(gateway.root)
+    before.answer(before.prompt(session))
+    (holder,) = [each for each in gateway.holders() if each["sessions"]]
+    epoch = holder["sessions"][0]["epoch"]
+    os.kill(holder["pid"], signal.SIGKILL)
+    before.closed()
+    (file,) = (gateway.state / "gateway" / "sessions").glob("*.db")
+    if damaged:
+        file.write_bytes(b"no database " * 1000)
+        for companion in ("-wal", "-shm"):
+            Path(f"{file}{companion}").unlink()  # from it all would be found again
+    else:
+        for each in file.parent.iterdir():
+            content = each.read_bytes()
+            each.rename(each.with_suffix(".old"))
+            each.write_bytes(content)
+            each.with_suffix(".old").unlink()
+    cursor = {"epoch": epoch, "seq": before.seqs()[-1]}
+    with ViewerClient(gateway, replay=True, known=before.known) as after:
+        more = {"_meta": {"lastword": {"after": cursor}}}
+        place = after.load(session, gateway.root, **more)["_meta"]["lastword"]
+        assert place["reset"] == "epoch"
+        assert place["epoch"] != epoch
+        told = after.find(lambda frame: "log_reset" in str(frame))
+        assert told["params"]["facts"]["reason"] == ("damaged" if damaged else "restored")
+    until("nobody is there", lambda: len(gateway.holders()) > 0)

@@ -1,0 +1,68 @@
+"""The command line of the gateway."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.cli.gateway.options import read
+from lastword.cli.run.options import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_defaults_are_loopback_and_what_the_help_says() -> None:
+    settings = read(["--", "agent", "--acp"])
+    assert (settings.host, settings.port, settings.path) == ("127.0.0.1", 7780, "/acp")
+    assert settings.command == ["agent", "--acp"]
+    assert settings.options == []
+    assert settings.unattended_seconds == 86400.0
+    assert settings.log_limit_bytes == 64 * 1024**2
+    assert {settings.behind_proxy, settings.compress, settings.client_fs} == {False}
+
+
+def test_the_options_of_run_are_handed_on_and_looked_at() -> None:
+    settings = read(["--idle-timeout", "30", "--sessions", "4", "--no-record", "--", "agent"])
+    assert settings.options == ["--idle-timeout", "30", "--no-record"]
+    assert settings.sessions == 4
+    with pytest.raises(UsageError, match="idle-timeout"):
+        read(["--idle-timeout", "soon", "--", "agent"])
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("[::1]:80", ("::1", 80)), ("localhost:0", ("localhost", 0)), ("0.0.0.0:1", ("0.0.0.0", 1))],
+)
+def test_an_address_is_read(text: str, address: tuple[str, int]) -> None:
+    settings = read(["--listen", text, "--", "agent"])
+    assert (settings.host, settings.port) == address
+
+
+@pytest.mark.parametrize("text", ["7780", ":1", "host:", "host:x", "host:70000", "host:²", "[]:1"])
+def test_what_is_no_address_is_said(text: str) -> None:
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        read(["--listen", text, "--", "agent"])
+
+
+def test_questions_are_rejected_or_held_for_so_long() -> None:
+    assert read(["--unattended", "reject", "--", "a"]).unattended_seconds is None
+    assert read(["--unattended-timeout", "5", "--", "a"]).unattended_seconds == 5.0
+
+
+def test_names_are_given_in_one_word_or_in_several() -> None:
+    words = ["--allow-host", "a, b", "--allow-host", "c", "--allow-origin", "https://x"]
+    settings = read([*words, "--", "agent"])
+    assert settings.hosts == ["a", "b", "c"]
+    assert settings.origins == ["https://x"]
+
+
+def test_logs_are_beside_the_record(tmp_path: Path) -> None:
+    assert read(["--record", str(tmp_path), "--", "a"]).state_folder == str(tmp_path)
+    assert read(["--", "a"]).state_folder == os.environ["LASTWORD_STATE_DIR"]
+
+
+def test_a_program_named_by_a_path_is_meant_from_here() -> None:
+    assert read(["--", "./agent"]).command == [os.path.abspath("agent")]

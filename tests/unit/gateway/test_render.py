@@ -1,0 +1,257 @@
+"""What each kind of viewer is sent of what the others and the agent say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from lastword.core.link.handshake import ClientProfile
+from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway.asks import ask_id, session_key
+from lastword.gateway.entries import About, Gap, LogEntry, LogKind, Numbered
+from lastword.gateway.log import MemoryLog
+from lastword.gateway.pull import Pulled, Reader
+from lastword.gateway.render import Renderer, with_session
+from lastword.gateway.viewers import Attachment, Role, Viewer
+from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told, update_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAILURE = {
+    "type": "rate_limit",
+    "message": "Wait.",
+    "retryable": True,
+    "retry_after_seconds": 20,
+    "retry_safety": "auto",
+}
+TYPED = ClientProfile(typed=True)
+RETRY = ClientProfile(typed=True, retry=True)
+STOCK = ClientProfile()
+NOTICES = ClientProfile(notices=True)
+V2 = ClientProfile(dialect=acp.V2)
+AIR = ClientProfile(air=True)
+
+
+def seen(
+    entries: Sequence[LogEntry],
+    profile: ClientProfile = STOCK,
+    *,
+    viewer: str = "me",
+    head: int = 0,
+    from_cursor: bool = False,
+    **more: Any,
+) -> list[dict[str, Any]]:
+    """What a viewer is sent of these entries."""
+    log = MemoryLog()
+    log.append(entries)
+    who = Viewer(id=viewer, profile=profile, **more)
+    attachment = Attachment(who, Reader(log, 0), head=head, from_cursor=from_cursor)
+    frames = Renderer(SESSION).pulled(attachment.reader.pull(), attachment)
+    return [msgspec.json.decode(frame) for frame in frames]
+
+
+def kinds(frames: list[dict[str, Any]]) -> list[str]:
+    return [frame["params"]["update"]["sessionUpdate"] for frame in frames if "params" in frame]
+
+
+def test_what_the_agent_says_passes_byte_for_byte_to_who_did_not_negotiate() -> None:
+    odd = b'{ "method":"session/update","params":{"sessionId":"s1","update":{}, "x":1.0 } }'
+    log = MemoryLog()
+    log.append([LogEntry(LogKind.OUT, 1, odd)])
+    attachment = Attachment(Viewer(id="me"), Reader(log, 0), head=0, from_cursor=False)
+    assert Renderer(SESSION).pulled(attachment.reader.pull(), attachment) == [odd]
+
+
+def test_who_negotiated_gets_the_number_with_each_frame_and_nothing_else_is_changed() -> None:
+    entry = out(text="x", _meta={"lastword": {"mine": 1}, "y": 2})
+    (frame,) = seen([entry], replay=True)
+    assert frame["params"].pop("_meta") == {"lastword": {"seq": 1}}
+    assert frame == msgspec.json.decode(entry.frame)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown_to"),
+    [
+        ("agent_message_chunk", [STOCK, TYPED, RETRY, NOTICES, V2]),
+        ("agent_retry", [RETRY]),
+        ("_agent_retry", [RETRY]),
+        ("agent_error", [TYPED, RETRY]),
+        ("_agent_error", [TYPED, RETRY]),
+        ("notice", [NOTICES]),
+    ],
+)
+def test_updates_of_our_own_are_for_who_asked_for_them(
+    kind: str, shown_to: list[ClientProfile]
+) -> None:
+    for profile in (STOCK, TYPED, RETRY, NOTICES, V2):
+        frames = seen([out(kind)], profile)
+        allowed = profile in shown_to or (kind == "notice" and profile is V2)
+        assert bool(frames) is allowed, profile
+
+
+@pytest.mark.parametrize("word", ["agent_retry", "agent_error", "notice"])
+def test_a_word_of_ours_in_what_a_tool_is_given_hides_nothing(word: str) -> None:
+    assert seen([out("tool_call", toolCallId="t", rawInput={word: word})], STOCK)
+
+
+def test_an_own_failure_is_told_on_the_viewers_own_rung_with_its_own_id() -> None:
+    entries = [said(1, "me", b'"x"'), end(1, "me", b'"x"', FAILURE)]
+    update, answer = seen(entries, TYPED)
+    assert update["params"]["update"]["sessionUpdate"] == "agent_error"
+    assert answer["id"] == "x"
+    assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+
+    *updates, answer = seen(entries, STOCK)
+    assert kinds(updates) == ["session_info_update"]
+    assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    assert answer["error"]["data"]["mine"] == 1
+
+    *_, answer = seen(entries, AIR)
+    assert answer["result"]["stopReason"] == "end_turn"
+    assert "agent_error" in answer["result"]["_meta"]
+
+    (answer,) = seen(entries, V2)
+    assert answer["id"] == "x"
+    assert answer["error"]["message"] == "no"
+
+
+def test_anothers_failure_is_told_once_as_news_and_answers_nothing() -> None:
+    entries = [said(1), end(1, failure=FAILURE)]
+    assert kinds(seen(entries, TYPED)) == ["user_message_chunk", "agent_error"]
+    frames = seen(entries, STOCK)
+    assert kinds(frames) == ["user_message_chunk", "session_info_update"]
+    told_of = frames[1]["params"]["update"]["_meta"]["agent_error"]
+    assert told_of["retry_after_seconds"] == 20
+    assert seen(entries, V2) == []
+    assert not any("id" in frame for frame in frames)
+
+
+def test_how_anothers_turn_ended_is_told_to_who_negotiated() -> None:
+    *_, ended = seen([said(1), end(1)], replay=True)
+    assert ended["method"] == "_lastword/ended"
+    assert ended["params"]["stopReason"] == "end_turn"
+    assert ended["params"]["viewer"] == "a"
+    assert ended["params"]["_meta"]["lastword"]["seq"] == 2
+    *_, ended = seen([said(1), end(1, failure=FAILURE)], replay=True)
+    assert ended["params"]["error"] == FAILURE
+    assert seen([end(1)], STOCK) == []
+
+
+def test_the_position_is_told_before_an_answer_of_its_own() -> None:
+    position, answer = seen([said(1, "me"), end(1, "me")], replay=True)
+    assert position["method"] == "_lastword/at"
+    assert position["params"]["_meta"]["lastword"]["seq"] == 2
+    assert answer == {"jsonrpc": "2.0", "id": 7, "result": {"stopReason": "end_turn"}}
+
+
+def test_a_position_that_no_frame_tells_is_told_by_itself() -> None:
+    *_, position = seen([out(), said(1, "me")], replay=True)
+    assert position["method"] == "_lastword/at"
+    assert position["params"]["_meta"]["lastword"]["seq"] == 2
+    assert len(seen([out(), said(1, "me")])) == 1
+
+
+def test_an_answer_of_the_past_is_told_where_it_was_asked_for_again_alone() -> None:
+    entries = [said(1, "me"), end(1, "me")]
+    assert seen(entries, head=2, from_cursor=True) == []
+    log = MemoryLog()
+    log.append(entries)
+    attachment = Attachment(Viewer(id="me"), Reader(log, 0), head=2, from_cursor=True)
+    attachment.wanted.add(1)
+    renderer = Renderer(SESSION)
+    assert len(renderer.pulled(attachment.reader.pull(), attachment)) == 1
+    assert not attachment.waits_for(log.read(1)[0])
+    assert len(renderer.again(log.read(1)[0], attachment)) == 1
+
+
+def test_its_own_prompts_are_shown_to_a_viewer_that_asks_for_the_past_without_a_cursor() -> None:
+    prompt = said(1, "me", text="hello")
+    assert seen([prompt]) == []
+    assert seen([prompt], head=1, from_cursor=True) == []
+    (shown,) = seen([prompt], head=1)
+    assert shown["params"]["update"]["content"] == {"type": "text", "text": "hello"}
+    assert seen([prompt], V2, viewer="other") == []
+
+
+def test_what_else_viewers_ask_for_is_not_shown() -> None:
+    about = About(viewer="a", request=b"1", number=1, method="session/set_mode")
+    line = jsonrpc.request(b"1", "session/set_mode", {"sessionId": SESSION})
+    ended = LogEntry(LogKind.END, 1, jsonrpc.result(b"1", {}), about)
+    assert seen([LogEntry(LogKind.IN, 1, line, about), ended]) == []
+
+
+def test_a_question_has_the_same_id_for_every_controller_and_is_not_for_observers() -> None:
+    (frame,) = seen([ask(3)])
+    assert frame["id"] == ask_id(session_key(SESSION), 3).decode().strip('"')
+    assert seen([ask(3)], role=Role.OBSERVER) == []
+
+
+def test_a_question_that_another_answered_is_withdrawn_and_ones_own_is_not() -> None:
+    _, withdrawn = seen([ask(3), told(3, "other")])
+    assert withdrawn["method"] == "$/cancel_request"
+    assert withdrawn["params"]["requestId"].endswith(":3")
+    assert len(seen([ask(3), told(3, "me")])) == 1
+    assert seen([told(3, "other")]) == []
+    assert seen([ask(3), told(3, "other")], role=Role.OBSERVER) == []
+
+
+def test_what_befell_the_session_is_told_to_who_negotiated() -> None:
+    life = LogEntry(LogKind.LIFE, 5, b"", About(viewer="a", word="viewer_came", facts={"x": 1}))
+    (frame,) = seen([life], replay=True)
+    assert frame["method"] == "_lastword/life"
+    assert frame["params"]["word"] == "viewer_came"
+    assert frame["params"]["facts"] == {"x": 1}
+    assert seen([life]) == []
+
+
+def test_a_gap_is_told_to_each_kind_with_what_stands_for_it_and_own_answers_last() -> None:
+    standing = (Numbered(1, out("plan")), Numbered(2, end(1, "me")), Numbered(3, end(2, "other")))
+    pulled = Pulled(Gap(1, 9), standing, passed=9)
+    for replay in (True, False):
+        viewer = Viewer(id="me", replay=replay)
+        attachment = Attachment(viewer, Reader(MemoryLog(), 0), head=0, from_cursor=True)
+        lines = Renderer(SESSION).pulled(pulled, attachment)
+        frames = [msgspec.json.decode(line) for line in lines]
+        if replay:
+            assert frames[0]["method"] == "_lastword/gap"
+            assert (frames[0]["params"]["from"], frames[0]["params"]["to"]) == (1, 9)
+            assert frames[2]["params"]["_meta"]["lastword"]["seq"] == 9
+        else:
+            gap = frames[0]["params"]["update"]["_meta"]["lastword"]["gap"]
+            assert gap == {"from": 1, "to": 9, "reason": "trimmed"}
+        assert frames[1]["params"]["update"]["sessionUpdate"] == "plan"
+        assert frames[-1]["id"] == 7
+        assert len(frames) == (4 if replay else 3)
+
+
+def test_a_session_under_another_name_is_named_so_in_every_frame() -> None:
+    log = MemoryLog()
+    log.append([out(), ask(1)])
+    attachment = Attachment(Viewer(id="me"), Reader(log, 0), head=0, from_cursor=False)
+    renderer = Renderer("ours", is_renamed=True)
+    frames = renderer.pulled(attachment.reader.pull(), attachment)
+    assert [msgspec.json.decode(frame)["params"]["sessionId"] for frame in frames] == ["ours"] * 2
+    bare = b'{"method":"x","params":{"a":1}}'
+    assert with_session(bare, "ours") is bare
+
+
+def test_several_viewers_are_sent_the_same_bytes() -> None:
+    log = MemoryLog()
+    log.append([out()])
+    renderer = Renderer(SESSION)
+    sent = []
+    for name in ("a", "b"):
+        viewer = Viewer(id=name, replay=True)
+        attachment = Attachment(viewer, Reader(log, 0), head=0, from_cursor=False)
+        sent += renderer.pulled(attachment.reader.pull(), attachment)
+    assert sent[0] is sent[1]
+
+
+def test_a_frame_that_cannot_be_read_is_no_answer_and_no_question() -> None:
+    for kind in (LogKind.ASK, LogKind.END):
+        about = About(viewer="me", number=1, method="session/prompt")
+        assert seen([LogEntry(kind, 1, b"{", about)]) == []
+    assert update_line("x")

@@ -1,0 +1,112 @@
+"""The lines between front and holder, and the ids of what is asked."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+
+from lastword.core.protocol import jsonrpc
+from lastword.gateway import refusals, wire
+from lastword.gateway.asks import ask_id, number_of, read_ask_id, session_key
+from lastword.gateway.conversation import initialize_params
+from lastword.gateway.pull import CursorError, cursor_of
+
+
+def test_a_control_line_is_read_as_it_was_written() -> None:
+    line = wire.control(wire.LEAVE, code=1006, cause="cut\nhere")
+    assert b"\n" not in line
+    assert wire.read_control(line) == (wire.LEAVE, {"code": 1006, "cause": "cut\nhere"})
+
+
+@pytest.mark.parametrize("line", [b"", b"{}", b"!", b"![]", b"!{", b'!{"word":1}', b'{"word":"x"}'])
+def test_what_is_no_control_line_has_no_word(line: bytes) -> None:
+    assert wire.read_control(line)[0] == ""
+
+
+def test_a_name_of_files_is_short_whatever_the_session_is_called() -> None:
+    names = {wire.name_of(name) for name in ("a", "a/b", "../..", "\ud800", "x" * 10_000)}
+    assert len(names) == 5
+    assert all(len(name) == 24 and name.isalnum() for name in names)
+
+
+def test_the_user_at_the_other_end_of_a_unix_socket_is_known() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX)
+    with ours, theirs:
+        assert wire.peer_user(ours) == os.getuid()
+
+
+def test_elsewhere_than_on_linux_nobody_says_who_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire.sys, "platform", "darwin")
+    ours, theirs = socket.socketpair(socket.AF_UNIX)
+    with ours, theirs:
+        assert wire.peer_user(ours) is None
+
+
+def test_a_questions_id_names_its_session_and_its_number() -> None:
+    key = session_key("s1")
+    assert read_ask_id(ask_id(key, 12)) == (key, 12)
+    for other in (None, b"12", b'"lastword:zz:1"', b'"x"', ask_id(key, 10**16)):
+        assert read_ask_id(other) == ("", 0)
+
+
+def test_a_number_towards_the_agent_is_read_and_nothing_else_is_one() -> None:
+    assert number_of(b"12") == 12
+    for other in (None, b"", b'"12"', b"-1", b"1.5", b"9" * 5000, "٣".encode()):
+        assert number_of(other) == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, [], {}, {"epoch": "e"}, {"epoch": "", "seq": 1}, {"epoch": 1, "seq": 1}]
+    + [{"epoch": "e", "seq": seq} for seq in (-1, 1.0, True, "1", 2**53)],
+)
+def test_what_is_no_cursor_is_refused_in_words(value: object) -> None:
+    with pytest.raises(CursorError, match="cursor"):
+        cursor_of(value)
+
+
+def test_a_cursor_is_read() -> None:
+    cursor = cursor_of({"epoch": "e", "seq": 0})
+    assert (cursor.epoch, cursor.seq) == ("e", 0)
+
+
+def test_nobodys_answer_rejects_once_where_it_can_and_cancels_where_not() -> None:
+    method = "session/request_permission"
+
+    def outcome(options: object) -> object:
+        asked = jsonrpc.request(b"1", method, {"options": options})
+        return jsonrpc.loads(refusals.answer_of_nobody(method, asked))["result"]["outcome"]
+
+    rejects = {"kind": "reject_once", "optionId": "no"}
+    assert outcome([{"kind": "allow_once", "optionId": "yes"}, rejects]) == {
+        "outcome": "selected",
+        "optionId": "no",
+    }
+    for options in ([], None, [1], [{"kind": "reject_once"}], [{"kind": "allow_once"}]):
+        assert outcome(options) == {"outcome": "cancelled"}
+    error = jsonrpc.loads(refusals.answer_of_nobody("fs/read_text_file", b"{}"))["error"]
+    assert error["code"] == -32603
+
+
+def test_a_session_that_is_unknown_is_named_within_a_bound() -> None:
+    error = refusals.unknown_session("x" * 1000)
+    assert error["code"] == -32002
+    assert len(error["data"]["sessionId"]) == 200
+
+
+def test_the_agent_is_told_what_the_client_can_without_its_files() -> None:
+    client = {
+        "protocolVersion": 1,
+        "clientCapabilities": {
+            "fs": {"readTextFile": True},
+            "terminal": True,
+            "_meta": {"agent_error": {"version": 0}, "mine": 1},
+        },
+    }
+    told = initialize_params(client)["clientCapabilities"]
+    assert "fs" not in told
+    assert "terminal" not in told
+    assert told["_meta"] == {"mine": 1, "agent_error": {"version": 1, "retry": True}}
+    assert initialize_params(client, client_fs=True)["clientCapabilities"]["terminal"] is True
