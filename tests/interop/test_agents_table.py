@@ -73,7 +73,9 @@ def test_a_failing_provider_is_told_of_by_the_right_type(
     seen = lived(cell)
     assert seen.right_seconds is not None, seen
     assert seen.end is End.NONE or seen.ended_right, seen
-    assert {told.type for told in seen.retries} <= set(FAILURES[cell.failure].types), seen
+    # A retry may be told before its cause is known: kimi writes down that it tries again alone.
+    told = {told.type for told in seen.retries} - {"unknown"}
+    assert told <= set(FAILURES[cell.failure].types), seen
 
 
 def test_the_document_has_every_agent_and_every_failure() -> None:
