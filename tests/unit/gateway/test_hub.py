@@ -14,6 +14,7 @@ from lastword.gateway.hub import MAX_OPEN, Hub, Retell, ToAgent, ToViewer
 from lastword.gateway.log import MemoryLog
 from lastword.gateway.pull import CursorError, Reset
 from lastword.gateway.viewers import Role, Viewer
+from lastword.gateway.waits import WAITS
 from tests.kit.gateway.entries_made import SESSION, frame_of, update_line
 
 if TYPE_CHECKING:
@@ -317,3 +318,38 @@ def test_who_comes_and_who_leaves_stands_in_the_log() -> None:
     play.hub.note(0, "restored", history="full")
     assert play.words() == ["viewer_came", "viewer_left", "restored"]
     assert play.log.read(1)[0].entry.about.facts["code"] == 4409
+
+
+def retry_line(attempt: int) -> bytes:
+    error = {"type": "rate_limit", "message": "Wait.", "retryable": True}
+    told = {"attempt": attempt, "max_attempts": 10, "wait_seconds": 60, "error": error}
+    return update_line("agent_retry", **told)
+
+
+def lines_told(play: Play) -> list[str]:
+    entries = [entry for _, entry in play.log.read(0)]
+    return [entry.about.facts["text"] for entry in entries if entry.about.word == WAITS]
+
+
+def test_a_wait_is_told_as_a_line_once_it_has_lasted_and_seldom_then() -> None:
+    play = Play()
+    play.prompts(play.comes())
+    play.agent(retry_line(2), now=100.0)
+    assert play.hub.next_timeout() == 105.0
+    assert play.hub.handle_timeout(104.9, 0) == []
+    assert lines_told(play) == []
+    assert play.hub.handle_timeout(105.0, 0) == []
+    (line,) = lines_told(play)
+    assert "in 55 seconds (attempt 2 of 10)" in line
+    play.agent(retry_line(3), now=110.0)
+    assert play.hub.next_timeout() == 135.0
+
+
+def test_output_and_the_end_of_the_turn_end_a_wait() -> None:
+    play = Play()
+    play.prompts(play.comes())
+    play.agent(retry_line(2), update_line("agent_message_chunk"), now=100.0)
+    assert play.hub.next_timeout() is None
+    play.agent(retry_line(3), now=101.0)
+    play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}), now=102.0)
+    assert play.hub.next_timeout() is None

@@ -15,6 +15,7 @@ from lastword.gateway.log import MemoryLog
 from lastword.gateway.pull import Pulled, Reader
 from lastword.gateway.render import Renderer, with_session
 from lastword.gateway.viewers import Attachment, Role, Viewer
+from lastword.gateway.waits import WAITS
 from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told, update_line
 
 if TYPE_CHECKING:
@@ -76,8 +77,6 @@ def test_who_negotiated_gets_the_number_with_each_frame_and_nothing_else_is_chan
     ("kind", "shown_to"),
     [
         ("agent_message_chunk", [STOCK, TYPED, RETRY, NOTICES, V2]),
-        ("agent_retry", [RETRY]),
-        ("_agent_retry", [RETRY]),
         ("agent_error", [TYPED, RETRY]),
         ("_agent_error", [TYPED, RETRY]),
         ("notice", [NOTICES]),
@@ -90,6 +89,33 @@ def test_updates_of_our_own_are_for_who_asked_for_them(
         frames = seen([out(kind)], profile)
         allowed = profile in shown_to or (kind == "notice" and profile is V2)
         assert bool(frames) is allowed, profile
+
+
+def retry() -> LogEntry:
+    error = {"type": "rate_limit", "message": "Wait.", "retryable": True}
+    return out("agent_retry", attempt=3, max_attempts=10, wait_seconds=18, error=error)
+
+
+def test_a_retry_is_told_in_the_way_that_a_viewer_reads() -> None:
+    assert kinds(seen([retry()], RETRY)) == ["agent_retry"]
+    (notice,) = seen([retry()], NOTICES)
+    said_of_it = notice["params"]["update"]["title"]
+    assert "limiting requests" in said_of_it
+    assert "in 18 seconds (attempt 3 of 10)" in said_of_it
+    assert kinds(seen([retry()], V2)) == ["notice"]
+    (warning,) = seen([retry()], AIR)
+    assert "jetbrains" in warning["params"]["update"]["_meta"]
+    assert seen([retry()], STOCK) == []
+    assert seen([retry()], TYPED) == []
+
+
+def test_a_wait_that_has_lasted_is_a_thought_for_who_reads_nothing_else() -> None:
+    waits = LogEntry(LogKind.LIFE, 0, b"", About(word=WAITS, facts={"text": "It waits."}))
+    (thought,) = seen([waits], STOCK)
+    assert thought["params"]["update"]["sessionUpdate"] == "agent_thought_chunk"
+    assert thought["params"]["update"]["content"]["text"] == "It waits.\n\n"
+    for profile in (RETRY, NOTICES, AIR, V2):
+        assert seen([waits], profile) == []
 
 
 @pytest.mark.parametrize("word", ["agent_retry", "agent_error", "notice"])

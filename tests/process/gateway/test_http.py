@@ -1,0 +1,118 @@
+"""ACP's streamable HTTP transport, as the official text has its statuses and headers."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.kit.gateway.serving import Gateway
+
+FUSE_SECONDS = 60.0
+JSON = {"Content-Type": "application/json"}
+EVENTS = {"Accept": "text/event-stream"}
+
+
+class Caller:
+    """Requests to one gateway."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._token = {"Authorization": f"Bearer {gateway.token()}"}
+        self._open: list[http.client.HTTPConnection] = []
+
+    def ask(
+        self, method: str, body: bytes = b"", headers: dict[str, str] | None = None
+    ) -> http.client.HTTPResponse:
+        """The answer to a request; its headers are the token's and these."""
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self._gateway.port, timeout=FUSE_SECONDS
+        )
+        self._open.append(connection)
+        connection.request(method, "/acp", body, self._token | (headers or {}))
+        return connection.getresponse()
+
+    def post(self, message: object, **headers: str) -> http.client.HTTPResponse:
+        """The answer to a message."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.ask("POST", json.dumps(message).encode(), JSON | named)
+
+    def connect(self) -> str:
+        """The id of a new connection."""
+        params = {"protocolVersion": 1, "clientCapabilities": {}}
+        answer = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+        assert answer.status == 200
+        assert json.loads(answer.read())["result"]["protocolVersion"] == 1
+        assert "lastword_node=" in (answer.getheader("set-cookie") or "")
+        return answer.getheader("Acp-Connection-Id") or ""
+
+    def close(self) -> None:
+        """Close what is open."""
+        for connection in self._open:
+            connection.close()
+
+
+@pytest.fixture
+def caller(serve: Callable[..., Gateway]) -> Iterator[Caller]:
+    """Requests to a gateway before the scripted agent."""
+    caller = Caller(serve("healthy"))
+    yield caller
+    caller.close()
+
+
+def next_message(stream: http.client.HTTPResponse) -> dict[str, Any]:
+    """The next message on a stream of events."""
+    while True:
+        line = stream.readline()
+        assert line, "the stream has ended"
+        if line.startswith(b"data: "):
+            message: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
+            return message
+
+
+def test_what_is_wrong_has_the_status_that_the_transport_gives_it(caller: Caller) -> None:
+    prompt = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {}}
+    assert caller.post(prompt).status == 400  # no connection is named
+    assert caller.post(prompt, Acp_Connection_Id="none").status == 404
+    assert caller.ask("POST", b"{}", {"Content-Type": "text/plain"}).status == 415
+    batch = caller.post([prompt])
+    assert batch.status == 400
+    assert json.loads(batch.read())["error"]["code"] == -32600
+    assert caller.ask("POST", b"{", JSON).status == 400
+    assert caller.ask("GET", headers=EVENTS).status == 400
+    name = caller.connect()
+    assert caller.ask("GET", headers={"Acp-Connection-Id": name}).status == 406
+    assert caller.ask("PUT").status == 405
+    wrong = {"Authorization": "Bearer none"}
+    assert caller.ask("POST", b"{}", JSON | wrong).status == 401
+
+
+def test_a_turn_over_posts_and_streams(caller: Caller) -> None:
+    name = caller.connect()
+    own = caller.ask("GET", headers=EVENTS | {"Acp-Connection-Id": name})
+    assert own.status == 200
+    assert own.getheader("content-type", "").startswith("text/event-stream")
+    opening = {"cwd": str(caller._gateway.root), "mcpServers": []}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": opening}
+    assert caller.post(message, Acp_Connection_Id=name).status == 202
+    session = next_message(own)["result"]["sessionId"]
+    stream = caller.ask(
+        "GET", headers=EVENTS | {"Acp-Connection-Id": name, "Acp-Session-Id": session}
+    )
+    params = {"sessionId": session, "prompt": [{"type": "text", "text": "hello"}]}
+    message = {"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": params}
+    posted = caller.post(message, Acp_Connection_Id=name, Acp_Session_Id=session)
+    assert (posted.status, posted.read()) == (202, b"")
+    told = [next_message(stream)]
+    while "id" not in told[-1]:
+        told.append(next_message(stream))
+    assert {each["method"] for each in told[:-1]} == {"session/update"}
+    assert told[-1] == {"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "end_turn"}}
+    headers = {"Acp-Connection-Id": name}
+    assert caller.ask("DELETE", headers=headers).status == 202
+    assert caller.ask("DELETE", headers=headers).status == 404
