@@ -180,6 +180,11 @@ class FrontLink:
                 error = refusals.unknown_session(message.session_id)
                 self.send(jsonrpc.error(request_id, error))
             return
+        if method == acp.CLOSE and not self._holder.can_close and viewer.controls:
+            if request_id is not None:
+                self.send(jsonrpc.result(request_id, {}))
+            self._holder.close_session(here.session, "closed")
+            return
         here.session.receive(here, frame)
 
     def _of_no_session(self, frame: Frame) -> None:
@@ -201,6 +206,9 @@ class FrontLink:
             cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
             self.detach(session_id)
             session.supersede(viewer.id)
+            if session.is_full:
+                self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
+                return
             attachment, reset = session.hub.attach(viewer, cursor, _now_ms(), replay=replay)
         except CursorError as error:
             wrong = {"code": INVALID_PARAMS, "message": f"{error}."}

@@ -59,6 +59,9 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         log_limit_bytes: how large a log grows.
         unattended_seconds: how long a question waits for somebody; `None` not at all.
         client_fs: the agent may use the client's file system and terminals.
+        viewers: how many may be attached to one session at once.
+        idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
+        detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
     """
 
     name: str
@@ -72,6 +75,9 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_limit_bytes: int = 64 * 1024 * 1024
     unattended_seconds: float | None = 24 * 3600.0
     client_fs: bool = False
+    viewers: int = 64
+    idle_close_seconds: float = 7 * 24 * 3600.0
+    detach_grace_seconds: float = 0.0
 
 
 def now_ms() -> int:
@@ -283,6 +289,13 @@ class Holder:
             os.unlink(name)
         os.symlink(os.path.basename(self.socket_path), name)
 
+    @property
+    def can_close(self) -> bool:
+        """Does the agent end a session by itself, when it is asked to?"""
+        dialect = acp.dialect(self.initialized.get("protocolVersion"))
+        capabilities = object_of(self.initialized.get(dialect.agent_capabilities))
+        return isinstance(object_of(capabilities.get("sessionCapabilities")).get("close"), dict)
+
     def close_session(self, session: HeldSession, word: str) -> None:
         """A session has ended: its viewers are told, its log stays for whoever reads it."""
         if self.sessions.pop(session.id, None) is None:
@@ -320,7 +333,7 @@ class Holder:
             await asyncio.sleep(LOOK_SECONDS)
             now = time.monotonic()
             behind = False
-            for session in self.sessions.values():
+            for session in list(self.sessions.values()):
                 session.tick(now)
                 behind = behind or session.log.is_behind
             self.agent.read_on(wanted=not behind)

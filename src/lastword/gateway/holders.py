@@ -14,6 +14,7 @@ import os
 import secrets
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -83,6 +84,27 @@ class Holders:
 
     def _log(self, session_id: str) -> str:
         return os.path.join(self._template.log_folder, f"{wire.name_of(session_id)}.db")
+
+    def forget_old(self, age_seconds: float, now: float) -> int:
+        """Delete the logs of sessions that ended so long ago; gives how many.
+
+        Args:
+            age_seconds: How long a log is kept after its session's end.
+            now: The time of day, in seconds since 1970 UTC.
+        """
+        folder = self._template.log_folder
+        gone = 0
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            base, ending = os.path.splitext(name)
+            path = os.path.join(folder, name)
+            is_live = os.path.lexists(os.path.join(self.run_folder, f"{base}.session"))
+            if ending != ".db" or is_live or now - _changed_at(path) < age_seconds:
+                continue
+            for companion in ("", "-wal", "-shm"):
+                with contextlib.suppress(OSError):
+                    os.unlink(path + companion)
+            gone += 1
+        return gone
 
     async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
         """The socket of a session's holder; one whose holder has died gets a new one.
@@ -234,3 +256,12 @@ def _without_secret(client: dict[str, Any]) -> dict[str, Any]:
     """What a client said, without the viewer's own: a command line can be read by every user."""
     meta = {key: value for key, value in object_of(client.get("_meta")).items() if key != META}
     return client | {"_meta": meta}
+
+
+def _changed_at(path: str) -> float:
+    """When a log was last written; now, where it cannot be told."""
+    times = []
+    for companion in ("", "-wal"):
+        with contextlib.suppress(OSError):
+            times.append(os.stat(path + companion).st_mtime)
+    return max(times, default=time.time())

@@ -109,6 +109,7 @@ class Hub:
         self._asks: dict[int, OpenAsk] = {}
         self._last_ask = 0
         self._left_alone_since: float | None = 0.0
+        self._is_closed = False
         self._waits = WaitLines()
         self._recall()
 
@@ -150,6 +151,11 @@ class Hub:
     def has_open(self, number: int) -> bool:
         """Does a request with this number wait for the agent's answer?"""
         return number in self._open
+
+    @property
+    def is_closed(self) -> bool:
+        """Has the agent ended the session, because a viewer wanted it?"""
+        return self._is_closed
 
     # Viewers come and go.
 
@@ -316,6 +322,8 @@ class Hub:
     def _has_ended(self, end: Numbered) -> None:
         key = (end.entry.about.viewer, end.entry.about.request)
         self._by_key.pop(key, None)
+        if end.entry.about.method in acp.ENDS_SESSION and b'"error"' not in end.entry.frame:
+            self._is_closed = True
         if end.entry.about.method == acp.PROMPT and self.turn_of is None:
             self._waits.end()
         self._ended[key] = end

@@ -48,6 +48,12 @@ def too_many_open(limit: int) -> dict[str, Any]:
     return _refused("too_many_requests", said, Action.WAIT)
 
 
+def too_many_viewers() -> dict[str, Any]:
+    """A session has as many viewers as it may have."""
+    said = "As many viewers are at this session as there may be. Close one, or see --viewers."
+    return _refused("too_many_viewers", said, Action.WAIT)
+
+
 def unknown_session(session_id: str) -> dict[str, Any]:
     """A session that is not there. Clients know the code."""
     said = "This session does not exist on the gateway. List the sessions, or start a new one."

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,6 +40,7 @@ MAX_RUN_FOLDER_BYTES = 64
 """A Unix socket's path has 107 bytes at most on Linux, 103 on macOS; a name in it has 37."""
 
 BACKLOG = 1024
+FORGET_EVERY_SECONDS = 3600.0
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -64,6 +66,10 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         log_limit_bytes: how large a session's log grows.
         unattended_seconds: how long a question waits for somebody; `None` not at all.
         client_fs: the agent may use the client's file system and terminals.
+        viewers: how many may be attached to one session at once.
+        idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
+        detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
+        log_age_seconds: how long a session's log is kept after its end.
     """
 
     host: str = "127.0.0.1"
@@ -84,6 +90,10 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     log_limit_bytes: int = 64 * 1024 * 1024
     unattended_seconds: float | None = 24 * 3600.0
     client_fs: bool = False
+    viewers: int = 64
+    idle_close_seconds: float = 7 * 24 * 3600.0
+    detach_grace_seconds: float = 0.0
+    log_age_seconds: float = 7 * 24 * 3600.0
 
 
 class ServingError(Exception):
@@ -147,6 +157,9 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         log_limit_bytes=settings.log_limit_bytes,
         unattended_seconds=settings.unattended_seconds,
         client_fs=settings.client_fs,
+        viewers=settings.viewers,
+        idle_close_seconds=settings.idle_close_seconds,
+        detach_grace_seconds=settings.detach_grace_seconds,
     )
     front = Front(
         Holders(template, limit=settings.sessions),
@@ -194,8 +207,16 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
     again = waiting.result() is signal.SIGHUP
     await front.close(*((1012, "restarts") if again else (1001, "the gateway shuts down")))
     server.should_exit = True
+    forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
     await task
+    forgetting.cancel()
     return again
+
+
+async def _forget_old(holders: Holders, age_seconds: float) -> None:
+    while True:
+        holders.forget_old(age_seconds, time.time())
+        await asyncio.sleep(FORGET_EVERY_SECONDS)
 
 
 def _inherited() -> tuple[socket.socket, int] | None:

@@ -55,6 +55,8 @@ class HeldSession:
             unattended_seconds=holder.settings.unattended_seconds,
         )
         self._attached: set[AttachedSession] = set()
+        self._alone_since: float | None = time.monotonic()
+        """Since when nobody is there."""
         self._trimmed_at = self.log.head
         self._epoch = self.log.epoch
         HeldSession.opened.append(self)
@@ -152,6 +154,8 @@ class HeldSession:
         if self.suppressed:
             frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
         self.carry_out(self.hub.from_agent(frames, time.monotonic(), _now_ms()))
+        if self.hub.is_closed:
+            self._holder.close_session(self, "closed")
 
     def carry_out(self, effects: list[HubEffect]) -> None:
         """Do what the hub asks for; what it says has been committed."""
@@ -196,21 +200,35 @@ class HeldSession:
         due = self.hub.next_timeout()
         if due is not None and due <= now:
             self.carry_out(self.hub.handle_timeout(now, _now_ms()))
+        settings = self._holder.settings
+        alone = now - self._alone_since if self._alone_since is not None else 0.0
+        if 0 < settings.detach_grace_seconds < alone:
+            self._holder.close_session(self, "left")
+        elif alone > settings.idle_close_seconds and self.hub.turn_of is None:
+            self._holder.close_session(self, "idle")
 
     # Who is there.
 
     def add(self, attached: AttachedSession) -> None:
         """A viewer pulls from here."""
         self._attached.add(attached)
+        self._alone_since = None
 
     def remove(self, attached: AttachedSession, *, code: int, cause: str) -> None:
         """A viewer is gone."""
         if attached in self._attached:
             self._attached.discard(attached)
+            if not self._attached:
+                self._alone_since = time.monotonic()
             self.hub.detach(
                 attached.attachment, time.monotonic(), _now_ms(), code=code, cause=cause
             )
             self.grew()
+
+    @property
+    def is_full(self) -> bool:
+        """Are as many viewers there as may be?"""
+        return len(self._attached) >= self._holder.settings.viewers
 
     def supersede(self, viewer_id: str) -> None:
         """The same viewer comes by another socket: the newest one wins."""

@@ -66,3 +66,23 @@ def test_logs_are_beside_the_record(tmp_path: Path) -> None:
 
 def test_a_program_named_by_a_path_is_meant_from_here() -> None:
     assert read(["--", "./agent"]).command == [os.path.abspath("agent")]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90.0), ("1.5m", 90.0), ("2h", 7200.0), ("7d", 604800.0)]
+)
+def test_a_time_has_its_unit(text: str, seconds: float) -> None:
+    settings = read(["--log-age", text, "--idle-close", text, "--detach-grace", text, "--", "a"])
+    told = {settings.log_age_seconds, settings.idle_close_seconds, settings.detach_grace_seconds}
+    assert told == {seconds}
+
+
+@pytest.mark.parametrize("words", [["--log-age", "soon"], ["--detach-grace", "-1"]])
+def test_what_is_no_time_is_said(words: list[str]) -> None:
+    with pytest.raises(UsageError, match="it takes a time"):
+        read([*words, "--", "agent"])
+
+
+def test_there_is_at_least_one_viewer() -> None:
+    with pytest.raises(UsageError, match="--viewers takes a number from 1 up"):
+        read(["--viewers", "0", "--", "agent"])

@@ -353,3 +353,12 @@ def test_output_and_the_end_of_the_turn_end_a_wait() -> None:
     play.agent(retry_line(3), now=101.0)
     play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}), now=102.0)
     assert play.hub.next_timeout() is None
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_session_is_closed_once_its_agent_has_closed_it(fails: bool) -> None:
+    play = Play()
+    play.says(play.comes(), jsonrpc.request(b"7", "session/close", {"sessionId": SESSION}))
+    assert not play.hub.is_closed
+    play.agent(jsonrpc.error(b"1", ERROR) if fails else jsonrpc.result(b"1", {}))
+    assert play.hub.is_closed is not fails

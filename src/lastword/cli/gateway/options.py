@@ -36,6 +36,15 @@ def parser() -> argparse.ArgumentParser:
     add("--path", default="/acp", help="of ACP's own transport (%(default)s)")
     add("--root", default=".", metavar="DIR", help="sessions work in it or below (here)")
     add("--sessions", type=int, default=32, metavar="N", help="agents at most (%(default)s)")
+    add("--viewers", type=int, default=64, metavar="N", help="of a session at most (%(default)s)")
+    add("--log-age", default="7d", metavar="TIME", help="of a log after its end (%(default)s)")
+    add("--idle-close", default="7d", metavar="TIME", help="without viewer and turn (%(default)s)")
+    add(
+        "--detach-grace",
+        default="0",
+        metavar="TIME",
+        help="end a session so long after its last viewer left; 0 for never (%(default)s)",
+    )
     add("--log-limit", default="64MiB", metavar="BYTES", help="of a session (%(default)s)")
     add(
         "--unattended",
@@ -79,8 +88,9 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
     if not os.path.isdir(known.root):
         raise UsageError(f"--root cannot be {known.root!r}: that is no folder")
     unattended = _positive("--unattended-timeout", known.unattended_timeout)
-    if known.sessions < 1:
-        raise UsageError("--sessions takes a number from 1 up")
+    for flag, count in (("--sessions", known.sessions), ("--viewers", known.viewers)):
+        if count < 1:
+            raise UsageError(f"{flag} takes a number from 1 up")
     return GatewaySettings(
         host=host,
         port=port,
@@ -100,6 +110,10 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         log_limit_bytes=_bytes("--log-limit", known.log_limit),
         unattended_seconds=None if known.unattended == "reject" else unattended,
         client_fs=known.client_fs,
+        viewers=known.viewers,
+        idle_close_seconds=_positive("--idle-close", _time("--idle-close", known.idle_close)),
+        detach_grace_seconds=_time("--detach-grace", known.detach_grace),
+        log_age_seconds=_time("--log-age", known.log_age),
     )
 
 
@@ -120,6 +134,21 @@ def _positive(flag: str, value: float) -> float:
     if not 0 < value < float("inf"):
         raise UsageError(f"{flag} takes a number of seconds over 0")
     return value
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def _time(flag: str, text: str) -> float:
+    """A time in seconds, or with its unit: `90`, `15m`, `7d`."""
+    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
+    try:
+        seconds = float(number) * _UNITS[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise UsageError(f"{flag} cannot be {text!r}: it takes a time, as 90 (seconds), 15m or 7d")
+    return seconds
 
 
 def _bytes(flag: str, text: str) -> int:
