@@ -24,7 +24,7 @@ from lastword.gateway.viewers import Role
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 LOOK_SECONDS = 0.02
 GATEWAY = (sys.executable, "-m", "lastword", "gateway")
@@ -49,16 +49,26 @@ def agent(*words: str) -> list[str]:
 class Gateway:
     """One gateway, whose front may be killed and started again."""
 
-    def __init__(self, folder: Path, command: Sequence[str], *options: str) -> None:
-        """Start one, whose state is in a folder and whose sessions work there."""
+    def __init__(
+        self,
+        folder: Path,
+        command: Sequence[str],
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start one, whose state is in a folder and whose sessions work there.
+
+        Its environment is the tests' own, or this one.
+        """
         self.folder = folder
         self.root = folder / "work"
         self.root.mkdir(exist_ok=True)
         self.state = folder / "state"
         # A socket's path is short.
         self.runtime = Path(tempfile.mkdtemp(prefix="lw-", dir="/tmp"))
+        inherited = os.environ if environment is None else environment
         self.environment = {
-            **{key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")},
+            **{key: value for key, value in inherited.items() if not key.startswith("LASTWORD_")},
             "LASTWORD_STATE_DIR": str(self.state),
             "XDG_RUNTIME_DIR": str(self.runtime),
         }
