@@ -231,7 +231,8 @@ def _inherited() -> tuple[socket.socket, int] | None:
 
 def _listening(settings: GatewaySettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # By its protocol asyncio knows that answers are not to wait for more to come (`TCP_NODELAY`).
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 BATCH = {"code": acp.INVALID_REQUEST, "message": "Batches are not supported. Send one message."}
 NOT_JSON = {"code": acp.PARSE_ERROR, "message": "This frame is no JSON-RPC message."}
 INVALID_PARAMS = -32602
+READ_BYTES = 64 * 1024
 HOLDER_LOST = 1012
 """The close code where the holder of a session has gone, and another will take it over."""
 
@@ -94,8 +95,8 @@ class ViewerLink(ABC):
         """How it ended."""
 
     @abstractmethod
-    async def send(self, line: bytes) -> None:
-        """Send the viewer a frame, once it takes one."""
+    async def send(self, *lines: bytes) -> None:
+        """Send the viewer frames, once it takes them."""
 
     @abstractmethod
     async def close(self, code: int, reason: str) -> None:
@@ -260,20 +261,35 @@ class ViewerLink(ABC):
 
     async def _pass_back(self, upstream: Upstream) -> None:
         """Send the viewer what a holder has for it."""
-        with contextlib.suppress(OSError, ValueError):
-            while line := await upstream.reader.readline():
-                line = line[:-1]
-                if line[:1] == wire.CONTROL:
-                    await self._control(*wire.read_control(line))
+        rest = bytearray()
+        with contextlib.suppress(OSError):
+            while block := await upstream.reader.read(READ_BYTES):
+                rest += block
+                end = rest.rfind(b"\n")
+                if end < 0:
                     continue
-                self._note(upstream, line)
-                await self.send(line)
+                lines = bytes(rest[:end]).split(b"\n")
+                del rest[: end + 1]
+                await self._pass(upstream, lines)
         upstream.writer.close()
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
             del self._by_session[session_id]
         if gone:  # nothing would be heard of them here; who comes back finds them again
             await self.close(HOLDER_LOST, "agent-lost")
+
+    async def _pass(self, upstream: Upstream, lines: list[bytes]) -> None:
+        """Send what came in one read: frames together, up to each control line."""
+        frames: list[bytes] = []
+        for line in lines:
+            if line[:1] == wire.CONTROL:
+                await self.send(*frames)
+                frames.clear()
+                await self._control(*wire.read_control(line))
+            else:
+                self._note(upstream, line)
+                frames.append(line)
+        await self.send(*frames)
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.SHUT:

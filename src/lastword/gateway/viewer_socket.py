@@ -69,12 +69,13 @@ class ViewerSocket(ViewerLink):
         text = message.get("text")
         return text.encode(errors="replace") if text is not None else None
 
-    async def send(self, line: bytes) -> None:
-        """Send a frame, or close a socket that takes none."""
+    async def send(self, *lines: bytes) -> None:
+        """Send frames, or close a socket that does not take them."""
         try:
             async with asyncio.timeout(STALL_SECONDS):
-                if self._websocket.application_state is WebSocketState.CONNECTED:
-                    await self._websocket.send_text(line.decode(errors="replace"))
+                for line in lines:
+                    if self._websocket.application_state is WebSocketState.CONNECTED:
+                        await self._websocket.send_text(line.decode(errors="replace"))
         except TimeoutError:
             await self.close(STALLED, "stalled")
         except (RuntimeError, OSError, WebSocketDisconnect):

@@ -110,8 +110,12 @@ class ViewerStreams(ViewerLink):
         loads = frame.message.method == acp.LOAD
         return loads and (stream is None or not stream.is_read)
 
-    async def send(self, line: bytes) -> None:
-        """Queue a frame on the stream where it belongs."""
+    async def send(self, *lines: bytes) -> None:
+        """Queue frames on the streams where they belong."""
+        for line in lines:
+            await self._queue(line)
+
+    async def _queue(self, line: bytes) -> None:
         frame = jsonrpc.decode(line)
         session_id = ""
         if isinstance(frame, jsonrpc.Frame):

@@ -1,0 +1,319 @@
+"""What a gateway costs: lastword's, and `websocketd`, which keeps no log, side by side.
+
+Run as ``python benchmarks/gateway.py``; see README.md beside this file for what the figures mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+AGENT = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked or "method" not in asked:
+        continue
+    result, method = {}, asked["method"]
+    if method == "initialize":
+        result = {"protocolVersion": 1, "agentCapabilities": {}}
+    elif method == "session/new":
+        result = {"sessionId": "bench"}
+    elif method == "session/prompt":
+        count = int(asked["params"]["prompt"][0]["text"])
+        content = {"type": "text", "text": "x" * 160}
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        params = {"sessionId": asked["params"]["sessionId"], "update": update}
+        frame = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}) + "\\n"
+        for _ in range(count // 16):
+            sys.stdout.write(frame * 16)
+            sys.stdout.flush()
+        result = {"stopReason": "end_turn"}
+    answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+    sys.stdout.write(json.dumps(answer) + "\\n")
+    sys.stdout.flush()
+"""
+"""Answers at once, and says as much in a turn as its prompt asks for, in frames of 300 bytes."""
+
+FUSE_SECONDS = 120.0
+READ_BYTES = 1 << 20
+TICKS = os.sysconf("SC_CLK_TCK")
+SERVING = re.compile(rb"serving at ws://127\.0\.0\.1:(\d+)")
+
+
+class Socket:
+    """A WebSocket that only counts: its own cost is none of what is measured."""
+
+    def __init__(self, port: int, path: str, headers: str = "") -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), FUSE_SECONDS)
+        self._socket.settimeout(FUSE_SECONDS)
+        key = base64.b64encode(os.urandom(16)).decode()
+        self._socket.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
+            f"{headers}\r\n".encode()
+        )
+        self._last = 0
+        self._seen = b""
+        self.until(b"\r\n\r\n")
+
+    def send(self, message: dict[str, object]) -> None:
+        """Send a text frame."""
+        data = json.dumps({"jsonrpc": "2.0"} | message).encode()
+        size = bytes([0x80 | len(data)]) if len(data) < 126 else b"\xfe" + len(data).to_bytes(2)
+        self._socket.sendall(b"\x81" + size + b"\0\0\0\0" + data)
+
+    def request(self, method: str, params: dict[str, object]) -> bytes:
+        """Send a request; gives what begins its answer."""
+        self._last += 1
+        self.send({"id": self._last, "method": method, "params": params})
+        return b'"id":%d' % self._last
+
+    def ask(self, method: str, params: dict[str, object]) -> bytes:
+        """Send a request and wait for its answer."""
+        return self.until(self.request(method, params))
+
+    def until(self, mark: bytes) -> bytes:
+        """Read until something has come, with or without a blank after its colon."""
+        marks = (mark, mark.replace(b":", b": "))
+        tail = self._seen
+        while not any(each in tail for each in marks):
+            data = self._socket.recv(READ_BYTES)
+            if not data:
+                raise SystemExit("the connection has ended")
+            tail = tail[-64:] + data
+        self._seen = b""
+        return tail
+
+    def close(self) -> None:
+        """Close it."""
+        self._socket.close()
+
+
+def cpu_seconds(pids: list[int]) -> float:
+    """What these processes have spent on a CPU."""
+    spent = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        spent += int(fields[11]) + int(fields[12])
+    return spent / TICKS
+
+
+def resident_bytes(pid: int) -> int:
+    """What of a process is in memory."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Lastword:
+    """A gateway of lastword's."""
+
+    name = "lastword gateway"
+
+    def __init__(self, folder: Path, agent: list[str]) -> None:
+        self.folder = folder
+        self._environment = os.environ | {
+            "LASTWORD_STATE_DIR": str(folder / "state"),
+            "XDG_RUNTIME_DIR": str(folder),
+        }
+        self._agent = agent
+        self.port = 0
+        self.start()
+        token = self._run("token").strip()
+        self.headers = f"Authorization: Bearer {token}\r\n"
+
+    def _run(self, *words: str) -> str:
+        command = [sys.executable, "-m", "lastword", "gateway", *words]
+        return subprocess.check_output(command, env=self._environment, text=True)
+
+    def start(self) -> None:
+        """Start the front."""
+        command = [sys.executable, "-m", "lastword", "gateway", "--listen"]
+        # What only counts answers no ping.
+        command += [f"127.0.0.1:{self.port}", "--root", str(self.folder), "--ping", "3600"]
+        command += ["--", *self._agent]
+        self.front = subprocess.Popen(command, env=self._environment, stderr=subprocess.PIPE)
+        assert self.front.stderr is not None
+        found = SERVING.search(self.front.stderr.readline())
+        assert found
+        self.port = int(found[1])
+
+    def socket(self) -> Socket:
+        """A viewer's connection, greeted."""
+        made = Socket(self.port, "/acp", self.headers)
+        made.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        return made
+
+    @property
+    def processes(self) -> dict[str, int]:
+        """Those that a frame goes through, by name."""
+        status = json.loads(self._run("status", "--json", "--port", str(self.port)))
+        held = next(each for each in status["holders"] if each["sessions"])
+        found = {"front": status["front_pid"], "holder": held["pid"]}
+        return found | {"lastword run": held["agent_pid"]}
+
+    def close(self) -> None:
+        """End all of it."""
+        self._run("stop", "--agents", "--port", str(self.port))
+        self.front.wait()
+
+
+class Websocketd:
+    """A pipe to a WebSocket: no log, no viewers, a process a connection."""
+
+    name = "websocketd"
+
+    def __init__(self, _: Path, agent: list[str]) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        command = ["websocketd", "--address=127.0.0.1", f"--port={self.port}", "--loglevel=fatal"]
+        self._process = subprocess.Popen([*command, *agent])
+        while True:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                break
+            time.sleep(0.05)
+
+    def socket(self) -> Socket:
+        """A connection, greeted."""
+        made = Socket(self.port, "/")
+        made.ask("initialize", {"protocolVersion": 1})
+        return made
+
+    @property
+    def processes(self) -> dict[str, int]:
+        """Those that a frame goes through, by name."""
+        return {"websocketd": self._process.pid}
+
+    def close(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait()
+
+
+def opened(gateway: Lastword | Websocketd, folder: Path) -> Socket:
+    """A connection with the session that everything is measured in."""
+    made = gateway.socket()
+    made.ask("session/new", {"cwd": str(folder), "mcpServers": []})
+    return made
+
+
+def prompt(count: int) -> dict[str, object]:
+    """A prompt for so many updates."""
+    return {"sessionId": "bench", "prompt": [{"type": "text", "text": str(count)}]}
+
+
+def stream(
+    gateway: Lastword | Websocketd, viewer: Socket, others: list[Socket], count: int
+) -> None:
+    """One turn of many frames, to one viewer and to others."""
+    before = {name: cpu_seconds([pid]) for name, pid in gateway.processes.items()}
+    began = time.perf_counter()
+    mark = viewer.request("session/prompt", prompt(count))
+    viewer.until(mark)
+    took = time.perf_counter() - began
+    for other in others:
+        # Nobody else is answered; what all have is behind their own answer.
+        other.ask("session/list", {})
+    spent = {
+        name: (cpu_seconds([pid]) - before[name]) / count * 1e6
+        for name, pid in gateway.processes.items()
+    }
+    parts = ", ".join(f"{name} {micros:.1f}" for name, micros in spent.items())
+    say(
+        f"  {1 + len(others)} viewers: {sum(spent.values()):.1f} us CPU a frame ({parts}); "
+        f"{count / took:,.0f} frames/s"
+    )
+
+
+def round_trips(viewer: Socket, count: int) -> float:
+    """A prompt, 16 updates and its answer: milliseconds at the median."""
+    times = []
+    for _ in range(count):
+        began = time.perf_counter()
+        viewer.ask("session/prompt", prompt(16))  # a turn that shows nothing is looked into
+        times.append(time.perf_counter() - began)
+    return statistics.median(times) * 1000
+
+
+def say(text: str) -> None:
+    """Tell the person in front of the terminal."""
+    print(text, flush=True)
+
+
+def measure(gateway: Lastword | Websocketd, folder: Path, frames: int) -> None:
+    """What both can be asked."""
+    say(gateway.name)
+    viewer = opened(gateway, folder)
+    stream(gateway, viewer, [], frames)
+    say(f"  request and answer: {round_trips(viewer, 300):.2f} ms at the median")
+    if isinstance(gateway, Lastword):
+        measure_sessions(gateway, viewer, folder, frames)
+    viewer.close()
+
+
+def measure_sessions(gateway: Lastword, viewer: Socket, folder: Path, frames: int) -> None:
+    """What only a gateway with a log has."""
+    loading = {"sessionId": "bench", "cwd": str(folder), "mcpServers": []}
+    late = gateway.socket()
+    began = time.perf_counter()
+    late.ask("session/load", loading)
+    say(f"  {frames:,} entries replayed in {time.perf_counter() - began:.2f} s")
+    others = [late]
+    for _ in range(4):
+        others.append(gateway.socket())
+        others[-1].ask("session/load", loading)
+    stream(gateway, viewer, others, frames)
+    front = gateway.processes["front"]
+    before = resident_bytes(front)
+    idle = [gateway.socket() for _ in range(100)]
+    each = (resident_bytes(front) - before) / len(idle) / 1024
+    say(f"  an idle viewer: {each:.0f} KB in the front")
+    for name, pid in gateway.processes.items():
+        say(f"  {name}: {resident_bytes(pid) / 2**20:.0f} MB resident")
+    gateway.front.send_signal(signal.SIGKILL)
+    gateway.front.wait()
+    began = time.perf_counter()
+    gateway.start()
+    again = gateway.socket()
+    again.ask("session/resume", loading)
+    took = time.perf_counter() - began
+    say(f"  back {took:.2f} s after the front was killed, its start included")
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--frames", type=int, default=60_000)
+    frames = parser.parse_args().frames
+    kinds = [Lastword]
+    if shutil.which("websocketd"):
+        kinds.append(Websocketd)
+    else:
+        say("websocketd is not on the PATH (Debian has it): measuring without it")
+    for kind in kinds:
+        with tempfile.TemporaryDirectory(prefix="gw") as name:
+            folder = Path(name)
+            agent = folder / "agent.py"
+            agent.write_text(AGENT)
+            gateway = kind(folder, [sys.executable, "-I", "-S", str(agent)])
+            try:
+                measure(gateway, folder, frames)
+            finally:
+                gateway.close()
+
+
+main()
