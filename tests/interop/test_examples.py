@@ -19,7 +19,7 @@ CLIENTS = (CLIENT, "client_sdk.py", "tested_agent.py")
 SAYS = {
     CLIENT: ("agent_crash: ", "the turn ended: "),
     "client_sdk.py": ("RateLimited: ", "[Try again] retry in 18 s", "no need to ask"),
-    "tested_agent.py": ("The turn failed after ", "tried again once", "is safe"),
+    "tested_agent.py": ("The turn failed ", "tried again once", "is safe"),
     "bare_agent.py": ("it says: You asked", "rate_limit: ", "ask before trying again"),
     "sdk_agent.py": ("network: ",),
     "streaming_tools_agent.py": ("it says: ", "timeout: ", "ask before trying again"),
