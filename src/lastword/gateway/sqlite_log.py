@@ -18,18 +18,17 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from lastword.errors import StoreError
-from lastword.gateway.entries import LogEntry, Numbered
+from lastword.gateway.entries import OVERHEAD_BYTES, LogEntry, Numbered
 from lastword.gateway.log import BATCH_BYTES, BATCH_ENTRIES, MemoryLog, new_epoch
 from lastword.gateway.pins import Pins
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 FORMAT = 1
 CHECKPOINT_BYTES = 1024 * 1024
@@ -61,6 +60,57 @@ def boot_id() -> str:
             return file.read().strip()
     except OSError:
         return ""
+
+
+class Tail:
+    """The newest entries of a log in memory, in the batches in which they were committed."""
+
+    def __init__(self) -> None:
+        self._batches: deque[tuple[int, Sequence[LogEntry], int]] = deque()
+        """For each the number of its first entry, its entries, and the bytes that they count."""
+        self._bytes = 0
+        self._last_read: tuple[tuple[int, int, int], list[Numbered]] | None = None
+        """Viewers that keep up with an agent read the same."""
+
+    def add(self, first: int, entries: Sequence[LogEntry], size: int) -> None:
+        """Take in a batch; the oldest go."""
+        self._last_read = None
+        self._batches.append((first, entries, size))
+        self._bytes += size
+        while self._bytes > TAIL_BYTES and len(self._batches) > 1:
+            self._bytes -= self._batches.popleft()[2]
+
+    def forget_before(self, first: int) -> None:
+        """Let the batches go that end before a number."""
+        while self._batches and self._batches[0][0] + len(self._batches[0][1]) <= first:
+            self._bytes -= self._batches.popleft()[2]
+
+    def read(self, after: int, max_entries: int, max_bytes: int) -> list[Numbered] | None:
+        """The oldest entries after a number; `None` where they are not all here."""
+        if not self._batches or after + 1 < self._batches[0][0]:
+            return None
+        asked = (after, max_entries, max_bytes)
+        if self._last_read is not None and self._last_read[0] == asked:
+            return self._last_read[1]
+        found: list[Numbered] = []
+        size = 0
+        for numbered in self._from(after + 1, max_entries):
+            size += len(numbered.entry.frame) + OVERHEAD_BYTES
+            if found and size > max_bytes:
+                break
+            found.append(numbered)
+        self._last_read = (asked, found)
+        return found
+
+    def _from(self, start: int, count: int) -> Iterator[Numbered]:
+        for first, entries, _ in self._batches:
+            offset = max(start - first, 0)
+            if offset < len(entries):
+                taken = entries[offset : offset + count]
+                yield from map(Numbered, range(first + offset, first + offset + count), taken)
+                count -= len(taken)
+                if not count:
+                    return
 
 
 class SqliteLog:
@@ -141,8 +191,7 @@ class SqliteLog:
         trimmed = self._db.execute("SELECT value FROM facts WHERE name='trimmed'").fetchone()
         self._head = last if last is not None else int(trimmed[0]) if trimmed else 0
         self._first = first if first is not None else self._head + 1
-        self._tail: deque[Numbered] = deque()
-        self._tail_bytes = 0
+        self._tail = Tail()
         self._bytes = int(size)
         rows = self._db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
         self._pins = Pins(
@@ -196,12 +245,8 @@ class SqliteLog:
         if not entries:
             return self._head
         first = self._head + 1
-        changes = [
-            change
-            for seq, entry in enumerate(entries, first)
-            for change in self._pins.note(seq, entry)
-        ]
-        size = sum(entry.size for entry in entries)
+        changes = self._pins.note_all(first, entries)
+        size = sum([len(entry.frame) for entry in entries]) + OVERHEAD_BYTES * len(entries)
         last = self._head + len(entries)
         row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
         if changes:
@@ -218,10 +263,7 @@ class SqliteLog:
         self._head = last
         self._bytes += size
         self._checkpoints.written(size)
-        self._tail.extend(map(Numbered, range(first, last + 1), entries))
-        self._tail_bytes += size
-        while self._tail_bytes > TAIL_BYTES and len(self._tail) > 1:
-            self._tail_bytes -= self._tail.popleft().entry.size
+        self._tail.add(first, entries, size)
         return last
 
     def _write_pins(self, changes: list[tuple[str, Numbered | None]]) -> None:
@@ -241,6 +283,9 @@ class SqliteLog:
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
         """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
+        kept = self._tail.read(after, max_entries, max_bytes)
+        if kept is not None:
+            return kept
         found: list[Numbered] = []
         size = 0
         rows = self._db.execute(
@@ -266,17 +311,6 @@ class SqliteLog:
                     found.append(Numbered(seq, entry))
         return found
 
-    def _of_tail(self, after: int, max_entries: int, max_bytes: int) -> list[Numbered]:
-        start = after + 1 - self._tail[0].seq
-        found: list[Numbered] = []
-        size = 0
-        for numbered in islice(self._tail, start, start + max_entries):
-            size += numbered.entry.size
-            if found and size > max_bytes:
-                break
-            found.append(numbered)
-        return found
-
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Let the oldest go, whole batches of them; the newest batch stays."""
         first = self._first
@@ -294,6 +328,7 @@ class SqliteLog:
             return 0
         self._db.execute("DELETE FROM batches WHERE last < ?", (first,))
         self._first = first
+        self._tail.forget_before(first)
         self._bytes -= gone_bytes
         self._checkpoints.written(gone_bytes // 16)
         return gone
