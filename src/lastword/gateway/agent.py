@@ -24,9 +24,7 @@ MAX_LINE_BYTES = 80 * 1024 * 1024
 class SupervisedAgent(asyncio.SubprocessProtocol):
     """A child, whose lines are handed on in the blocks in which they came."""
 
-    def __init__(
-        self, deliver: Callable[[bytes], None], ended: Callable[[int], None]
-    ) -> None:
+    def __init__(self, deliver: Callable[[bytes], None], ended: Callable[[int], None]) -> None:
         """Hand blocks of whole lines to `deliver`, and at its end its status to `ended`."""
         self._deliver = deliver
         self._ended = ended

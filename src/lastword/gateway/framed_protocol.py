@@ -27,8 +27,9 @@ class FramedProtocol(WebSocketsSansIOProtocol):
         """Take the upgrade, and say to the application what this server can."""
         super().handle_connect(event)
         if not self.handshake_complete:
-            extensions = cast("dict[str, object]", self.scope["extensions"])
-            extensions[EXTENSION] = self.send_frames
+            extensions: dict[str, object] = {EXTENSION: {"socket": self}}
+            extensions |= self.scope.get("extensions") or {}
+            cast("dict[str, object]", self.scope)["extensions"] = extensions
 
     async def send_frames(self, frames: bytes) -> None:
         """Write whole frames, once what was written before has been taken.
@@ -49,8 +50,7 @@ class FramedProtocol(WebSocketsSansIOProtocol):
 
 def frames_of(scope: Scope) -> Callable[[bytes], Awaitable[None]] | None:
     """How frames that are ready are sent on an accepted socket; `None` where they cannot be."""
-    send = scope.get("extensions", {}).get(EXTENSION)
-    server = getattr(send, "__self__", None)
+    server = scope.get("extensions", {}).get(EXTENSION, {}).get("socket")
     if not isinstance(server, FramedProtocol) or server.is_compressed:
         return None
     return server.send_frames

@@ -24,7 +24,6 @@ MAX_ENDS = 256
 back: it must be known by then that the agent has had it."""
 
 
-
 class Pins:
     """The pinned entries of one log, by what they stand for."""
 
@@ -85,6 +84,8 @@ class Pins:
     def _let_go_of(
         self, prefix: str, limit: int, changes: list[tuple[str, Numbered | None]]
     ) -> None:
+        if len(self._kept) <= limit:
+            return
         kept = [key for key in self._kept if key.startswith(prefix)]
         for key in kept[: max(0, len(kept) - limit)]:
             self._drop(key, changes)

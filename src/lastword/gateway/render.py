@@ -6,6 +6,7 @@ on what is known of the attachment alone, so a past is told as the present was.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,22 @@ class Form(StrEnum):
     """Blocks of WebSocket frames, each behind its control line (`wire.BLOCK`)."""
 
 
+class PulledStretch(msgspec.Struct):
+    """A stretch of the log, as viewers pull it.
+
+    Attributes:
+        is_for_all: it is all of the agent's, and shown to everybody as it came.
+        ready: what is sent for it then: with numbers and without, by form.
+    """
+
+    is_for_all: bool
+    ready: dict[tuple[bool, Form], bytes] = {}
+
+
+RECENT_STRETCHES = 8
+"""So many stretches are kept, of 256 KiB at most: viewers need not be in the same place."""
+
+
 class Renderer:
     """What one session's viewers are sent."""
 
@@ -62,10 +79,8 @@ class Renderer:
         self._session_id = session_id
         self._is_renamed = is_renamed
         self._key = session_key(session_id)
-        self._span = (0, 0)
-        self._plain = False
-        self._shared: dict[tuple[bool, Form], bytes] = {}
-        """What is sent for the batch that was pulled last: with numbers and without, by form."""
+        self._stretches: OrderedDict[tuple[int, int], PulledStretch] = OrderedDict()
+        """The stretches of the log that were pulled last."""
         self._last: tuple[int, bytes] = (0, b"")
         """The frame that was last given a number: several viewers are sent the same."""
 
@@ -107,28 +122,34 @@ class Renderer:
         together once for those that are sent it in one form.
         """
         entries = pulled.entries
-        if not entries or not self._is_for_all(entries):
+        if not entries or self._is_renamed:
+            return None
+        stretch = self._stretch(entries)
+        if not stretch.is_for_all:
             return None
         kind = (attachment.viewer.replay, form)
-        ready = self._shared.get(kind)
+        ready = stretch.ready.get(kind)
         if ready is None:
             frames = [
                 _with_seq(entry.frame, seq) if attachment.viewer.replay else entry.frame
                 for seq, entry in entries
             ]
-            ready = self._shared[kind] = _put_together(frames, form)
+            ready = _put_together(frames, form)
+            if len(entries) > 1:  # one may be of any size
+                stretch.ready[kind] = ready
         return ready
 
-    def _is_for_all(self, entries: tuple[Numbered, ...]) -> bool:
-        """Is this all of the agent's, and shown to everybody as it came?"""
-        span = (entries[0].seq, entries[-1].seq)
-        if span != self._span:
-            self._span, self._shared = span, {}
-            self._plain = not self._is_renamed and all(
-                entry.kind is LogKind.OUT and not _is_asked_for(entry.frame)
-                for _, entry in entries
+    def _stretch(self, entries: tuple[Numbered, ...]) -> PulledStretch:
+        ends = (entries[0].seq, entries[-1].seq)
+        stretch = self._stretches.get(ends)
+        if stretch is None:
+            is_for_all = all(
+                entry.kind is LogKind.OUT and not _is_asked_for(entry.frame) for _, entry in entries
             )
-        return self._plain
+            stretch = self._stretches[ends] = PulledStretch(is_for_all=is_for_all)
+            if len(self._stretches) > RECENT_STRETCHES:
+                self._stretches.popitem(last=False)
+        return stretch
 
     def _gap(self, gap: Gap, attachment: Attachment) -> list[bytes]:
         told = {"from": gap.first, "to": gap.last, "reason": gap.reason}

@@ -17,8 +17,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
-from typing import TYPE_CHECKING
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -28,7 +28,7 @@ from lastword.gateway.log import BATCH_BYTES, BATCH_ENTRIES, MemoryLog, new_epoc
 from lastword.gateway.pins import Pins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 FORMAT = 1
 CHECKPOINT_BYTES = 1024 * 1024
@@ -37,8 +37,15 @@ CHECKPOINT_BYTES = 1024 * 1024
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
 """Beyond it the agent is not read on, until the checkpoint has caught up."""
 
-TAIL_BYTES = 512 * 1024
+TAIL_BYTES = 1024 * 1024
 """How much of its end is kept in memory: whoever is there reads what was just committed."""
+
+STRIDE = 512
+"""Reads end about where so many entries do, wherever they began."""
+
+RECENT_BATCHES = 8
+"""So many batches that were read from the file are kept: viewers that lag together, or whose bounds
+end within one, read them again at once."""
 
 BUSY_SECONDS = 2.0
 _TABLES = (
@@ -62,55 +69,89 @@ def boot_id() -> str:
         return ""
 
 
+class Batch(NamedTuple):
+    """Entries that were committed in one go, and the bytes that they count for."""
+
+    entries: list[Numbered]
+    size: int
+
+    @classmethod
+    def of(cls, first: int, entries: Sequence[LogEntry]) -> Batch:
+        """Entries with the numbers from `first` on."""
+        numbered = list(map(Numbered, range(first, first + len(entries)), entries))
+        return cls(numbered, _size(numbered))
+
+    def after(self, seq: int) -> Batch:
+        """What of it follows a number."""
+        first = self.entries[0].seq
+        if first > seq:
+            return self
+        rest = self.entries[seq + 1 - first :]
+        return Batch(rest, _size(rest))
+
+
 class Tail:
-    """The newest entries of a log in memory, in the batches in which they were committed."""
+    """The newest batches of a log in memory: whoever keeps up reads what was just committed."""
 
     def __init__(self) -> None:
-        self._batches: deque[tuple[int, Sequence[LogEntry], int]] = deque()
-        """For each the number of its first entry, its entries, and the bytes that they count."""
+        self._batches: deque[Batch] = deque()
         self._bytes = 0
-        self._last_read: tuple[tuple[int, int, int], list[Numbered]] | None = None
-        """Viewers that keep up with an agent read the same."""
 
-    def add(self, first: int, entries: Sequence[LogEntry], size: int) -> None:
+    def add(self, batch: Batch) -> None:
         """Take in a batch; the oldest go."""
-        self._last_read = None
-        self._batches.append((first, entries, size))
-        self._bytes += size
+        self._batches.append(batch)
+        self._bytes += batch.size
         while self._bytes > TAIL_BYTES and len(self._batches) > 1:
-            self._bytes -= self._batches.popleft()[2]
+            self._bytes -= self._batches.popleft().size
 
     def forget_before(self, first: int) -> None:
         """Let the batches go that end before a number."""
-        while self._batches and self._batches[0][0] + len(self._batches[0][1]) <= first:
-            self._bytes -= self._batches.popleft()[2]
+        while self._batches and self._batches[0].entries[-1].seq < first:
+            self._bytes -= self._batches.popleft().size
 
-    def read(self, after: int, max_entries: int, max_bytes: int) -> list[Numbered] | None:
-        """The oldest entries after a number; `None` where they are not all here."""
-        if not self._batches or after + 1 < self._batches[0][0]:
+    def after(self, after: int) -> Iterator[Batch] | None:
+        """The batches from the one on that holds what follows a number; `None` if it is gone."""
+        if not self._batches or after + 1 < self._batches[0].entries[0].seq:
             return None
-        asked = (after, max_entries, max_bytes)
-        if self._last_read is not None and self._last_read[0] == asked:
-            return self._last_read[1]
-        found: list[Numbered] = []
-        size = 0
-        for numbered in self._from(after + 1, max_entries):
-            size += len(numbered.entry.frame) + OVERHEAD_BYTES
-            if found and size > max_bytes:
-                break
-            found.append(numbered)
-        self._last_read = (asked, found)
-        return found
+        return (batch for batch in self._batches if batch.entries[-1].seq > after)
 
-    def _from(self, start: int, count: int) -> Iterator[Numbered]:
-        for first, entries, _ in self._batches:
-            offset = max(start - first, 0)
-            if offset < len(entries):
-                taken = entries[offset : offset + count]
-                yield from map(Numbered, range(first + offset, first + offset + count), taken)
-                count -= len(taken)
-                if not count:
-                    return
+
+def _size(entries: list[Numbered]) -> int:
+    return sum([len(entry.frame) for _, entry in entries]) + OVERHEAD_BYTES * len(entries)
+
+
+def _whole(
+    batches: Iterable[Batch], after: int, max_entries: int, max_bytes: int
+) -> list[Numbered]:
+    """What comes next of these batches, within bounds: whole ones, where more than one is begun.
+
+    It ends with the batch in which the next stride ends, so viewers that have fallen behind each in
+    its own place come to read the same.
+    """
+    found: list[Numbered] = []
+    size = 0
+    for batch in batches:
+        entries, more = batch.after(after)
+        size += more
+        if size <= max_bytes and len(found) + len(entries) <= max_entries:
+            found += entries
+            if found[-1].seq // STRIDE > (found[0].seq - 1) // STRIDE:
+                break
+        elif found:
+            break
+        else:
+            return _part(entries, max_entries, max_bytes)
+    return found
+
+
+def _part(entries: list[Numbered], max_entries: int, max_bytes: int) -> list[Numbered]:
+    """As many of a batch as fit, and one at least."""
+    size = 0
+    for count, (_, entry) in enumerate(entries[:max_entries]):
+        size += entry.size
+        if count and size > max_bytes:
+            return entries[:count]
+    return entries[:max_entries]
 
 
 class SqliteLog:
@@ -192,6 +233,8 @@ class SqliteLog:
         self._head = last if last is not None else int(trimmed[0]) if trimmed else 0
         self._first = first if first is not None else self._head + 1
         self._tail = Tail()
+        self._recent: OrderedDict[int, Batch] = OrderedDict()
+        """Batches that were read from the file last, by their first number."""
         self._bytes = int(size)
         rows = self._db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
         self._pins = Pins(
@@ -246,7 +289,8 @@ class SqliteLog:
             return self._head
         first = self._head + 1
         changes = self._pins.note_all(first, entries)
-        size = sum([len(entry.frame) for entry in entries]) + OVERHEAD_BYTES * len(entries)
+        batch = Batch.of(first, entries)
+        size = batch.size
         last = self._head + len(entries)
         row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
         if changes:
@@ -263,7 +307,7 @@ class SqliteLog:
         self._head = last
         self._bytes += size
         self._checkpoints.written(size)
-        self._tail.add(first, entries, size)
+        self._tail.add(batch)
         return last
 
     def _write_pins(self, changes: list[tuple[str, Numbered | None]]) -> None:
@@ -283,11 +327,9 @@ class SqliteLog:
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
         """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
-        kept = self._tail.read(after, max_entries, max_bytes)
+        kept = self._tail.after(after)
         if kept is not None:
-            return kept
-        found: list[Numbered] = []
-        size = 0
+            return _whole(kept, after, max_entries, max_bytes)
         rows = self._db.execute(
             "SELECT first, entries FROM batches WHERE first >="
             " coalesce((SELECT max(first) FROM batches WHERE first <= ?), 0) AND last > ?"
@@ -295,21 +337,27 @@ class SqliteLog:
             (after + 1, after),
         )
         with contextlib.closing(rows):
-            for first, blob in rows:
+            return _whole(self._decoded(rows), after, max_entries, max_bytes)
+
+    def _decoded(self, rows: Iterable[tuple[int, bytes]]) -> Iterator[Batch]:
+        """The batches of rows, up to one that cannot be read where any could be."""
+        is_any = False
+        for first, blob in rows:
+            batch = self._recent.get(first)
+            if batch is None:
                 try:
                     entries = _entries_of.decode(blob)
                 except msgspec.MsgspecError:
-                    if found:
-                        break
+                    if is_any:
+                        return
                     continue
-                for seq, entry in enumerate(entries, first):
-                    if seq <= after:
-                        continue
-                    size += entry.size
-                    if found and (size > max_bytes or len(found) >= max_entries):
-                        return found
-                    found.append(Numbered(seq, entry))
-        return found
+                batch = Batch.of(first, entries)
+                if batch.size <= BATCH_BYTES:
+                    self._recent[first] = batch
+                if len(self._recent) > RECENT_BATCHES:
+                    self._recent.popitem(last=False)
+            is_any = True
+            yield batch
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Let the oldest go, whole batches of them; the newest batch stays."""
