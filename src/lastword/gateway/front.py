@@ -16,8 +16,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.doorkeeper import PROTOCOL, Asked, Refusal, for_session
+from lastword.gateway.doorkeeper import PROTOCOL, Asked, Refusal, for_session, is_loopback
+from lastword.gateway.framed_protocol import tell_of_pings
 from lastword.gateway.front_http import HttpTransport
+from lastword.gateway.quality.service import Quality, QualityOptions
 from lastword.gateway.viewer_socket import ViewerSocket
 
 if TYPE_CHECKING:
@@ -40,12 +42,14 @@ class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
         path: of ACP's own transport.
         node: what its cookie says, for a proxy in front of several.
         frame_limit_bytes: how large a viewer's frame may be.
+        quality: what is looked at for `/readyz` and `/metrics`.
     """
 
     root: str
     path: str = "/acp"
     node: str = "local"
     frame_limit_bytes: int = 16 * 1024 * 1024
+    quality: QualityOptions = QualityOptions()
 
 
 class Front:
@@ -64,18 +68,22 @@ class Front:
             self, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
         )
         self._sockets: set[ViewerSocket] = set()
+        self.quality = Quality(holders, options.quality)
         self.app = Starlette(
             routes=[
                 WebSocketRoute(options.path, self._acp),
                 Route(options.path, self._http, methods=["GET", "POST", "DELETE"]),
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
                 Route("/healthz", self._health, methods=["GET"]),
+                Route("/readyz", self.quality.ready, methods=["GET"]),
+                Route("/metrics", self._metrics, methods=["GET"]),
                 Route("/v1/sessions", self._list, methods=["GET"]),
             ],
         )
 
     async def close(self, code: int, reason: str) -> None:
         """Close every viewer's socket."""
+        self.quality.readiness.shut_down()
         await self._transport.close(code, reason)
         await asyncio.gather(*(socket.close(code, reason) for socket in list(self._sockets)))
 
@@ -111,12 +119,14 @@ class Front:
             (b"set-cookie", self._cookie.encode()),
         ]
         offered = websocket.scope.get("subprotocols", [])
-        await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
         self._sockets.add(socket)
+        tell_of_pings(websocket.scope, self.quality.measured)
         try:
+            await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
             await socket.run()
         finally:
             self._sockets.discard(socket)
+            self.quality.measured.closed(socket.met, socket.code)
 
     async def _list(self, request: Request) -> Response:
         try:
@@ -136,6 +146,17 @@ class Front:
     @staticmethod
     async def _health(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
+
+    async def _metrics(self, request: Request) -> Response:
+        asked = _asked(request)
+        try:
+            if self.quality.may_read(asked, is_local=is_loopback(asked.peer)):
+                self._doorkeeper.look_at_place(asked)
+            else:
+                for_session(self._doorkeeper.admit(asked), "")
+        except Refusal as refusal:
+            return _answer_of(refusal)
+        return await self.quality.metrics()
 
     async def _http(self, request: Request) -> Response:
         try:

@@ -151,7 +151,8 @@ class FrontLink:
         elif word == wire.STATUS:
             sessions = [session.describe() for session in self._holder.sessions.values()]
             facts = {"pid": os.getpid(), "agent_pid": self._holder.agent.pid, "sessions": sessions}
-            self.write([wire.control(wire.STATUS, **facts)])
+            quality = self._holder.quality.told(self._holder.sessions.values())
+            self.write([wire.control(wire.STATUS, **facts, quality=quality)])
         elif word == wire.LEAVE:
             code, cause = facts.get("code"), facts.get("cause")
             self._code = code if isinstance(code, int) else 1006

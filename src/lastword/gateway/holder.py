@@ -27,6 +27,7 @@ from lastword.gateway.agent import SupervisedAgent, environment, supervised
 from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
+from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.session import HeldSession
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class Holder:
 
     def __init__(self, settings: HolderSettings) -> None:
         self.settings = settings
+        self.quality = HolderQuality()
         self.agent = SupervisedAgent(self._from_agent, self._agent_ended)
         self.conversation = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
@@ -349,6 +351,7 @@ class Holder:
         await self.agent.stop()
         for session in HeldSession.opened:
             session.close()
+        self.quality.leave(self.settings.run_folder)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.socket_path)
 

@@ -26,6 +26,7 @@ from lastword.gateway.framed_protocol import FramedProtocol
 from lastword.gateway.front import Front, FrontOptions
 from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
+from lastword.gateway.quality.service import QualityOptions
 from lastword.gateway.tokens import Grant, Keeper
 from lastword.gateway.viewers import Role
 
@@ -165,7 +166,17 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         Holders(template, limit=settings.sessions),
         keeper,
         Doorkeeper(keeper, hosts=settings.hosts, origins=settings.origins),
-        FrontOptions(root=root, path=settings.path, frame_limit_bytes=settings.frame_limit_bytes),
+        FrontOptions(
+            root=root,
+            path=settings.path,
+            frame_limit_bytes=settings.frame_limit_bytes,
+            quality=QualityOptions(
+                command=settings.command[0],
+                log_folder=template.log_folder,
+                state_folder=settings.state_folder,
+                behind_proxy=settings.behind_proxy,
+            ),
+        ),
     )
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     ready(f"ws://{host}:{port}{settings.path}", keeper.token(Grant(Role.CONTROLLER)))
@@ -198,6 +209,7 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
         await asyncio.sleep(0.01)
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.put_nowait, number)
+    watching = asyncio.create_task(front.quality.watch())
     waiting = asyncio.create_task(told.get())
     await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
     if not waiting.done():
@@ -209,7 +221,9 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
     server.should_exit = True
     forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
     await task
-    forgetting.cancel()
+    for done in (forgetting, watching):
+        done.cancel()
+    await asyncio.wait((watching,))
     return again
 
 

@@ -17,8 +17,9 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.hub import Hub, Retell, ToAgent
+from lastword.gateway.quality.held import CountedLog
 from lastword.gateway.render import Renderer, with_session
-from lastword.gateway.sqlite_log import LastingLog, SqliteLog
+from lastword.gateway.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
@@ -40,7 +41,8 @@ class HeldSession:
         self.id = session_id
         self.agents_id = disk.remembered("agents_id") or session_id
         """Its id towards the agent. Agents that number their sessions use each more than once."""
-        self.log = LastingLog(disk)
+        self.quality = holder.quality
+        self.log = CountedLog(disk, self.quality)
         self.disk = disk
         self.renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
@@ -213,6 +215,7 @@ class HeldSession:
         """A viewer pulls from here."""
         self._attached.add(attached)
         self._alone_since = None
+        self.grew()  # by the entry that says so, which the others are else behind by
 
     def remove(self, attached: AttachedSession, *, code: int, cause: str) -> None:
         """A viewer is gone."""
@@ -272,6 +275,7 @@ async def pump(attached: AttachedSession) -> None:
             await attached.answer_if_due()
             await attached.wait()
             continue
+        session.quality.pulled(pulled, attachment.live_from)
         ready = session.renderer.for_all(pulled, attachment, attached.link.form)
         if ready is not None:
             attached.link.write_ready(ready)

@@ -264,6 +264,11 @@ class SqliteLog:
         """What the kept entries count for in a bound."""
         return self._bytes
 
+    def bytes_after(self, after: int) -> int:
+        """What the entries after a number count for in a bound, to the batch."""
+        found = self._db.execute("SELECT total(bytes) FROM batches WHERE last > ?", (after,))
+        return int(found.fetchone()[0])
+
     @property
     def head(self) -> int:
         """The last committed entry's number."""
@@ -486,6 +491,21 @@ class LastingLog:
             return self._disk.first
         is_on_disk = not self._has_left_disk and self._disk.first <= self._disk.head
         return self._disk.first if is_on_disk else self._memory.first
+
+    @property
+    def size_bytes(self) -> int:
+        """What the kept entries count for in a bound."""
+        on_disk = 0 if self._has_left_disk else self._disk.size_bytes
+        return on_disk + (self._memory.size_bytes if self._memory is not None else 0)
+
+    def bytes_after(self, after: int) -> int:
+        """What the kept entries after a number count for in a bound, about."""
+        if self._memory is not None:
+            return self.size_bytes
+        try:
+            return self._disk.bytes_after(after)
+        except sqlite3.Error:  # whoever reads next will know
+            return self.size_bytes
 
     @property
     def is_behind(self) -> bool:

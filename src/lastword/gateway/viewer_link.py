@@ -79,6 +79,9 @@ class Upstream:
 class ViewerLink(ABC):
     """One connection of one viewer."""
 
+    transport = "http"
+    """What a metric calls the way that it came by."""
+
     def __init__(self, front: Front, grant: Grant, only: str = "") -> None:
         """For whoever was granted this; `only` is the session that it came for by URL, if any."""
         self.connection_id = secrets.token_hex(16)
@@ -91,6 +94,8 @@ class ViewerLink(ABC):
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
         self._by_ask: dict[str, Upstream] = {}
+        self.met = front.quality.measured.opened(self.transport)
+        """How it is measured."""
         self.code, self.cause = 1006, "cut"
         """How it ended."""
 
@@ -128,9 +133,11 @@ class ViewerLink(ABC):
         try:
             upstream = await self._upstream(await self._holder_for_greeting())
         except (StartError, OSError) as error:
+            self._front.quality.readiness.failed()
             failed = {"code": acp.INTERNAL_ERROR, "message": f"{str(error).capitalize()}."}
             return jsonrpc.error(request_id, failed)
         refused = upstream.welcome.get("failed")
+        self._front.quality.readiness.greeted(refused)
         if isinstance(refused, dict):
             return jsonrpc.error(request_id, refused)
         return jsonrpc.result(request_id, self._greeting(upstream.welcome))
@@ -179,6 +186,7 @@ class ViewerLink(ABC):
         message = frame.message
         method, request_id = message.method, message.request_id
         if method == "_lastword/ping":
+            self.met.probed(frame, self._by_session)
             if request_id is not None:
                 await self.send(jsonrpc.result(request_id, {}))
             return
@@ -192,9 +200,11 @@ class ViewerLink(ABC):
             listed = [{"sessionId": each["sessionId"], "cwd": each["cwd"]} for each in sessions]
             await self.send(jsonrpc.result(request_id, {"sessions": listed}))
             return
+        self.met.asked(frame)
         try:
             upstream = await self._way_of(frame)
         except (StartError, OSError) as error:
+            self.met.failed(request_id)
             upstream, said = None, f"{str(error).capitalize()}."
             if request_id is not None and method is not None:
                 failed = {"code": acp.INTERNAL_ERROR, "message": said}
@@ -207,6 +217,7 @@ class ViewerLink(ABC):
             with contextlib.suppress(OSError):
                 await upstream.writer.drain()
         elif request_id is not None and method is not None:
+            self.met.failed(request_id)
             error_object = refusals.unknown_session(message.session_id or "")
             await self.send(jsonrpc.error(request_id, error_object))
 
@@ -300,6 +311,7 @@ class ViewerLink(ABC):
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
+        self.met.passed(line)
         if b'"id":"lastword:' in line:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:

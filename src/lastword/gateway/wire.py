@@ -35,7 +35,8 @@ where the front's hello had `framed`."""
 STOP = "stop"
 """Front: end, with the agent. Only over a connection that has no viewer."""
 STATUS = "status"
-"""Front: how are you? Holder: so."""
+"""Front: how are you? Holder: so. `quality` came later than the rest: a holder without it counts
+for nothing, and a front that does not know it passes it by."""
 
 
 def control(word: str, **facts: Any) -> bytes:
