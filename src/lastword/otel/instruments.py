@@ -43,7 +43,7 @@ class Instrument(msgspec.Struct, frozen=True, kw_only=True):
     bounds: tuple[float, ...] = ()
 
 
-class Reading(NamedTuple):
+class InstrumentReading(NamedTuple):
     """A value, and what it is told apart by."""
 
     value: float
@@ -54,4 +54,4 @@ class Instruments(NamedTuple):
     """The instruments, and how those that are read are read: by their names, from any thread."""
 
     instruments: tuple[Instrument, ...]
-    read: Callable[[str], Iterable[Reading]]
+    read: Callable[[str], Iterable[InstrumentReading]]

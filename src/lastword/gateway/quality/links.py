@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.quality.measured import Measured
+    from lastword.gateway.quality.measured import FrontCounts
 
 MAX_ATTACHING = 64
 MAX_SESSIONS = 64
@@ -28,7 +28,7 @@ ENVELOPE_BYTES = 64
 class LinkQuality:
     """One link."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: FrontCounts) -> None:
         self._measured = measured
         self._attaching: dict[bytes, tuple[str, float]] = {}
         """For each request that attaches its method, and when it came."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lastword.gateway.quality.table import Metric
 
 
-class Measured:
+class FrontCounts:
     """The front's counts."""
 
     def __init__(self) -> None:

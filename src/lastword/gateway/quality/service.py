@@ -16,7 +16,7 @@ from lastword.gateway.quality import outbox
 from lastword.gateway.quality.collected import Collected
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
-from lastword.gateway.quality.measured import Measured
+from lastword.gateway.quality.measured import FrontCounts
 from lastword.gateway.quality.readiness import Readiness
 from lastword.gateway.quality.telemetry import meters_of
 
@@ -55,7 +55,7 @@ class Quality:
 
     def __init__(self, holders: Holders, options: QualityOptions) -> None:
         """Tell of a front with these holders."""
-        self.measured = Measured()
+        self.measured = FrontCounts()
         self.readiness = Readiness(options.command, options.log_folder)
         self._holders = holders
         self._options = options

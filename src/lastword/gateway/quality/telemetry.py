@@ -13,13 +13,13 @@ from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import labels_of
 from lastword.otel import conventions as names
 from lastword.otel import enabled
-from lastword.otel.instruments import Instrument, InstrumentKind, Instruments, Reading
+from lastword.otel.instruments import Instrument, InstrumentKind, InstrumentReading, Instruments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lastword.gateway.quality.counts import Snapshot
-    from lastword.gateway.quality.measured import Measured
+    from lastword.gateway.quality.measured import FrontCounts
     from lastword.gateway.quality.table import Metric
     from lastword.otel.gateway_meters import GatewayMeters
 
@@ -48,15 +48,15 @@ def instruments() -> tuple[Instrument, ...]:
     return tuple(told)
 
 
-def readings(name: str, snapshot: Snapshot) -> Iterator[Reading]:
+def readings(name: str, snapshot: Snapshot) -> Iterator[InstrumentReading]:
     """The values of an instrument that is read."""
     if name in {COMMITS, COMMIT_TIME}:
         for seen in snapshot.distributions_of(table.COMMIT).values():
-            yield Reading(sum(seen.counts) if name == COMMITS else seen.total, {})
+            yield InstrumentReading(sum(seen.counts) if name == COMMITS else seen.total, {})
         return
     metric = table.BY_NAME[name]
     for key, value in snapshot.values_of(metric).items():
-        yield Reading(value, attributes_of(metric, labels_of(key)))
+        yield InstrumentReading(value, attributes_of(metric, labels_of(key)))
 
 
 def attributes_of(metric: Metric, values: list[str]) -> dict[str, str]:
@@ -67,7 +67,7 @@ def attributes_of(metric: Metric, values: list[str]) -> dict[str, str]:
     }
 
 
-def meters_of(measured: Measured, last: Callable[[], Snapshot]) -> GatewayMeters | None:
+def meters_of(measured: FrontCounts, last: Callable[[], Snapshot]) -> GatewayMeters | None:
     """The meters that the environment asks for, with the front's own values told as they come."""
     meters = enabled.of_gateway(Instruments(instruments(), lambda name: readings(name, last())))
     if meters is not None:
