@@ -78,9 +78,10 @@ def gateway(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Gateway]
 async def converse(gateway: Gateway, sdk: str, transport: str, scenes: str) -> list[dict[str, Any]]:
     """What a client was given, in order; its link is cut as the second question reaches it."""
     events: list[dict[str, Any]] = []
+    client = SDKS[sdk]()  # installed and built where it is not: no fuse is so long
     async with asyncio.timeout(FUSE_SECONDS), FaultProxy(gateway.port, lambda _: Plan()) as link:
         url = f"{transport}://127.0.0.1:{link.port}/acp"
-        command = [*SDKS[sdk](), transport, url, gateway.token(), str(gateway.root), scenes]
+        command = [*client, transport, url, gateway.token(), str(gateway.root), scenes]
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
