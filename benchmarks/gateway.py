@@ -1,4 +1,4 @@
-"""What a gateway costs: lastword's, and `websocketd`, which keeps no log, side by side.
+"""What a gateway costs: lastword's, `websocketd`, and the official servers, side by side.
 
 Run as ``python benchmarks/gateway.py``; see README.md beside this file for what the figures mean.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -51,6 +52,9 @@ for line in sys.stdin:
 FUSE_SECONDS = 120.0
 READ_BYTES = 1 << 20
 TICKS = os.sysconf("SC_CLK_TCK")
+HERE = Path(__file__).resolve().parent
+SERVERS = HERE / "servers"
+NODE_MODULES = HERE.parent / "tests" / "interop" / "node_modules"
 SERVING = re.compile(rb"serving at ws://127\.0\.0\.1:(\d+)")
 
 
@@ -170,33 +174,41 @@ class Lastword:
         self.front.wait()
 
 
-class Websocketd:
-    """A pipe to a WebSocket: no log, no viewers, a process a connection."""
+class Foreign:
+    """A server that is not lastword's, at a port: no log, no viewers beside the one."""
 
-    name = "websocketd"
+    name = ""
+    path = "/acp"
 
     def __init__(self, _: Path, agent: list[str]) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        command = ["websocketd", "--address=127.0.0.1", f"--port={self.port}", "--loglevel=fatal"]
-        self._process = subprocess.Popen([*command, *agent])
+        self._process = subprocess.Popen(self._command(agent))
         while True:
             with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 break
             time.sleep(0.05)
 
+    @staticmethod
+    def missing() -> str:
+        """How to get what it needs, where this machine lacks it."""
+        raise NotImplementedError
+
+    def _command(self, agent: list[str]) -> list[str]:
+        raise NotImplementedError
+
     def socket(self) -> Socket:
         """A connection, greeted."""
-        made = Socket(self.port, "/")
-        made.ask("initialize", {"protocolVersion": 1})
+        made = Socket(self.port, self.path)
+        made.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         return made
 
     @property
     def processes(self) -> dict[str, int]:
         """Those that a frame goes through, by name."""
-        return {"websocketd": self._process.pid}
+        return {self.name: self._process.pid}
 
     def close(self) -> None:
         """End it."""
@@ -204,7 +216,55 @@ class Websocketd:
         self._process.wait()
 
 
-def opened(gateway: Lastword | Websocketd, folder: Path) -> Socket:
+class Websocketd(Foreign):
+    """A pipe to a WebSocket: a process a connection."""
+
+    name = "websocketd"
+    path = "/"
+
+    @staticmethod
+    def missing() -> str:
+        """Where it is to be had."""
+        found = shutil.which("websocketd")
+        return "" if found else "websocketd is not on the PATH: Debian has it"
+
+    def _command(self, agent: list[str]) -> list[str]:
+        options = ["--address=127.0.0.1", f"--port={self.port}", "--loglevel=fatal"]
+        return ["websocketd", *options, *agent]
+
+
+class TypescriptServer(Foreign):
+    """The official TypeScript SDK's server; its agent is in its process, as it has to be."""
+
+    name = "TypeScript SDK"
+
+    @staticmethod
+    def missing() -> str:
+        """How to install it."""
+        if shutil.which("node") and (NODE_MODULES / "ws").exists():
+            return ""
+        return "the TypeScript SDK is missing: npm ci --prefix tests/interop --ignore-scripts"
+
+    def _command(self, agent: list[str]) -> list[str]:  # noqa: ARG002 - it has its own
+        return ["node", str(SERVERS / "typescript_server.mjs"), str(NODE_MODULES), str(self.port)]
+
+
+class PythonServer(Foreign):
+    """The official Python SDK's server on uvicorn; its agent is in its process, too."""
+
+    name = "Python SDK"
+
+    @staticmethod
+    def missing() -> str:
+        """How to install it."""
+        found = all(map(importlib.util.find_spec, ("acp", "uvicorn", "websockets")))
+        return "" if found else "the Python SDK is missing: pip install lastword[acp,gateway]"
+
+    def _command(self, agent: list[str]) -> list[str]:  # noqa: ARG002 - it has its own
+        return [sys.executable, str(SERVERS / "python_server.py"), str(self.port)]
+
+
+def opened(gateway: Lastword | Foreign, folder: Path) -> Socket:
     """A connection with the session that everything is measured in."""
     made = gateway.socket()
     made.ask("session/new", {"cwd": str(folder), "mcpServers": []})
@@ -217,7 +277,7 @@ def prompt(count: int) -> dict[str, object]:
 
 
 def stream(
-    gateway: Lastword | Websocketd, viewer: Socket, others: list[Socket], count: int
+    gateway: Lastword | Foreign, viewer: Socket, others: list[Socket], count: int
 ) -> None:
     """One turn of many frames, to one viewer and to others."""
     before = {name: cpu_seconds([pid]) for name, pid in gateway.processes.items()}
@@ -254,7 +314,7 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def measure(gateway: Lastword | Websocketd, folder: Path, frames: int) -> None:
+def measure(gateway: Lastword | Foreign, folder: Path, frames: int) -> None:
     """What both can be asked."""
     say(gateway.name)
     viewer = opened(gateway, folder)
@@ -262,7 +322,24 @@ def measure(gateway: Lastword | Websocketd, folder: Path, frames: int) -> None:
     say(f"  request and answer: {round_trips(viewer, 300):.2f} ms at the median")
     if isinstance(gateway, Lastword):
         measure_sessions(gateway, viewer, folder, frames)
+    if not isinstance(gateway, Websocketd):  # a connection to it is a process of the agent's
+        measure_idle(gateway)
+    for name, pid in gateway.processes.items():
+        say(f"  {name}: {resident_bytes(pid) / 2**20:.0f} MB resident")
+    if isinstance(gateway, Lastword):
+        measure_return(gateway, folder)
     viewer.close()
+
+
+def measure_idle(gateway: Lastword | Foreign) -> None:
+    """What one who only looks costs the process that has the socket."""
+    name, pid = next(iter(gateway.processes.items()))
+    before = resident_bytes(pid)
+    idle = [gateway.socket() for _ in range(100)]
+    each = (resident_bytes(pid) - before) / len(idle) / 1024
+    say(f"  an idle viewer: {each:.0f} KB in {name}")
+    for viewer in idle:
+        viewer.close()
 
 
 def measure_sessions(gateway: Lastword, viewer: Socket, folder: Path, frames: int) -> None:
@@ -277,13 +354,11 @@ def measure_sessions(gateway: Lastword, viewer: Socket, folder: Path, frames: in
         others.append(gateway.socket())
         others[-1].ask("session/load", loading)
     stream(gateway, viewer, others, frames)
-    front = gateway.processes["front"]
-    before = resident_bytes(front)
-    idle = [gateway.socket() for _ in range(100)]
-    each = (resident_bytes(front) - before) / len(idle) / 1024
-    say(f"  an idle viewer: {each:.0f} KB in the front")
-    for name, pid in gateway.processes.items():
-        say(f"  {name}: {resident_bytes(pid) / 2**20:.0f} MB resident")
+
+
+def measure_return(gateway: Lastword, folder: Path) -> None:
+    """How soon a viewer is back after the front's death."""
+    loading = {"sessionId": "bench", "cwd": str(folder), "mcpServers": []}
     gateway.front.send_signal(signal.SIGKILL)
     gateway.front.wait()
     began = time.perf_counter()
@@ -299,11 +374,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--frames", type=int, default=60_000)
     frames = parser.parse_args().frames
-    kinds = [Lastword]
-    if shutil.which("websocketd"):
-        kinds.append(Websocketd)
-    else:
-        say("websocketd is not on the PATH (Debian has it): measuring without it")
+    kinds: list[type[Lastword | Foreign]] = [Lastword]
+    for kind in (Websocketd, TypescriptServer, PythonServer):
+        if missing := kind.missing():
+            say(f"{missing}; measuring without it")
+        else:
+            kinds.append(kind)
     for kind in kinds:
         with tempfile.TemporaryDirectory(prefix="gw") as name:
             folder = Path(name)
