@@ -22,8 +22,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from crowd import SMALL_BUFFER_BYTES, Reader, allow_descriptors, read_all
+
 AGENT = """
-import json, sys
+import json, sys, time
 for line in sys.stdin:
     asked = json.loads(line)
     if "id" not in asked or "method" not in asked:
@@ -34,22 +36,23 @@ for line in sys.stdin:
     elif method == "session/new":
         result = {"sessionId": "bench"}
     elif method == "session/prompt":
-        count = int(asked["params"]["prompt"][0]["text"])
-        content = {"type": "text", "text": "x" * 160}
+        count, _, size = asked["params"]["prompt"][0]["text"].partition(" ")
+        content = {"type": "text", "text": "%d" + "x" * (int(size or 160) - 8)}
         update = {"sessionUpdate": "agent_message_chunk", "content": content}
         params = {"sessionId": asked["params"]["sessionId"], "update": update}
         frame = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}) + "\\n"
-        for _ in range(count // 16):
-            sys.stdout.write(frame * 16)
+        began = time.monotonic()
+        for at in range(10_000_000, 10_000_000 + int(count), 16):
+            sys.stdout.write(frame * 16 % tuple(range(at, at + 16)))
             sys.stdout.flush()
-        result = {"stopReason": "end_turn"}
+        result = {"stopReason": "end_turn", "_meta": {"took": time.monotonic() - began}}
     answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
     sys.stdout.write(json.dumps(answer) + "\\n")
     sys.stdout.flush()
 """
 """Answers at once, and says as much in a turn as its prompt asks for, in frames of 300 bytes."""
 
-FUSE_SECONDS = 120.0
+FUSE_SECONDS = 60.0
 READ_BYTES = 1 << 20
 TICKS = os.sysconf("SC_CLK_TCK")
 HERE = Path(__file__).resolve().parent
@@ -102,6 +105,12 @@ class Socket:
         self._seen = b""
         return tail
 
+    def detach(self, receive_bytes: int = 0) -> socket.socket:
+        """The bare socket, with a receive buffer of so many bytes where one is given."""
+        if receive_bytes:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        return self._socket
+
     def close(self) -> None:
         """Close it."""
         self._socket.close()
@@ -126,8 +135,9 @@ class Lastword:
 
     name = "lastword gateway"
 
-    def __init__(self, folder: Path, agent: list[str]) -> None:
+    def __init__(self, folder: Path, agent: list[str], *options: str) -> None:
         self.folder = folder
+        self._options = options
         self._environment = os.environ | {
             "LASTWORD_STATE_DIR": str(folder / "state"),
             "XDG_RUNTIME_DIR": str(folder),
@@ -147,7 +157,7 @@ class Lastword:
         command = [sys.executable, "-m", "lastword", "gateway", "--listen"]
         # What only counts answers no ping.
         command += [f"127.0.0.1:{self.port}", "--root", str(self.folder), "--ping", "3600"]
-        command += ["--", *self._agent]
+        command += [*self._options, "--", *self._agent]
         self.front = subprocess.Popen(command, env=self._environment, stderr=subprocess.PIPE)
         assert self.front.stderr is not None
         found = SERVING.search(self.front.stderr.readline())
@@ -369,11 +379,84 @@ def measure_return(gateway: Lastword, folder: Path) -> None:
     say(f"  back {took:.2f} s after the front was killed, its start included")
 
 
+CROWD = 1000
+CROWD_UPDATES, CROWD_TEXT_BYTES = 2000, 3000
+SILENT, SLOW = 100, 200
+
+
+def crowd(agent: list[str], folder: Path) -> None:
+    """A turn before a thousand, of whom some never read."""
+    allow_descriptors(4 * CROWD)
+    gateway = Lastword(folder, agent, "--viewers", str(CROWD + 1))
+    try:
+        say(f"lastword gateway, {CROWD} viewers of one session")
+        first = opened(gateway, folder)
+        turn = prompt(16)
+        turn["prompt"] = [{"type": "text", "text": f"{CROWD_UPDATES} {CROWD_TEXT_BYTES}"}]
+        first.request("session/prompt", turn)
+        say(f"  alone: the agent wrote its turn in {agent_seconds(first):.2f} s")
+        loading = {"sessionId": "bench", "cwd": str(folder), "mcpServers": []}
+        joined = [gateway.socket() for _ in range(CROWD)]
+        for each in joined:
+            each.ask("session/resume", loading)
+        before = memory(gateway)
+        first.request("session/prompt", turn)
+        silent = [Reader(each.detach(SMALL_BUFFER_BYTES)) for each in joined[:SILENT]]
+        slow = [Reader(each.detach()) for each in joined[SILENT : SILENT + SLOW]]
+        brisk = [Reader(each.detach()) for each in joined[SILENT + SLOW :]]
+        size = len(update_line(CROWD_TEXT_BYTES))
+        took = read_all(list(brisk), list(slow), CROWD_UPDATES, size)
+        after = memory(gateway)
+        took_agent = agent_seconds(first)
+        say(f"  before them: in {took_agent:.2f} s; who reads had all of it after {took[0]:.1f} s")
+        say(f"  and who reads slowly after {took[1]:.1f} s")
+        for name, size_before in before.items():
+            grown = (after[name] - size_before) / CROWD / 1024
+            say(f"  {name}: {size_before / 2**20:.0f} MB before the turn, ")
+            say(f"    {after[name] / 2**20:.0f} MB behind it: {grown:.0f} KB a viewer")
+        late = read_all(list(silent), [], CROWD_UPDATES, size)
+        say(f"  those who had never read, {SILENT}, had all of it {late[0]:.1f} s later")
+    finally:
+        gateway.close()
+
+
+def agent_seconds(viewer: Socket) -> float:
+    """How long the agent says that the writing of its turn took."""
+    return float(re.findall(rb'"took": ?([0-9.e-]+)', viewer.until(b'"took":'))[-1])
+
+
+def update_line(size: int) -> bytes:
+    """The update of a turn whose text has so many bytes, as the agent writes it."""
+    content = {"type": "text", "text": "x" * size}
+    update = {"sessionUpdate": "agent_message_chunk", "content": content}
+    params = {"sessionId": "bench", "update": update}
+    frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+    return json.dumps(frame).encode()
+
+
+def memory(gateway: Lastword) -> dict[str, int]:
+    """What is in memory of each process that a frame goes through."""
+    return {name: resident_bytes(pid) for name, pid in gateway.processes.items()}
+
+
+def agent_in(folder: Path) -> list[str]:
+    """The agent's command, with its program in a folder."""
+    agent = folder / "agent.py"
+    agent.write_text(AGENT)
+    return [sys.executable, "-I", "-S", str(agent)]
+
+
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--frames", type=int, default=60_000)
-    frames = parser.parse_args().frames
+    parser.add_argument("--crowd", action="store_true", help="a thousand viewers instead")
+    options = parser.parse_args()
+    frames = options.frames
+    if options.crowd:
+        with tempfile.TemporaryDirectory(prefix="gw") as name:
+            crowd(agent_in(Path(name)), Path(name))
+        return
     kinds: list[type[Lastword | Foreign]] = [Lastword]
     for kind in (Websocketd, TypescriptServer, PythonServer):
         if missing := kind.missing():
@@ -383,9 +466,7 @@ def main() -> None:
     for kind in kinds:
         with tempfile.TemporaryDirectory(prefix="gw") as name:
             folder = Path(name)
-            agent = folder / "agent.py"
-            agent.write_text(AGENT)
-            gateway = kind(folder, [sys.executable, "-I", "-S", str(agent)])
+            gateway = kind(folder, agent_in(folder))
             try:
                 measure(gateway, folder, frames)
             finally:

@@ -11,7 +11,7 @@ from acp.http.asgi import create_asgi_app
 class Agent:
     """Says as much in a turn as its prompt asks for."""
 
-    def __init__(self, connection: acp.AgentSideConnection) -> None:
+    def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     async def initialize(self, protocol_version: int, **_: Any) -> acp.InitializeResponse:
