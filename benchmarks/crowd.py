@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import resource
 import selectors
-import socket
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import socket
 
 FUSE_SECONDS = 150.0
 READ_BYTES = 1 << 18
@@ -85,7 +88,7 @@ def read_all(
     took = [0.0, 0.0]
     chosen = selectors.DefaultSelector()
     for reader in (*brisk, *slow):
-        reader.socket.setblocking(False)
+        reader.socket.settimeout(0)
     for reader in brisk:
         chosen.register(reader.socket, selectors.EVENT_READ, reader)
     swept = 0.0

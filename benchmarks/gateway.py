@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from crowd import SMALL_BUFFER_BYTES, Reader, allow_descriptors, read_all
@@ -36,8 +37,8 @@ for line in sys.stdin:
     elif method == "session/new":
         result = {"sessionId": "bench"}
     elif method == "session/prompt":
-        count, _, size = asked["params"]["prompt"][0]["text"].partition(" ")
-        content = {"type": "text", "text": "%d" + "x" * (int(size or 160) - 8)}
+        count, turn, *size = asked["params"]["prompt"][0]["text"].split()
+        content = {"type": "text", "text": "%d" + "x" * (int(size[0] if size else 160) - 8)}
         update = {"sessionUpdate": "agent_message_chunk", "content": content}
         params = {"sessionId": asked["params"]["sessionId"], "update": update}
         frame = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}) + "\\n"
@@ -45,6 +46,7 @@ for line in sys.stdin:
         for at in range(10_000_000, 10_000_000 + int(count), 16):
             sys.stdout.write(frame * 16 % tuple(range(at, at + 16)))
             sys.stdout.flush()
+        sys.stdout.write(frame.replace("%d", f"turn {turn} ends", 1))
         result = {"stopReason": "end_turn", "_meta": {"took": time.monotonic() - began}}
     answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
     sys.stdout.write(json.dumps(answer) + "\\n")
@@ -281,23 +283,24 @@ def opened(gateway: Lastword | Foreign, folder: Path) -> Socket:
     return made
 
 
-def prompt(count: int) -> dict[str, object]:
-    """A prompt for so many updates."""
-    return {"sessionId": "bench", "prompt": [{"type": "text", "text": str(count)}]}
+def prompt(count: int, turn: int = 0) -> dict[str, object]:
+    """A prompt for so many updates, and one that says which turn this was."""
+    text = {"type": "text", "text": f"{count} {turn}"}
+    return {"sessionId": "bench", "prompt": [text]}
 
 
-def stream(
-    gateway: Lastword | Foreign, viewer: Socket, others: list[Socket], count: int
-) -> None:
+def stream(gateway: Lastword | Foreign, viewer: Socket, others: list[Socket], count: int) -> None:
     """One turn of many frames, to one viewer and to others."""
     before = {name: cpu_seconds([pid]) for name, pid in gateway.processes.items()}
     began = time.perf_counter()
-    mark = viewer.request("session/prompt", prompt(count))
-    viewer.until(mark)
-    took = time.perf_counter() - began
-    for other in others:
-        # Nobody else is answered; what all have is behind their own answer.
-        other.ask("session/list", {})
+    turn = 1 + len(others)
+    mark = viewer.request("session/prompt", prompt(count, turn))
+    with ThreadPoolExecutor(turn) as pool:
+        ends = [pool.submit(other.until, b"turn %d ends" % turn) for other in others]
+        viewer.until(mark)
+        took = time.perf_counter() - began
+        for end in ends:
+            end.result()
     spent = {
         name: (cpu_seconds([pid]) - before[name]) / count * 1e6
         for name, pid in gateway.processes.items()
@@ -392,7 +395,7 @@ def crowd(agent: list[str], folder: Path) -> None:
         say(f"lastword gateway, {CROWD} viewers of one session")
         first = opened(gateway, folder)
         turn = prompt(16)
-        turn["prompt"] = [{"type": "text", "text": f"{CROWD_UPDATES} {CROWD_TEXT_BYTES}"}]
+        turn["prompt"] = [{"type": "text", "text": f"{CROWD_UPDATES} 0 {CROWD_TEXT_BYTES}"}]
         first.request("session/prompt", turn)
         say(f"  alone: the agent wrote its turn in {agent_seconds(first):.2f} s")
         loading = {"sessionId": "bench", "cwd": str(folder), "mcpServers": []}

@@ -25,11 +25,9 @@ class Agent:
     async def prompt(self, prompt: list[Any], session_id: str, **_: Any) -> acp.PromptResponse:
         """Play a turn."""
         update = acp.update_agent_message_text("x" * 160)
-        for _number in range(int(prompt[0].text)):
+        for _number in range(int(prompt[0].text.split()[0])):
             await self._connection.session_update(session_id=session_id, update=update)
         return acp.PromptResponse(stop_reason="end_turn")
 
 
-uvicorn.run(
-    create_asgi_app(Agent), host="127.0.0.1", port=int(sys.argv[1]), log_level="critical"
-)
+uvicorn.run(create_asgi_app(Agent), host="127.0.0.1", port=int(sys.argv[1]), log_level="critical")

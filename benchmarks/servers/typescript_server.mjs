@@ -18,7 +18,7 @@ function createAgent() {
       const { sessionId } = params;
       const content = { type: "text", text: "x".repeat(160) };
       const update = { sessionUpdate: "agent_message_chunk", content };
-      for (let left = Number(params.prompt[0].text); left > 0; left -= 1) {
+      for (let left = Number(params.prompt[0].text.split(" ")[0]); left > 0; left -= 1) {
         await client.notify(methods.client.session.update, { sessionId, update });
       }
       return { stopReason: "end_turn" };

@@ -18,10 +18,12 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
 from lastword.gateway.asks import read_ask_id, session_key
-from lastword.gateway.holders import LINE_LIMIT_BYTES, StartError
+from lastword.gateway.holders import StartError
 from lastword.gateway.render import META
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
     from lastword.gateway.tokens import Grant
@@ -43,6 +45,8 @@ class Upstream:
         self.path = path
         self.reader = reader
         self.writer = writer
+        self.items = self._items()
+        """What the holder sends, in its order, until it ends."""
         self.welcome: dict[str, Any] = {}
         self.task: asyncio.Task[None] | None = None
 
@@ -53,14 +57,21 @@ class Upstream:
         Raises:
             OSError: The holder is not there.
         """
-        reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
+        # The reader holds twice its limit at most: what a viewer does not take stays in the log.
+        reader, writer = await asyncio.open_unix_connection(path, limit=READ_BYTES)
         upstream = cls(path, reader, writer)
         upstream.send(wire.control(wire.HELLO, **hello))
-        line = await reader.readline()
-        if not line:
+        welcome = await anext(upstream.items, None)
+        if not isinstance(welcome, wire.Control):
             raise ConnectionResetError("the agent's holder has ended")
-        _, upstream.welcome = wire.read_control(line.rstrip(b"\n"))
+        upstream.welcome = welcome.facts
         return upstream
+
+    async def _items(self) -> AsyncIterator[wire.Lines | wire.Control | bytes]:
+        incoming = wire.Incoming()
+        while data := await self.reader.read(READ_BYTES):
+            for item in incoming.feed(data):
+                yield item
 
     def send(self, line: bytes) -> None:
         """Write a line."""
@@ -97,6 +108,15 @@ class ViewerLink(ABC):
     @abstractmethod
     async def send(self, *lines: bytes) -> None:
         """Send the viewer frames, once it takes them."""
+
+    @property
+    def takes_framed(self) -> bool:
+        """Can WebSocket frames be sent to it that are ready?"""
+        return False
+
+    async def send_framed(self, frames: bytes) -> None:
+        """Send the viewer such frames, once it takes them."""
+        raise NotImplementedError
 
     @abstractmethod
     async def close(self, code: int, reason: str) -> None:
@@ -252,6 +272,7 @@ class ViewerLink(ABC):
             "viewer": self._viewer,
             "role": self.grant.role.value,
             "replay": self._replay,
+            "framed": self.takes_framed,
             "initialize": self._client,
         }
         upstream = await Upstream.open(path, hello)
@@ -261,16 +282,9 @@ class ViewerLink(ABC):
 
     async def _pass_back(self, upstream: Upstream) -> None:
         """Send the viewer what a holder has for it."""
-        rest = bytearray()
         with contextlib.suppress(OSError):
-            while block := await upstream.reader.read(READ_BYTES):
-                rest += block
-                end = rest.rfind(b"\n")
-                if end < 0:
-                    continue
-                lines = bytes(rest[:end]).split(b"\n")
-                del rest[: end + 1]
-                await self._pass(upstream, lines)
+            async for item in upstream.items:
+                await self._pass(upstream, item)
         upstream.writer.close()
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
@@ -278,18 +292,16 @@ class ViewerLink(ABC):
         if gone:  # nothing would be heard of them here; who comes back finds them again
             await self.close(HOLDER_LOST, "agent-lost")
 
-    async def _pass(self, upstream: Upstream, lines: list[bytes]) -> None:
-        """Send what came in one read: frames together, up to each control line."""
-        frames: list[bytes] = []
-        for line in lines:
-            if line[:1] == wire.CONTROL:
-                await self.send(*frames)
-                frames.clear()
-                await self._control(*wire.read_control(line))
-            else:
+    async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
+        """Send on what came: frames that are ready, or those of one read together."""
+        if isinstance(item, bytes):
+            await self.send_framed(item)
+        elif isinstance(item, wire.Control):
+            await self._control(item.word, item.facts)
+        else:
+            for line in item:
                 self._note(upstream, line)
-                frames.append(line)
-        await self.send(*frames)
+            await self.send(*item)
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.SHUT:

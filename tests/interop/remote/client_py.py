@@ -36,7 +36,7 @@ def report(event: str, **fields: Any) -> None:
 
 
 class Client:
-    """User code as the SDK sees it: approves every permission but the second, notes every update."""
+    """User code as the SDK sees it: notes every update, approves all but the second question."""
 
     questions = 0
     ended = asyncio.Event()
