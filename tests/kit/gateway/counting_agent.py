@@ -1,8 +1,8 @@
 """An agent that counts: what it says is numbered, so that a lost or a doubled word is seen.
 
 `python -m tests.kit.gateway.counting_agent FILE` writes each prompt that it is sent to FILE. A
-prompt's text is `COUNT MILLISECONDS [ask] [wide]`: so many chunks, so long apart, and in their middle a
-question whose answer is told as a chunk; wide ones have 4,000 characters.
+prompt's text is `COUNT MILLISECONDS [ask] [wide]`: so many chunks, so long apart, and in their
+middle a question whose answer is told as a chunk; wide ones have 4,000 characters.
 """
 
 from __future__ import annotations
