@@ -48,7 +48,8 @@ struct Place {
 impl Place {
     fn transport(&self) -> Result<HttpClient, Error> {
         let bearer = HeaderValue::from_str(&format!("Bearer {}", self.token));
-        let headers = HeaderMap::from_iter([(AUTHORIZATION, bearer.map_err(Error::into_internal_error)?)]);
+        let headers =
+            HeaderMap::from_iter([(AUTHORIZATION, bearer.map_err(Error::into_internal_error)?)]);
         HttpClient::builder(&self.url)
             .configure_http(|http| http.default_headers(headers).no_proxy())
             .build()
