@@ -61,6 +61,8 @@ class Upstream:
         if not line:
             raise ConnectionResetError("the agent's holder has ended")
         _, upstream.welcome = wire.read_control(line.rstrip(b"\n"))
+        # Only the welcome is read as a line: what follows waits in the holder's log, not here.
+        reader._limit = READ_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
         return upstream
 
     def send(self, line: bytes) -> None:
