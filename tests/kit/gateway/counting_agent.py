@@ -3,6 +3,7 @@
 `python -m tests.kit.gateway.counting_agent FILE` writes each prompt that it is sent to FILE. A
 prompt's text is `COUNT MILLISECONDS [ask] [pad=BYTES]`: so many chunks, so long apart and of so
 many bytes beside their number, and in their middle a question whose answer is told as a chunk.
+`$/cancel_request` ends a turn.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 _LOCK = threading.Lock()
 _ANSWERS: dict[int, Any] = {}
 _ANSWERED = threading.Condition()
+_CANCELLED: set[Any] = set()
+"""The ids of requests that are to end."""
 
 
 def _write(message: dict[str, Any]) -> None:
@@ -47,6 +50,9 @@ def _turn(request_id: Any, params: dict[str, Any], turn: int) -> None:
     for number in range(count):
         _chunk(session_id, f"{turn}.{number} {pad}")
         time.sleep(pause)
+        if request_id in _CANCELLED:
+            _write({"id": request_id, "error": {"code": -32800, "message": "Cancelled."}})
+            return
         if "ask" in words and number == count // 2:
             _chunk(session_id, f"{turn}.answer={'yes' in _ask(session_id, 1000 + turn)} ")
     _write({"id": request_id, "result": {"stopReason": "end_turn"}})
@@ -61,6 +67,8 @@ def _serve(path: str) -> None:
             with _ANSWERED:
                 _ANSWERS[request_id] = message.get("result")
                 _ANSWERED.notify_all()
+        elif method == "$/cancel_request":
+            _CANCELLED.add(message["params"]["requestId"])
         elif method == "initialize":
             can = {"loadSession": True}
             _write({"id": request_id, "result": {"protocolVersion": 1, "agentCapabilities": can}})
