@@ -1,8 +1,9 @@
 """An agent that counts: what it says is numbered, so that a lost or a doubled word is seen.
 
 `python -m tests.kit.gateway.counting_agent FILE` writes each prompt that it is sent to FILE. A
-prompt's text is `COUNT MILLISECONDS [ask] [pad=BYTES]`: so many chunks, so long apart and of so
-many bytes beside their number, and in their middle a question whose answer is told as a chunk.
+prompt's text is `COUNT MILLISECONDS [ask] [pad=BYTES] [as=NAME]`: so many chunks, so long apart and
+of so many bytes beside their number, and in their middle a question whose answer is told as a
+chunk. A chunk's words begin with NAME, or with the number of the turn in this process.
 `$/cancel_request` ends a turn.
 """
 
@@ -42,10 +43,11 @@ def _ask(session_id: str, number: int) -> str:
         return str(_ANSWERS.get(number))
 
 
-def _turn(request_id: Any, params: dict[str, Any], turn: int) -> None:
+def _turn(request_id: Any, params: dict[str, Any], number_of_turn: int) -> None:
     session_id = params["sessionId"]
     words = params["prompt"][0]["text"].split()
     count, pause = int(words[0]), int(words[1]) / 1000
+    turn = next((word[3:] for word in words if word.startswith("as=")), str(number_of_turn))
     pad = next((int(word[4:]) for word in words if word.startswith("pad=")), 0) * "x"
     for number in range(count):
         _chunk(session_id, f"{turn}.{number} {pad}")
@@ -54,7 +56,7 @@ def _turn(request_id: Any, params: dict[str, Any], turn: int) -> None:
             _write({"id": request_id, "error": {"code": -32800, "message": "Cancelled."}})
             return
         if "ask" in words and number == count // 2:
-            _chunk(session_id, f"{turn}.answer={'yes' in _ask(session_id, 1000 + turn)} ")
+            _chunk(session_id, f"{turn}.answer={'yes' in _ask(session_id, 1000 + number_of_turn)} ")
     _write({"id": request_id, "result": {"stopReason": "end_turn"}})
 
 
