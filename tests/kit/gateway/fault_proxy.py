@@ -129,7 +129,7 @@ class FaultProxy:
                 await writer.drain()
             writer.close()
 
-    async def _down(  # noqa: PLR0913, PLR0917 - both ends of the connection, and what befalls it
+    async def _down(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
