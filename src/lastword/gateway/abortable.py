@@ -31,7 +31,7 @@ class AbortableProtocol(WebSocketsSansIOProtocol):
         """Take the upgrade, and say to the application what this server can."""
         super().handle_connect(event)
         if not self.handshake_complete:
-            extensions = cast("dict[str, object]", self.scope["extensions"])
+            extensions = cast("dict[str, object]", self.scope.get("extensions"))
             extensions[ABORT] = self.transport.abort
 
     async def send(self, message: ASGISendEvent) -> None:
