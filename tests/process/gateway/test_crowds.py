@@ -32,7 +32,7 @@ CONNECTS = int(os.environ.get("LASTWORD_CONNECTS", "10000"))
 """How many connections come and go."""
 
 AT_ONCE = 100
-ALLOWED_BYTES = 12 * 1024 * 1024
+ALLOWED_BYTES = 24 * 1024 * 1024
 """What a front may have grown by once all have gone: what a crowd needed is kept for the next."""
 
 TEXT = 1
