@@ -36,11 +36,11 @@ def test_what_a_viewer_has_not_taken_is_kept_in_the_log_alone(
     with ViewerClient(gateway) as reading, ViewerClient(gateway) as silent:
         session = reading.new(gateway.root)
         silent.load(session, gateway.root)
-        reading.answer(reading.prompt(session, "100 0 wide"))
+        reading.answer(reading.prompt(session, "100 0 pad=4000"))
         status = msgspec.json.decode(gateway.tell("status", "--json").stdout)
         [holder] = [each["pid"] for each in status["holders"] if each["sessions"]]
         before = {pid: resident_bytes(pid) for pid in (status["front_pid"], holder)}
-        reading.answer(reading.prompt(session, f"{CHUNKS} 0 wide"))
+        reading.answer(reading.prompt(session, f"{CHUNKS} 0 pad=4000"))
         for pid, size in before.items():
             assert resident_bytes(pid) - size < ROOM_BYTES
         assert silent.find(lambda frame: f"2.{CHUNKS - 1} " in str(frame))
