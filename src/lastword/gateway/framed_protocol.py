@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, cast
 
 from uvicorn.protocols.utils import ClientDisconnected
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from lastword.gateway.abortable import AbortableProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -36,7 +37,7 @@ class Pings(Protocol):
         """One was not answered in time; the socket is closed for it."""
 
 
-class FramedProtocol(WebSocketsSansIOProtocol):
+class FramedProtocol(AbortableProtocol):
     """One socket."""
 
     pings: Pings | None = None

@@ -78,6 +78,7 @@ class Front:
                 Route("/readyz", self.quality.ready, methods=["GET"]),
                 Route("/metrics", self._metrics, methods=["GET"]),
                 Route("/v1/sessions", self._list, methods=["GET"]),
+                WebSocketRoute("/{path:path}", self._nowhere),
             ],
         )
 
@@ -106,6 +107,12 @@ class Front:
             await _refuse(websocket, refusal)
             return
         await self._serve(websocket, grant, session_id)
+
+    @staticmethod
+    async def _nowhere(websocket: WebSocket) -> None:
+        """Refuse the upgrade of a path that is none: Starlette's own answer would be 403."""
+        said = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
+        await _refuse(websocket, Refusal(404, 4404, "not-found", said))
 
     def _look_for(self, session_id: str) -> None:
         if not self.holders.is_known(session_id):

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from lastword.gateway.session import HeldSession
     from lastword.gateway.viewers import Attachment
 
-HIGH_WATER_BYTES = 256 * 1024
+HIGH_WATER_BYTES = 64 * 1024
 MAX_LINE_BYTES = 80 * 1024 * 1024
 INVALID_PARAMS = -32602
 CLOSE_SECONDS = 2.0
+NOBODY = Viewer(id="")
 
 
 class AttachedSession:
@@ -95,7 +96,8 @@ class FrontLink:
         self._holder = holder
         self._reader = reader
         self._writer = writer
-        self._viewer: Viewer | None = None
+        self.viewer = NOBODY
+        """Who it is for, once its front has said so."""
         self.form = Form.LINES
         """How its viewer is sent what others are sent too."""
         self._attached: dict[str, AttachedSession] = {}
@@ -132,13 +134,13 @@ class FrontLink:
             await self._control(*wire.read_control(line))
             return
         frame = jsonrpc.decode(line)
-        if isinstance(frame, jsonrpc.Frame) and self._viewer is not None:
-            await self._frame(frame, self._viewer)
+        if isinstance(frame, jsonrpc.Frame) and self.viewer is not NOBODY:
+            await self._frame(frame, self.viewer)
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.HELLO:
             failed = await self._holder.ready()
-            self._viewer = _viewer(facts)
+            self.viewer = _viewer(facts)
             self.form = Form.FRAMED if facts.get("framed") is True else Form.LINES
             welcome = {
                 "version": wire.VERSION,
@@ -221,7 +223,7 @@ class FrontLink:
         if viewer.replay:  # whose link may be cut before the answer, which has the epoch too
             first = attachment.reader.pos + 1
             self.send(session.renderer.beginning(session.log.epoch, first))
-        result = session.loaded() | {"_meta": {META: _place(session, attachment, reset)}}
+        result = _placed(session.loaded(), session, attachment, reset)
         if self._answers_first:
             self._answers_first = False
             self.send(jsonrpc.result(request_id, {"sessionId": session_id} | result))
@@ -231,13 +233,16 @@ class FrontLink:
 
     def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
         """The session that this link's viewer asked for is there: it is attached to it."""
-        if self._viewer is None or self._writer.is_closing():
+        if self._writer.is_closing():
+            return  # it asks again when it is back
+        self.detach(session.id)
+        session.supersede(self.viewer.id)
+        if session.is_full:
+            self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
             return
-        meta = object_of(result.get("_meta"))
-        attachment, _ = session.hub.attach(self._viewer, None, _now_ms())
-        place = {META: _place(session, attachment, None)}
+        attachment, _ = session.hub.attach(self.viewer, None, _now_ms())
         # Its past is what the agent said before it had answered: it comes after the answer.
-        self.send(jsonrpc.result(request_id, result | {"_meta": meta | place}))
+        self.send(jsonrpc.result(request_id, _placed(result, session, attachment, None)))
         attachment.live_from = 0
         self._start(session, attachment, None)
 
@@ -281,8 +286,13 @@ def _viewer(facts: dict[str, Any]) -> Viewer:
     client = object_of(facts.get("initialize"))
     profile = read_client(jsonrpc.dumps({"params": client}))
     role = Role.OBSERVER if facts.get("role") == Role.OBSERVER.value else Role.CONTROLLER
-    replay = facts.get("replay") is True
-    return Viewer(id=str(facts.get("viewer", "")), role=role, profile=profile, replay=replay)
+    return Viewer(
+        id=str(facts.get("viewer", "")),
+        role=role,
+        profile=profile,
+        replay=facts.get("replay") is True,
+        is_new=facts.get("new") is True,
+    )
 
 
 def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
@@ -309,14 +319,19 @@ def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
     raise CursorError('replayFrom is {"type": "start"} or {"type": "_lastword", …}')
 
 
-def _place(session: HeldSession, attachment: Attachment, reset: Reset | None) -> dict[str, Any]:
-    """Where an attachment stands in which log."""
+def _placed(
+    result: dict[str, Any], session: HeldSession, attachment: Attachment, reset: Reset | None
+) -> dict[str, Any]:
+    """An answer with where its attachment stands in which log, for a viewer that counts."""
+    if not attachment.viewer.replay:
+        return result
     place: dict[str, Any] = {
         "epoch": session.log.epoch,
         "head": attachment.live_from,
         "from": attachment.reader.pos + 1,
     }
-    return place | ({"reset": reset.value} if reset is not None else {})
+    place |= {"reset": reset.value} if reset is not None else {}
+    return result | {"_meta": object_of(result.get("_meta")) | {META: place}}
 
 
 def _now_ms() -> int:

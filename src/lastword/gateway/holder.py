@@ -27,6 +27,7 @@ from lastword.gateway.agent import SupervisedAgent, environment, supervised
 from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
+from lastword.gateway.openings import Opening, Openings
 from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.session import HeldSession
 
@@ -103,8 +104,7 @@ class Holder:
         self._ready = asyncio.Event()
         self._over = asyncio.Event()
         self._early: dict[str, list[Frame]] = {}
-        self._opening: dict[int, tuple[FrontLink, bytes, dict[str, Any]]] = {}
-        """Requests that open a session, by their number: who asked, under which id, with what."""
+        self._openings = Openings()
         self._links: set[FrontLink] = set()
         self._alone_since = time.monotonic()
         self._status: int | None = None
@@ -193,10 +193,25 @@ class Holder:
         return self._initialize_failed
 
     def open_session(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
-        """Ask the agent for a session, on behalf of a viewer."""
+        """Ask the agent for a session, on behalf of a viewer; one that comes back has it already.
+
+        A viewer that came without a secret has sent its requests over no other link, so one whose
+        id has been answered is another request.
+        """
         self._is_taken()
+        viewer, request_id = link.viewer, frame.message.request_id or b"null"
+        if self._openings.is_under_way(link, viewer.id, request_id):
+            return
+        session = self.sessions.get(self._openings.session_of(viewer.id, request_id))
+        if session is not None and not viewer.is_new:
+            link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
+            return
+        self._ask(link, frame, params)
+
+    def _ask(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
         number = self.conversation.next_number()
-        self._opening[number] = (link, frame.message.request_id or b"null", params)
+        request_id = frame.message.request_id or b"null"
+        self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
 
     def _is_taken(self) -> None:
@@ -209,9 +224,7 @@ class Holder:
 
     def pass_on(self, link: FrontLink, frame: Frame) -> None:
         """Ask the agent what belongs to no session, such as a login."""
-        number = self.conversation.next_number()
-        self._opening[number] = (link, frame.message.request_id or b"null", {})
-        self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
+        self._ask(link, frame, {})
 
     # The agent.
 
@@ -261,10 +274,10 @@ class Holder:
 
     def _opened(self, frame: Frame) -> None:
         """A viewer's request that is no session's has its answer."""
-        asked = self._opening.pop(number_of(frame.message.request_id), None)
+        asked = self._openings.take(number_of(frame.message.request_id))
         if asked is None:
             return
-        link, request_id, params = asked
+        link, request_id, params = asked.link, asked.request_id, asked.params
         result = jsonrpc.loads(frame.message.result)
         session_id = result.get("sessionId") if isinstance(result, dict) else None
         if not isinstance(session_id, str) or not session_id or not params:
@@ -277,6 +290,7 @@ class Holder:
             link.send(jsonrpc.error(request_id, _no_log(error)))
             return
         self._add(session)
+        self._openings.opened(asked, session.id)
         early = self._early.pop(session_id, [])
         if early:
             session.from_agent(early)
@@ -319,9 +333,8 @@ class Holder:
             session.hub.lost_agent(lambda _: _LOST, now_ms())
             session.hub.note(now_ms(), "agent_ended", status=status)
             session.grew()
-        for link, request_id, _ in self._opening.values():
-            link.send(jsonrpc.error(request_id, _LOST))
-        self._opening.clear()
+        for asked in self._openings.take_all():
+            asked.link.send(jsonrpc.error(asked.request_id, _LOST))
         self._initialize_failed = self._initialize_failed or _LOST
         self._ready.set()
         asyncio.get_running_loop().call_later(1.0, self._over.set)

@@ -37,6 +37,9 @@ by whoever asks it something."""
 LOOK_SECONDS = 0.02
 LINE_LIMIT_BYTES = 80 * 1024 * 1024
 STATUS_SECONDS = 2.0
+OPENING = ".opening"
+"""How a link ends that says which holder was asked for a new session, by whom and under which id;
+it leads to no file, but to the mark in a holder's name."""
 
 
 _NOT_STARTED = "the agent could not be started; see the gateway's stderr"
@@ -154,6 +157,49 @@ class Holders:
         self._taken.add(path)
         return path
 
+    async def opener(self, key: str, client: Mapping[str, Any], *, is_new: bool) -> str:
+        """The socket of the holder that a `session/new` goes to: the same one, if it is sent again.
+
+        Args:
+            key: The viewer and its request's id.
+            client: For whom an agent is started, where none waits.
+            is_new: The viewer can have sent nothing earlier.
+
+        Raises:
+            StartError: It could not be started.
+        """
+        link = os.path.join(self.run_folder, f"{wire.name_of(key)}{OPENING}")
+        async with self._locks.setdefault(link, asyncio.Lock()):
+            path = None if is_new else await self._opened_by(link)
+            if path is None:
+                path = await self.take_spare(client)
+                self._forget_openings()
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(link)
+                os.symlink(_mark(path), link)
+        self._locks.pop(link, None)
+        return path
+
+    async def _opened_by(self, link: str) -> str | None:
+        """The holder that an earlier request with this key went to, if it is there."""
+        try:
+            mark = os.readlink(link)
+        except OSError:
+            return None
+        for _ in range(2):  # a spare that is taken changes its name in between
+            for path in self.sockets():
+                if _mark(path) == mark and await answers(path):
+                    return path
+        return None
+
+    def _forget_openings(self) -> None:
+        """Let go of what was asked of holders that are no more."""
+        there = {_mark(path) for path in self.sockets()}
+        for name in os.listdir(self.run_folder):
+            link = os.path.join(self.run_folder, name)
+            if name.endswith(OPENING) and os.readlink(link) not in there:
+                os.unlink(link)
+
     async def _find_spare(self, kind: str, client: Mapping[str, Any]) -> str:
         for path in self.sockets():
             is_spare = os.path.basename(path).startswith(f"spare-{kind}-")
@@ -215,6 +261,11 @@ class Holders:
         """How every holder is; those that do not answer are left out."""
         found = await asyncio.gather(*(status(path) for path in self.sockets()))
         return [each for each in found if each is not None]
+
+
+def _mark(path: str) -> str:
+    """What a holder's socket keeps in its name when it is no spare any more."""
+    return os.path.basename(path).removesuffix(".sock").rpartition("-")[2]
 
 
 async def answers(path: str) -> bool:

@@ -224,8 +224,9 @@ class Hub:
         key = (viewer.id, request_id)
         if key in self._by_key:
             return []  # sent again: it is under way, and its end will come in its place
-        if key in self._ended:
-            return self._again(attachment, self._ended[key])
+        ended = self._ended.get(key)
+        if ended is not None and not self._is_another(attachment, ended):
+            return self._again(attachment, ended)
         refusal = self._refusal(viewer, method)
         if refusal is not None:
             return [ToViewer(attachment, jsonrpc.error(request_id, refusal))]
@@ -244,6 +245,15 @@ class Hub:
         if sum(each.viewer == viewer.id for each in self._open.values()) >= MAX_OPEN:
             return refusals.too_many_open(MAX_OPEN)
         return None
+
+    @staticmethod
+    def _is_another(attachment: Attachment, ended: Numbered) -> bool:
+        """Is this another request, of a client that uses an id again once it has been answered?
+
+        JSON-RPC lets it. One that may come back does not, since its requests are known by their
+        ids; a viewer that has only this link has had the answer over it.
+        """
+        return attachment.viewer.is_new and ended.entry.about.number in attachment.answered
 
     def _again(self, attachment: Attachment, end: Numbered) -> list[HubEffect]:
         """A request that has ended is sent again, by a viewer that has not had its answer."""

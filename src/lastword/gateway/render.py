@@ -177,7 +177,9 @@ class Renderer:
             if self._last[0] != seq:
                 self._last = (seq, _with_seq(frames[0], seq))
             return [self._last[1]]
-        return [*frames[:-1], _with_seq(frames[-1], seq)]
+        # A link may be cut between them: the parts before the last are told by their places.
+        parts = [_with_ours(frame, of=seq, part=at) for at, frame in enumerate(frames[:-1], 1)]
+        return [*parts, _with_seq(frames[-1], seq)]
 
     def again(self, end: Numbered, attachment: Attachment) -> list[bytes]:
         """The frames that tell a viewer once more how its own request ended."""
@@ -374,11 +376,16 @@ def _with_seq(line: bytes, seq: int) -> bytes:
     # Most frames begin like this, and have neither `_meta` nor a key that could be one in disguise.
     if line.startswith(_UPDATE) and b"_meta" not in line and b"\\u" not in line:
         return _SEQ % (seq, line[_BEFORE_SESSION:])
+    return _with_ours(line, seq=seq)
+
+
+def _with_ours(line: bytes, **numbers: int) -> bytes:
+    """The frame with numbers of ours in `params._meta`."""
     members = msgspec.json.decode(line, type=dict[str, Raw])
     params = raw_members(members.get("params"))
     meta = raw_members(params.get("_meta"))
     ours = raw_members(meta.get(META))
-    ours["seq"] = Raw(b"%d" % seq)
+    ours.update((name, Raw(b"%d" % number)) for name, number in numbers.items())
     meta[META] = Raw(msgspec.json.encode(ours))
     params["_meta"] = Raw(msgspec.json.encode(meta))
     members["params"] = Raw(msgspec.json.encode(params))

@@ -209,6 +209,9 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
         await asyncio.sleep(0.01)
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.put_nowait, number)
+    loop.add_signal_handler(signal.SIGCHLD, _reap)
+    _reap()
+    forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
     watching = asyncio.create_task(front.quality.watch())
     waiting = asyncio.create_task(told.get())
     await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
@@ -219,7 +222,6 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
     again = waiting.result() is signal.SIGHUP
     await front.close(*((1012, "restarts") if again else (1001, "the gateway shuts down")))
     server.should_exit = True
-    forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
     await task
     for done in (forgetting, watching):
         done.cancel()
@@ -231,6 +233,13 @@ async def _forget_old(holders: Holders, age_seconds: float) -> None:
     while True:
         holders.forget_old(age_seconds, time.time())
         await asyncio.sleep(FORGET_EVERY_SECONDS)
+
+
+def _reap() -> None:
+    """Let go of holders that have ended, those of the front before a re-execution among them."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _inherited() -> tuple[socket.socket, int] | None:

@@ -35,12 +35,14 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
         role: what it may do.
         profile: what its `initialize` said.
         replay: it negotiated cursors, so its frames carry their sequence numbers.
+        is_new: it came without a secret, so none of its requests was sent over an earlier link.
     """
 
     id: str
     role: Role = Role.CONTROLLER
     profile: ClientProfile = ClientProfile()
     replay: bool = False
+    is_new: bool = False
 
     @property
     def controls(self) -> bool:

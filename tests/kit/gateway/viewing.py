@@ -113,6 +113,12 @@ class ViewerClient:
         """The answer to a request of its own."""
         return self.find(lambda frame: frame.get("id") == request and "method" not in frame)
 
+    def answers_to(self, request: int) -> list[dict[str, Any]]:
+        """The answers to a request that have come."""
+        return [
+            frame for frame in self.frames if frame.get("id") == request and "method" not in frame
+        ]
+
     def result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask, and give the result."""
         answer = self.answer(self.request(method, params))

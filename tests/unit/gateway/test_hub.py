@@ -362,3 +362,15 @@ def test_a_session_is_closed_once_its_agent_has_closed_it(fails: bool) -> None:
     assert not play.hub.is_closed
     play.agent(jsonrpc.error(b"1", ERROR) if fails else jsonrpc.result(b"1", {}))
     assert play.hub.is_closed is not fails
+
+
+def test_an_id_that_is_used_again_after_its_answer_is_another_request_of_a_viewer_that_is_new() -> (
+    None
+):
+    for viewer, reaches_agent in ((Viewer(id="a", is_new=True), True), (A, False)):
+        play = Play()
+        there = play.comes(viewer)
+        play.prompts(there)
+        play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
+        there.answered.add(1)
+        assert bool(play.prompts(there)) is reaches_agent

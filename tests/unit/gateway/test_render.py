@@ -351,3 +351,13 @@ def test_a_frame_that_cannot_be_read_is_no_answer_and_no_question() -> None:
         about = About(viewer="me", number=1, method="session/prompt")
         assert seen([LogEntry(kind, 1, b"{", about)]) == []
     assert update_line("x")
+
+
+def test_a_prompt_of_several_blocks_says_which_part_each_frame_is() -> None:
+    blocks = [{"type": "text", "text": word} for word in ("one", "two", "three")]
+    params = {"sessionId": SESSION, "prompt": blocks}
+    line = jsonrpc.request(b"1", "session/prompt", params)
+    about = About(viewer="a", request=b"1", number=1, method="session/prompt")
+    frames = seen([LogEntry(LogKind.IN, 0, line, about)], replay=True)
+    told = [frame["params"]["_meta"]["lastword"] for frame in frames]
+    assert told == [{"of": 1, "part": 1}, {"of": 1, "part": 2}, {"seq": 1}]
