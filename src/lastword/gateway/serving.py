@@ -60,6 +60,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         hosts: further names that it is reached by.
         origins: further origins of pages.
         behind_proxy: a proxy in front of it does TLS, and its word on the peer is trusted.
+        proxies: the addresses or networks that this word is trusted from; empty for loopback.
         ping_seconds: how often a socket is pinged.
         pong_seconds: how long the answer may take.
         frame_limit_bytes: how large a viewer's frame may be.
@@ -84,6 +85,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     hosts: list[str] = []
     origins: list[str] = []
     behind_proxy: bool = False
+    proxies: list[str] = []
     ping_seconds: float = 20.0
     pong_seconds: float = 20.0
     frame_limit_bytes: int = 16 * 1024 * 1024
@@ -194,6 +196,8 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
         ws_ping_timeout=settings.pong_seconds,
         ws_per_message_deflate=settings.compress,
         proxy_headers=settings.behind_proxy,
+        # Said in full: uvicorn would else take it from a variable of the environment.
+        forwarded_allow_ips=settings.proxies or ["127.0.0.1", "::1"],
         lifespan="off",
         log_config=None,
         access_log=False,
