@@ -16,6 +16,7 @@ from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
+from lastword.gateway.events import Place, events_line, place_of
 from lastword.gateway.pull import CursorError, cursor_of
 from lastword.gateway.render import META
 from lastword.gateway.session import pump
@@ -24,12 +25,14 @@ from lastword.gateway.viewers import Role, Viewer
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder import Holder
-    from lastword.gateway.pull import Reset
+    from lastword.gateway.pull import Pulled, Reset
     from lastword.gateway.session import HeldSession
     from lastword.gateway.viewers import Attachment
 
 HIGH_WATER_BYTES = 256 * 1024
 MAX_LINE_BYTES = 80 * 1024 * 1024
+MAX_PLACES = 64
+"""Sessions whose next attach may begin at a place that was named before; as many as streams."""
 INVALID_PARAMS = -32602
 CLOSE_SECONDS = 2.0
 
@@ -67,9 +70,29 @@ class AttachedSession:
         await self._grown.wait()
         self._grown.clear()
 
-    def write(self, frames: list[bytes]) -> None:
+    def tell(self, pulled: Pulled) -> None:
         """Write what was pulled."""
+        renderer = self.session.renderer
+        if not self.link.has_events:
+            self.link.write(renderer.pulled(pulled, self.attachment))
+            return
+        placed = renderer.placed(pulled, self.attachment)
+        if placed:
+            self.link.write([events_line(self.session.id, self.session.log.epoch, placed)])
+
+    def write(self, frames: list[bytes]) -> None:
+        """Write what stands beside it."""
         self.link.write(frames)
+
+    def go_back(self, place: Place) -> Reset | None:
+        """Go on from an earlier place.
+
+        Raises:
+            CursorError: It is none of this session's.
+        """
+        reset = self.session.hub.go_back(self.attachment, place.cursor, place.parts)
+        self.wake()
+        return reset
 
     def send(self, *frames: bytes) -> None:
         """Write what did not come from the log."""
@@ -100,6 +123,10 @@ class FrontLink:
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
         self._answers_first = False
+        self.has_events = False
+        """Its viewer is sent events, each with its place."""
+        self._places: dict[str, Place] = {}
+        """Where the next attach of a session begins, if it does not say so itself."""
         reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
         writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
 
@@ -136,11 +163,13 @@ class FrontLink:
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.HELLO:
             failed = await self._holder.ready()
+            self.has_events = facts.get("events") is True
             self._viewer = _viewer(facts)
             welcome = {
                 "version": wire.VERSION,
                 "initialize": self._holder.initialized,
                 "failed": failed,
+                "events": True,
                 "pid": os.getpid(),
                 "sessions": list(self._holder.sessions),
             }
@@ -153,10 +182,31 @@ class FrontLink:
             code, cause = facts.get("code"), facts.get("cause")
             self._code = code if isinstance(code, int) else 1006
             self._cause = cause if isinstance(cause, str) else ""
+        elif word == wire.RESUME:
+            self._resume(facts)
         elif word == wire.ANSWER_FIRST:
             self._answers_first = True
         elif word == wire.STOP:
             self._holder.stop()
+
+    def _resume(self, facts: dict[str, Any]) -> None:
+        """The viewer of a stream has applied no more than this."""
+        session_id, told = str(facts.get("session")), {"number": facts.get("number")}
+        attached = self._attached.get(session_id)
+        reset = None
+        try:
+            place = place_of(facts)
+            if attached is not None:
+                reset = attached.go_back(place)
+            elif len(self._places) < MAX_PLACES:
+                self._places[session_id] = place
+        except CursorError as error:
+            told["refused"] = str(error)
+        self.write([wire.control(wire.RESUMED, session=session_id, **told)])
+        if attached is not None and reset is not None:
+            session = attached.session
+            told_of = session.renderer.reset(attached.attachment, session.log.epoch, reset.value)
+            self.write([told_of])
 
     async def _frame(self, frame: Frame, viewer: Viewer) -> None:
         message = frame.message
@@ -204,12 +254,20 @@ class FrontLink:
         params = jsonrpc.params_of(frame)
         try:
             cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
+            place = self._places.pop(session_id, None)
+            if cursor is None and place is not None:
+                cursor = place.cursor
+            compact = _is_compact(params, viewer)
             self.detach(session_id)
             session.supersede(viewer.id)
             if session.is_full:
                 self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
                 return
-            attachment, reset = session.hub.attach(viewer, cursor, _now_ms(), replay=replay)
+            attachment, reset = session.hub.attach(
+                viewer, cursor, _now_ms(), replay=replay, compact=compact
+            )
+            if place is not None and cursor is place.cursor:
+                session.hub.go_back(attachment, *place)
         except CursorError as error:
             wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
             self.send(jsonrpc.error(request_id, wrong))
@@ -300,12 +358,27 @@ def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
     raise CursorError('replayFrom is {"type": "start"} or {"type": "_lastword", …}')
 
 
+def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
+    """Are the pieces of the past's messages to be joined? A stock client's are, unless it says no.
+
+    Raises:
+        CursorError: It says something else.
+    """
+    wanted = object_of(object_of(params.get("_meta")).get(META)).get("replay")
+    if not isinstance(wanted, str):
+        return not viewer.replay
+    if wanted not in {"compact", "full"}:
+        raise CursorError('replay is "compact" or "full"')
+    return wanted == "compact"
+
+
 def _place(session: HeldSession, attachment: Attachment, reset: Reset | None) -> dict[str, Any]:
     """Where an attachment stands in which log."""
     place: dict[str, Any] = {
         "epoch": session.log.epoch,
         "head": attachment.live_from,
         "from": attachment.reader.pos + 1,
+        "replay": "compact" if attachment.compact else "full",
     }
     return place | ({"reset": reset.value} if reset is not None else {})
 

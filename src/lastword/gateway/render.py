@@ -6,7 +6,7 @@ on what is known of the attachment alone, so a past is told as the present was.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -41,6 +41,28 @@ _NOT_FOR_ALL = (b'agent_retry"', b'agent_error"', b'"notice"')
 """What stands in the frames of updates that a client has to have asked for."""
 
 
+class Placed(NamedTuple):
+    """A frame and where a viewer is once it has applied it.
+
+    Attributes:
+        seq: the entry's number; 0 where a link that is cut here begins again with an earlier one.
+        part: which one of several frames of that entry this is, from 1; 0 for the last.
+        frame: the frame.
+    """
+
+    seq: int
+    part: int
+    frame: bytes
+
+
+def _placed(shown: list[bytes], seq: int, attachment: Attachment) -> list[Placed]:
+    """The frames of an entry with their places, without those that a viewer has had."""
+    parts = [Placed(seq, part, frame) for part, frame in enumerate(shown[:-1], 1)]
+    parts += [Placed(seq, 0, frame) for frame in shown[-1:]]
+    first, had = attachment.parts
+    return parts[had:] if first == seq and had < len(parts) else parts
+
+
 class Renderer:
     """What one session's viewers are sent."""
 
@@ -53,40 +75,46 @@ class Renderer:
         self._plain = False
         self._shared: dict[bool, list[bytes]] = {}
         """The frames of the batch that was pulled last, with numbers and without."""
-        self._last: tuple[int, bytes] = (0, b"")
+        self._last: tuple[LogEntry | None, bytes] = (None, b"")
         """The frame that was last given a number: several viewers are sent the same."""
 
     def pulled(self, pulled: Pulled, attachment: Attachment) -> list[bytes]:
-        """The frames of one pull.
+        """The frames of one pull."""
+        if pulled.entries and not pulled.is_own and self._is_for_all(pulled.entries):
+            return self._for_all(pulled.entries, attachment)
+        return [frame for _, _, frame in self.placed(pulled, attachment)]
+
+    def placed(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
+        """The frames of one pull, each with its place.
 
         What stands for a gap has no numbers: a link that is cut in it begins with the gap again.
         A viewer that negotiated is told its position wherever the last frame cannot say it, and
         before an answer: one whose link is cut between the two knows that it has no answer yet, and
         sends its request again.
         """
-        if pulled.entries and self._is_for_all(pulled.entries):
-            return self._for_all(pulled.entries, attachment)
-        frames: list[bytes] = []
+        gap: list[bytes] = []
         at = pulled.passed
         if pulled.gap is not None:
-            frames += self._gap(pulled.gap, attachment)
+            gap += self._gap(pulled.gap, attachment)
         for numbered in pulled.pinned:
             if numbered.entry.kind is not LogKind.END:
-                frames += self._frames(numbered, attachment)
+                gap += self._frames(numbered, attachment)
             elif numbered.entry.about.viewer == attachment.viewer.id:
                 attachment.owed.append(numbered)  # how others' turns ended is no news any more
         if pulled.passed:
             if attachment.viewer.replay:
-                frames.append(self.position(pulled.passed))
+                gap.append(self.position(pulled.passed))
             for numbered in attachment.take_owed():
-                frames += self._frames(numbered, attachment)
+                gap += self._frames(numbered, attachment)
+        frames = [Placed(0, 0, frame) for frame in gap[:-1]]
+        frames += [Placed(pulled.passed, 0, frame) for frame in gap[-1:]]
         for numbered in pulled.entries:
             shown = self._entry(numbered, attachment)
-            frames += shown
+            frames += _placed(shown, numbered.seq, attachment)
             at = numbered.seq if shown else at
         last = pulled.entries[-1].seq if pulled.entries else at
         if attachment.viewer.replay and at < last:
-            frames.append(self.position(last))
+            frames.append(Placed(last, 0, self.position(last)))
         return frames
 
     def _is_for_all(self, entries: tuple[Numbered, ...]) -> bool:
@@ -138,8 +166,8 @@ class Renderer:
         if entry.kind is LogKind.END and entry.about.viewer == attachment.viewer.id:
             return [self.position(seq), *frames]
         if entry.kind is LogKind.OUT:
-            if self._last[0] != seq:
-                self._last = (seq, _with_seq(frames[0], seq))
+            if self._last[0] is not entry:
+                self._last = (entry, _with_seq(frames[0], seq))
             return [self._last[1]]
         return [*frames[:-1], _with_seq(frames[-1], seq)]
 
@@ -156,6 +184,14 @@ class Renderer:
         """The frame that tells a viewer where an attach begins, in which log."""
         meta = {META: {"epoch": epoch, "from": first}}
         return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
+
+    def reset(self, attachment: Attachment, epoch: str, reason: str) -> bytes:
+        """The frame that tells a viewer that it begins with the oldest entry, and why."""
+        meta = {META: {"epoch": epoch, "from": 1, "reset": reason}}
+        if attachment.viewer.replay:
+            return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return ladder.session_update(self._session_id, update)
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile
@@ -196,7 +232,8 @@ class Renderer:
     def _told(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
         # With a cursor, what was asked before it stands open at the viewer.
-        if number not in attachment.asked and not attachment.from_cursor:
+        is_known = number in attachment.asked or attachment.from_cursor
+        if not is_known and seq > attachment.again_until:
             return []
         attachment.asked.discard(number)
         if entry.about.viewer == attachment.viewer.id and seq > attachment.live_from:
