@@ -75,7 +75,7 @@ class Renderer:
         self._plain = False
         self._shared: dict[bool, list[bytes]] = {}
         """The frames of the batch that was pulled last, with numbers and without."""
-        self._last: tuple[LogEntry | None, bytes] = (None, b"")
+        self._last: tuple[Numbered | None, bytes] = (None, b"")
         """The frame that was last given a number: several viewers are sent the same."""
 
     def pulled(self, pulled: Pulled, attachment: Attachment) -> list[bytes]:
@@ -166,8 +166,9 @@ class Renderer:
         if entry.kind is LogKind.END and entry.about.viewer == attachment.viewer.id:
             return [self.position(seq), *frames]
         if entry.kind is LogKind.OUT:
-            if self._last[0] is not entry:
-                self._last = (entry, _with_seq(frames[0], seq))
+            last = self._last[0]
+            if last is None or last.seq != seq or last.entry is not entry:
+                self._last = (numbered, _with_seq(frames[0], seq))
             return [self._last[1]]
         return [*frames[:-1], _with_seq(frames[-1], seq)]
 

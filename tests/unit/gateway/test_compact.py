@@ -109,8 +109,9 @@ def test_a_piece_that_holds_its_content_twice_is_left_alone() -> None:
 
 def test_half_a_character_finds_its_other_half() -> None:
     line = update_line("agent_message_chunk", content={"type": "text", "text": "@"})
-    halves = [raw(line.replace(b"@", half)) for half in (b"\\ud83d", b"\\ude00")]
-    assert texts(told(halves)) == ["\U0001f600"]
+    pieces = [raw(line.replace(b"@", part)) for part in (b"a", b"\\ud83d", b"\\ude00")]
+    assert texts(told(pieces)) == ["a\U0001f600"]
+    assert len(told(pieces[1:])) == 2  # which few parsers take: each stays as it came
 
 
 def test_deep_and_odd_frames_stay_as_they_came() -> None:
