@@ -6,14 +6,17 @@ Owns the mistakes, which are those that were found in programs of this kind.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from lastword.client.reconnect import TRIES, Signal
 from lastword.gateway.entries import LogKind
 from tests.kit.gateway.world import Machine, WatchedLog, frames_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lastword.client.reconnect import Action, Event, ReconnectState
     from lastword.gateway.entries import LogEntry, Numbered
     from lastword.gateway.render import Renderer
     from lastword.gateway.viewers import Attachment
@@ -92,8 +95,21 @@ class EndOvertakes(Machine):
         return first + renderer.pulled(rest, attachment)
 
 
+class ResetAtOpen(Machine):
+    """Viewers count their tries anew with each socket that opens."""
+
+    def policy(
+        self, state: ReconnectState, event: Event, now: int, random: float
+    ) -> tuple[ReconnectState, tuple[Action, ...]]:
+        state, actions = super().policy(state, event, now, random)
+        if event is Signal.OPENED:
+            state = replace(state, tries=0, budget=TRIES)
+        return state, actions
+
+
 MUTANTS = {
     "send_before_commit": SendsBeforeCommit,
     "live_path": LivePath,
     "end_overtakes": EndOvertakes,
+    "reset_at_open": ResetAtOpen,
 }
