@@ -18,7 +18,7 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
 from lastword.gateway.events import Place, events_line, place_of
 from lastword.gateway.pull import CursorError, cursor_of
-from lastword.gateway.render import META
+from lastword.gateway.render import META, Form
 from lastword.gateway.session import pump
 from lastword.gateway.viewers import Role, Viewer
 
@@ -72,13 +72,17 @@ class AttachedSession:
 
     def tell(self, pulled: Pulled) -> None:
         """Write what was pulled."""
-        renderer = self.session.renderer
-        if not self.link.has_events:
-            self.link.write(renderer.pulled(pulled, self.attachment))
+        session, attachment, link = self.session, self.attachment, self.link
+        if link.form is Form.EVENTS:
+            placed = session.renderer.placed(pulled, attachment)
+            if placed:
+                link.write([events_line(session.id, session.log.epoch, placed)])
             return
-        placed = renderer.placed(pulled, self.attachment)
-        if placed:
-            self.link.write([events_line(self.session.id, self.session.log.epoch, placed)])
+        ready = session.renderer.for_all(pulled, attachment, link.form)
+        if ready is not None:
+            link.write_ready(ready)
+        else:
+            link.write(session.renderer.pulled(pulled, attachment))
 
     def write(self, frames: list[bytes]) -> None:
         """Write what stands beside it."""
@@ -119,12 +123,12 @@ class FrontLink:
         self._reader = reader
         self._writer = writer
         self._viewer: Viewer | None = None
+        self.form = Form.LINES
+        """How its viewer is sent what others are sent too."""
         self._attached: dict[str, AttachedSession] = {}
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
         self._answers_first = False
-        self.has_events = False
-        """Its viewer is sent events, each with its place."""
         self._places: dict[str, Place] = {}
         """Where the next attach of a session begins, if it does not say so itself."""
         reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
@@ -163,8 +167,8 @@ class FrontLink:
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.HELLO:
             failed = await self._holder.ready()
-            self.has_events = facts.get("events") is True
             self._viewer = _viewer(facts)
+            self.form = next((each for each in Form if facts.get(each.value) is True), Form.LINES)
             welcome = {
                 "version": wire.VERSION,
                 "initialize": self._holder.initialized,
@@ -315,6 +319,11 @@ class FrontLink:
         if frames and not self._writer.is_closing():
             frames.append(b"")
             self._writer.write(b"\n".join(frames))
+
+    def write_ready(self, block: bytes) -> None:
+        """Write what has been put together."""
+        if not self._writer.is_closing():
+            self._writer.write(block)
 
     async def drain(self) -> None:
         """Wait until the front has taken what was written, but for the high water."""

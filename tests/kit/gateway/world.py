@@ -23,7 +23,7 @@ from lastword.gateway.events import events_of as read_events
 from lastword.gateway.hub import Hub, ToAgent, ToViewer
 from lastword.gateway.log import MemoryLog
 from lastword.gateway.pull import CursorError
-from lastword.gateway.render import Renderer
+from lastword.gateway.render import Form, Renderer
 from lastword.gateway.viewers import Role, Viewer
 from tests.kit.gateway.referee import Referee
 from tests.kit.gateway.returning import CODES, Returning
@@ -90,7 +90,9 @@ def _next(attachment: Attachment) -> Pulled:
 
 def frames_of(attachment: Attachment, renderer: Renderer) -> list[bytes]:
     """One pull of an attachment, rendered."""
-    return renderer.pulled(_next(attachment), attachment)
+    pulled = _next(attachment)
+    ready = renderer.for_all(pulled, attachment, Form.LINES)
+    return renderer.pulled(pulled, attachment) if ready is None else ready[:-1].split(b"\n")
 
 
 def events_of(attachment: Attachment, renderer: Renderer, epoch: str) -> list[tuple[str, bytes]]:

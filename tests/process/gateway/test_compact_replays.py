@@ -74,7 +74,7 @@ def test_a_past_is_joined_for_stock_clients_and_on_demand_and_what_is_live_never
             assert said(rest) == ["".join(WORDS[5:10]), joined[1]]
 
         first.answer(first.prompt(session))
-        stock.find(lambda frame: len(said(stock)) == len(joined + WORDS))
+        stock.find(lambda _: len(said(stock)) == len(joined + WORDS))
         assert said(stock) == joined + WORDS
 
 
