@@ -111,8 +111,8 @@ class Seat:
         self.reads_events = reads_events
         self.last_event = ""
         self.attachment: Attachment | None = None
-        self.wire: list[tuple[str, bytes]] = []
-        """Frames, each with the id of its event where it is one."""
+        self.wire: list[tuple[str, bytes, Any]] = []
+        """Frames, each with the id of its event where it is one, and decoded."""
         self.cursor: Cursor | None = None
         self.unanswered: dict[int, bytes] = {}
         self.questions: list[Any] = []
@@ -228,12 +228,12 @@ class World:
             elif isinstance(effect, ToViewer):
                 seat = self._seat_of(effect.attachment)
                 if seat is not None:
-                    seat.wire.append((BESIDE, effect.line))
+                    seat.wire.append((BESIDE, effect.line, jsonrpc.loads(effect.line)))
             else:
                 seat = self._seat_of(effect.attachment)
                 if seat is not None:
                     again = self._renderer.again(effect.end, effect.attachment)
-                    seat.wire += [(BESIDE, line) for line in again]
+                    seat.wire += [(BESIDE, line, jsonrpc.loads(line)) for line in again]
 
     def _seat_of(self, attachment: Attachment) -> Seat | None:
         return next((seat for seat in self.seats if seat.attachment is attachment), None)
@@ -343,7 +343,7 @@ class World:
         self._deliver(seat, self._draw(len(seat.wire) + 1))
         if not seat.last_event:
             return  # what waits for a reader is read by the next one
-        seat.wire = [(name, line) for name, line in seat.wire if name == BESIDE]
+        seat.wire = [each for each in seat.wire if each[0] == BESIDE]
         cursor, parts = read_id(seat.last_event)
         throw = self._dice()
         if throw < 0.05:
@@ -406,8 +406,10 @@ class World:
         else:
             frames = self._machine.pulled(seat.attachment, self._renderer)
             told = [("", frame) for frame in frames]
-        self.referee.sent(self._log.head, [frame for _, frame in told])
-        seat.wire += told
+        read = [(name, line, jsonrpc.loads(line)) for name, line in told]
+        size = sum(len(line) for _, line in told)
+        self.referee.sent(self._log.head, size, [frame for _, _, frame in read])
+        seat.wire += read
         return len(told)
 
     def _arrive(self) -> None:
@@ -416,11 +418,10 @@ class World:
 
     def _deliver(self, seat: Seat, count: int) -> None:
         arriving, seat.wire[:] = seat.wire[:count], seat.wire[count:]
-        for name, line in arriving:
+        for name, line, frame in arriving:
             self.trace.append(line)
             if name and name != BESIDE:
                 seat.last_event = name
-            frame = jsonrpc.loads(line)
             seq = self.referee.applied(seat.viewer, frame)
             if seq and seat.viewer.replay:
                 seat.cursor = Cursor(self._log.epoch, seq)
@@ -491,7 +492,7 @@ class World:
 
 
 STEPS = (
-    (0.16, World._speak),
+    (0.165, World._speak),
     (0.17, World._loop),
     (0.21, World._break_stream),
     (0.28, World._answer),
