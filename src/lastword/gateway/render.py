@@ -232,6 +232,19 @@ class Renderer:
         update = {"sessionUpdate": "session_info_update", "_meta": meta}
         return ladder.session_update(self._session_id, update)
 
+    def lag(self, behind: int, attachment: Attachment) -> list[bytes]:
+        """The frame that tells a viewer that it lags, if it shows news at all.
+
+        It is sent past the log, whose place for it the viewer reaches once it lags no more. A stock
+        client is told nothing: its only way is a line in the transcript, which stays there; nothing
+        is lost, and there is nothing that its user could do.
+        """
+        profile = attachment.viewer.profile
+        title = f"The connection is slow: {behind} updates are still to come. None is lost."
+        if profile.notices or not profile.dialect.notice_needs_capability:
+            return [ladder.notice(self._session_id, severity="info", title=title)]
+        return []
+
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile
         if not _is_asked_for(entry.frame):

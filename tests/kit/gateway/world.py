@@ -340,6 +340,7 @@ class World:
         if not reads:
             return
         seat = reads[self._draw(len(reads))]
+        self._pull_of(seat)
         self._deliver(seat, self._draw(len(seat.wire) + 1))
         if not seat.last_event:
             return  # what waits for a reader is read by the next one

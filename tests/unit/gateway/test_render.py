@@ -351,3 +351,23 @@ def test_a_frame_that_cannot_be_read_is_no_answer_and_no_question() -> None:
         about = About(viewer="me", number=1, method="session/prompt")
         assert seen([LogEntry(kind, 1, b"{", about)]) == []
     assert update_line("x")
+
+
+def test_a_viewer_that_lags_is_told_by_a_notice_or_not_at_all() -> None:
+    for profile in (STOCK, TYPED, RETRY, AIR, NOTICES, V2):
+        attachment = Attachment(
+            Viewer(id="me", profile=profile), Reader(MemoryLog(), 0), head=0, from_cursor=False
+        )
+        frames = [msgspec.json.decode(each) for each in Renderer(SESSION).lag(1234, attachment)]
+        assert kinds(frames) == (["notice"] if profile in {NOTICES, V2} else [])
+        assert all("1234" in frame["params"]["update"]["title"] for frame in frames)
+
+
+@pytest.mark.parametrize("replay", [True, False])
+def test_a_viewer_that_begins_again_is_told_why(replay: bool) -> None:
+    viewer = Viewer(id="me", replay=replay)
+    attachment = Attachment(viewer, Reader(MemoryLog(), 0), head=0, from_cursor=False)
+    frame = msgspec.json.decode(Renderer(SESSION).reset(attachment, "e", "epoch"))
+    meta = frame["params"]["_meta"] if replay else frame["params"]["update"]["_meta"]
+    assert frame["method"] == ("_lastword/at" if replay else "session/update")
+    assert meta == {"lastword": {"epoch": "e", "from": 1, "reset": "epoch"}}
