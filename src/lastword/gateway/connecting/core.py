@@ -219,7 +219,7 @@ class Connector:
             return []  # one after the other
         line = item.line
         if not item.was_sent:
-            place.epoch, place.seq = "", 0
+            line, place.epoch, place.seq = frames.with_compact_past(line), "", 0
         elif place.cursor is not None:
             line = frames.from_cursor(line, place.cursor)
         place.folder = frames.folder_of(item.line)
@@ -259,7 +259,7 @@ class Connector:
         )
         if place.past and not replays:
             line = frames.with_param(line, "replayFrom", {"type": "start"})
-        return [ToGateway(line)]
+        return [ToGateway(frames.with_compact_past(line) if place.past else line)]
 
     # The link.
 
