@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r"(?P<epoch>[0-9A-Za-z_-]{1,64}):(?P<seq>[0-9]{1,16})(?:\.(?P<part>[0-9]{1,6}))?")
 
 
-class Event(NamedTuple):
+class StreamEvent(NamedTuple):
     """A frame on a stream.
 
     Attributes:
@@ -41,14 +41,14 @@ class Event(NamedTuple):
         return b"%bdata: %b\n\n" % (told, self.frame)
 
 
-class Place(NamedTuple):
+class LogPlace(NamedTuple):
     """Where a viewer is: up to a cursor, and in what follows past so many frames."""
 
     cursor: Cursor
     parts: int = 0
 
 
-def read_id(text: str) -> Place:
+def read_id(text: str) -> LogPlace:
     """Where an event's id says that a viewer is.
 
     Raises:
@@ -60,23 +60,23 @@ def read_id(text: str) -> Place:
     seq, parts = int(found["seq"]), int(found["part"] or 0)
     # Of an entry that has been told in part the one before it is the last that has been applied.
     cursor = cursor_of({"epoch": found["epoch"], "seq": seq - 1 if parts else seq})
-    return Place(cursor, parts)
+    return LogPlace(cursor, parts)
 
 
-def place_facts(place: Place) -> dict[str, Any]:
+def place_facts(place: LogPlace) -> dict[str, Any]:
     """A place, as facts of a control line."""
     cursor, parts = place
     return {"epoch": cursor.epoch, "seq": cursor.seq, "parts": parts}
 
 
-def place_of(facts: dict[str, Any]) -> Place:
+def place_of(facts: dict[str, Any]) -> LogPlace:
     """A place from the facts of a control line.
 
     Raises:
         CursorError: They name none.
     """
     parts = facts.get("parts")
-    return Place(cursor_of(facts), parts if isinstance(parts, int) else 0)
+    return LogPlace(cursor_of(facts), parts if isinstance(parts, int) else 0)
 
 
 def events_line(session_id: str, epoch: str, placed: list[Placed]) -> bytes:
@@ -91,10 +91,10 @@ def events_line(session_id: str, epoch: str, placed: list[Placed]) -> bytes:
     return wire.control(wire.EVENTS, session=session_id, events=events)
 
 
-def events_of(facts: dict[str, Any]) -> list[Event]:
+def events_of(facts: dict[str, Any]) -> list[StreamEvent]:
     """The events of such a line."""
     events = object_of(facts).get("events")
     return [
-        Event(str(frame).encode(), str(name), is_kept=True)
+        StreamEvent(str(frame).encode(), str(name), is_kept=True)
         for frame, name in (events if isinstance(events, list) else ())
     ]

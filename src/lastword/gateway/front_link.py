@@ -16,7 +16,7 @@ from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
-from lastword.gateway.events import Place, events_line, place_of
+from lastword.gateway.events import LogPlace, events_line, place_of
 from lastword.gateway.pull import CursorError, cursor_of
 from lastword.gateway.render import META, Form
 from lastword.gateway.session import pump
@@ -88,7 +88,7 @@ class AttachedSession:
         """Write what stands beside it."""
         self.link.write(frames)
 
-    def go_back(self, place: Place) -> Reset | None:
+    def go_back(self, place: LogPlace) -> Reset | None:
         """Go on from an earlier place.
 
         Raises:
@@ -129,7 +129,7 @@ class FrontLink:
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
         self._answers_first = False
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, LogPlace] = {}
         """Where the next attach of a session begins, if it does not say so itself."""
         reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
         writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import wire
-from lastword.gateway.events import Event, Place, events_of, place_facts, read_id
+from lastword.gateway.events import LogPlace, StreamEvent, events_of, place_facts, read_id
 from lastword.gateway.pull import CursorError
 from lastword.gateway.viewer_link import ViewerLink
 
@@ -47,13 +47,13 @@ class SessionEvents:
     """One stream: frames that wait for whoever reads it."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Event] = deque()
+        self._waiting: deque[StreamEvent] = deque()
         self._has_come = asyncio.Event()
         self._has_room = asyncio.Event()
         self._goes_back = False
         self._reader: object = None
 
-    async def put(self, event: Event) -> None:
+    async def put(self, event: StreamEvent) -> None:
         """Queue a frame, once there is room."""
         while len(self._waiting) >= QUEUED and not self._goes_back:
             self._has_room.clear()
@@ -117,7 +117,7 @@ class ViewerStreams(ViewerLink):
         self.is_over = asyncio.Event()
         self._own = SessionEvents()
         self._sessions: dict[str, SessionEvents] = {}
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, LogPlace] = {}
         """Where sessions begin that are not attached yet: behind an event that was had."""
         self._resumes: dict[int, asyncio.Future[str]] = {}
         self._last_resume = 0
@@ -204,7 +204,7 @@ class ViewerStreams(ViewerLink):
         else:
             await super()._control(word, facts)
 
-    async def _queue_event(self, session_id: str, event: Event) -> None:
+    async def _queue_event(self, session_id: str, event: StreamEvent) -> None:
         """Queue what comes from a session's log: on its stream, but for what was asked of ours."""
         upstream = self._by_session.get(session_id)
         if upstream is not None:
@@ -213,7 +213,7 @@ class ViewerStreams(ViewerLink):
         if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
             request_id = frame.message.request_id or b""
             if not self._asked.pop(request_id, session_id):
-                await self._own.put(Event(event.frame))
+                await self._own.put(StreamEvent(event.frame))
                 return
         stream = self.stream(session_id)
         if stream is not None:
@@ -236,7 +236,7 @@ class ViewerStreams(ViewerLink):
                 session_id = next(iter(self._sessions), "")
         stream = self.stream(session_id)
         if stream is not None:
-            await stream.put(Event(line))
+            await stream.put(StreamEvent(line))
 
     async def close(self, code: int, reason: str) -> None:
         """End the connection, with its streams."""
@@ -258,5 +258,5 @@ class ViewerStreams(ViewerLink):
         await self.leave()
 
 
-def _resume_line(session_id: str, number: int, place: Place) -> bytes:
+def _resume_line(session_id: str, number: int, place: LogPlace) -> bytes:
     return wire.control(wire.RESUME, session=session_id, number=number, **place_facts(place))

@@ -18,7 +18,7 @@ from lastword.core.protocol import jsonrpc
 from lastword.gateway import wire
 from lastword.gateway.compact import joined
 from lastword.gateway.entries import Cursor
-from lastword.gateway.events import Place, events_line, read_id
+from lastword.gateway.events import LogPlace, events_line, read_id
 from lastword.gateway.events import events_of as read_events
 from lastword.gateway.hub import Hub, ToAgent, ToViewer
 from lastword.gateway.log import MemoryLog
@@ -273,7 +273,7 @@ class World:
             self.referee.refused_cursor(cursor, self._log.head)
 
     def _attach(self, seat: Seat, cursor: Cursor | None) -> None:
-        place: Place | None = None
+        place: LogPlace | None = None
         if not seat.viewer.replay:
             # A client that knows nothing of viewers is a new one each time, and asks anew.
             seat.comes += 1

@@ -11,8 +11,8 @@ from lastword.core.protocol import acp
 from lastword.gateway import wire
 from lastword.gateway.entries import About, Cursor, LogEntry, LogKind
 from lastword.gateway.events import (
-    Event,
-    Place,
+    LogPlace,
+    StreamEvent,
     events_line,
     events_of,
     place_facts,
@@ -42,12 +42,12 @@ class Stream:
         self.attachment = Attachment(viewer, Reader(self.log, 0), head=0, from_cursor=False)
         self.renderer = Renderer(SESSION)
 
-    def next(self) -> list[Event]:
+    def next(self) -> list[StreamEvent]:
         """What comes of one pull."""
         placed = self.renderer.placed(self.attachment.reader.pull(), self.attachment)
         return events_of(wire.read_control(events_line(SESSION, "e", placed))[1])
 
-    def after(self, name: str) -> list[Event]:
+    def after(self, name: str) -> list[StreamEvent]:
         """What comes after an event."""
         cursor, parts = read_id(name)
         self.attachment.go_back(cursor.seq, parts)
@@ -99,15 +99,15 @@ def test_a_gap_is_told_again_with_what_stands_for_it_until_its_end_was_had() -> 
 
 
 def test_an_event_is_written_with_its_id_or_without() -> None:
-    assert Event(b"{}", "e:1").encoded == b"id: e:1\ndata: {}\n\n"
-    assert Event(b"{}").encoded == b"data: {}\n\n"
+    assert StreamEvent(b"{}", "e:1").encoded == b"id: e:1\ndata: {}\n\n"
+    assert StreamEvent(b"{}").encoded == b"data: {}\n\n"
 
 
 def test_a_place_is_read_from_an_id_and_from_a_control_line() -> None:
-    assert read_id("e:5") == Place(Cursor("e", 5))
-    assert read_id("e:5.2") == Place(Cursor("e", 4), 2)
-    assert place_of(place_facts(Place(Cursor("e", 4), 2))) == Place(Cursor("e", 4), 2)
-    assert place_of({"epoch": "e", "seq": 4, "parts": "x"}) == Place(Cursor("e", 4))
+    assert read_id("e:5") == LogPlace(Cursor("e", 5))
+    assert read_id("e:5.2") == LogPlace(Cursor("e", 4), 2)
+    assert place_of(place_facts(LogPlace(Cursor("e", 4), 2))) == LogPlace(Cursor("e", 4), 2)
+    assert place_of({"epoch": "e", "seq": 4, "parts": "x"}) == LogPlace(Cursor("e", 4))
     assert events_of({"events": 1}) == []
 
 
