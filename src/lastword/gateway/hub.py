@@ -161,7 +161,13 @@ class Hub:
     # Viewers come and go.
 
     def attach(
-        self, viewer: Viewer, cursor: Cursor | None, now_ms: int, *, replay: bool = True
+        self,
+        viewer: Viewer,
+        cursor: Cursor | None,
+        now_ms: int,
+        *,
+        replay: bool = True,
+        compact: bool = False,
     ) -> tuple[Attachment, Reset | None]:
         """A viewer is there: from its cursor on, from the oldest on, or from now on.
 
@@ -180,11 +186,22 @@ class Hub:
             head=head,
             from_cursor=cursor is not None and reset is None,
             open_asks=frozenset(self._asks),
+            compact=compact,
         )
         self._attached.append(attachment)
         if viewer.controls:
             self._left_alone_since = None
         return attachment, reset
+
+    def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
+        """A viewer that is there has applied no more than this, and is told the rest again.
+
+        Raises:
+            CursorError: Its cursor is none of this log's.
+        """
+        after, reset = start(self.log, cursor)
+        attachment.go_back(after, 0 if reset is not None else parts)
+        return reset
 
     def detach(
         self, attachment: Attachment, now: float, now_ms: int, *, code: int, cause: str

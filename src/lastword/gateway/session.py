@@ -16,6 +16,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
 from lastword.gateway import wire
+from lastword.gateway.compact import joined
 from lastword.gateway.hub import Hub, Retell, ToAgent
 from lastword.gateway.render import Renderer, with_session
 from lastword.gateway.sqlite_log import LastingLog, SqliteLog
@@ -265,18 +266,16 @@ class HeldSession:
 
 async def pump(attached: AttachedSession) -> None:
     """Send a viewer what the log has for it, as fast as its socket takes it, for ever."""
-    session, attachment = attached.session, attached.attachment
+    attachment = attached.attachment
     while True:
         pulled = attachment.reader.pull()
         if pulled.is_empty:
             await attached.answer_if_due()
             await attached.wait()
             continue
-        ready = session.renderer.for_all(pulled, attachment, attached.link.form)
-        if ready is not None:
-            attached.link.write_ready(ready)
-        else:
-            attached.write(session.renderer.pulled(pulled, attachment))
+        if attachment.compact:
+            pulled = joined(pulled, attachment.live_from)
+        attached.tell(pulled)
         await attached.answer_if_due()
         await attached.drain()
         # A log of megabytes must not keep the others from theirs.
