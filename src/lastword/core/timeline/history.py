@@ -12,7 +12,7 @@ import msgspec
 
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import number_of
-from lastword.core.timeline.entry import By, Entry, Kind
+from lastword.core.timeline.entry import GATEWAY, By, Entry, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,7 +122,7 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
                     last_at=entry.at_seconds,
                 )
             take(story, entry)
-        else:
+        elif entry.kind not in GATEWAY:  # viewers come and go, and no turn with them
             for story in found.values():
                 if not story.ended and entry.session_id in {None, story.session_id}:
                     take(story, entry)
