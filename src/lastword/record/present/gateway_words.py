@@ -132,7 +132,7 @@ def _lost(facts: dict[str, Any]) -> str:
 
 
 def _died(facts: dict[str, Any]) -> str:
-    return f"the gateway's process that held the session died{_lost(facts)}"
+    return f"taken over: the process that held the session died{_lost(facts)}"
 
 
 def _exited(facts: dict[str, Any]) -> str:
