@@ -272,15 +272,19 @@ def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
 
 FLOODS: dict[str, Any] = {
     "turns": [
-        [{"repeat": {"times": 2000, "steps": [{"fill": 12_000}]}}, {"result": "end_turn"}],
+        [
+            {"repeat": {"times": 1000, "steps": [{"fill": 12_000}, {"fill": 12_001}]}},
+            {"result": "end_turn"},
+        ],
     ]
 }
-"""Some 24 MB: more than all the buffers between an agent and a viewer that does not read."""
+"""Some 24 MB: more than the buffers between an agent and a viewer that does not read, whose own
+is small."""
 
 
 def test_a_viewer_that_falls_behind_and_out_of_the_log_is_recorded_once_each(serve: Serve) -> None:
     gateway = serve(FLOODS, "--log-limit", "8MiB")
-    with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
+    with ViewerClient(gateway, capabilities=TYPED, replay=True, receive_bytes=64 * 1024) as viewer:
         session = viewer.new(gateway.root)
         prompt = viewer.prompt(session)
         until("it lags", lambda: "viewer_lags" in kinds(gateway, session))
