@@ -311,7 +311,9 @@ def test_lastword_run_that_is_killed_behind_a_gateway_leaves_word_of_it(serve: S
     (exited,) = (e for e in entries(gateway, session) if e["kind"] == "supervisor_exited")
     assert exited["level"] == "error"
     assert exited["facts"] == {
-        **{"exit_signal": "SIGKILL", "open_turns": 1, "incident_id": told["incident_id"]},
+        "exit_signal": "SIGKILL",
+        "open_turns": 1,
+        "incident_id": told["incident_id"],
     }
     page = lastword(gateway, "log", told["incident_id"])
     assert "lastword run ended behind the gateway: SIGKILL" in page

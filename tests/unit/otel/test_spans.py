@@ -180,7 +180,9 @@ def test_a_session_that_a_gateway_holds_is_a_span_with_what_befell_it_as_events(
     ]
     assert span.events[1].at_seconds == 1_000_003
     assert span.events[1].attributes == {
-        **{"lastword.viewer": "v1", "lastword.code": 1006, "lastword.cause": "link_cut"},
+        "lastword.viewer": "v1",
+        "lastword.code": 1006,
+        "lastword.cause": "link_cut",
     }
 
 
@@ -202,7 +204,9 @@ def test_what_befalls_a_session_is_counted_though_nobody_says_who_holds_it() -> 
     left = of_gateway(Kind.VIEWER_LEFT, 3, code=4408, cause="stalled", viewer="v1")
     (count,) = measured(names.VIEWERS_LEFT, left)
     assert count.attributes == {
-        **{"lastword.code": 4408, "lastword.cause": "stalled", names.DOOR: "serve"},
+        "lastword.code": 4408,
+        "lastword.cause": "stalled",
+        names.DOOR: "serve",
     }
     assert spans_of(left) == []
     (failed,) = measured(names.RESTORED, of_gateway(Kind.SESSION_NOT_RESTORED, 3, "error"))
