@@ -65,9 +65,14 @@ def lastword(gateway: Gateway, *words: str) -> str:
 
 def entries(gateway: Gateway, session: str) -> list[dict[str, Any]]:
     """The entries of a session, from its first run to its last."""
+    return [entry for run in runs(gateway, session) for entry in run["entries"]]
+
+
+def runs(gateway: Gateway, session: str) -> list[dict[str, Any]]:
+    """The runs of a session; none before anything of it is recorded."""
     said = lastword(gateway, "log", session, "--json")
-    runs = json.loads(said)["runs"] if said else []
-    return [entry for run in runs for entry in run["entries"]]
+    found: list[dict[str, Any]] = json.loads(said)["runs"] if said else []
+    return found
 
 
 def kinds(gateway: Gateway, session: str) -> list[str]:
@@ -126,6 +131,8 @@ def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_
 ) -> None:
     gateway, session = lived(serve)
     until("the last viewer has left", lambda: kinds(gateway, session)[-1] == "viewer_left")
+    # The first holder's `lastword run` ends its agent, and says so, while the second is at work.
+    until("the first run is over", lambda: runs(gateway, session)[0]["run"]["ended"])
     told = entries(gateway, session)
     found = [entry["kind"] for entry in told]
     for one, other in (
