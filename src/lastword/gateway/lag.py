@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from lastword.gateway.log import BATCH_ENTRIES
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -20,6 +18,9 @@ if TYPE_CHECKING:
 
 LAG_SHARE = 0.25
 """Of the log's limit: a viewer that is so far behind may fall out of the log."""
+
+CAUGHT_UP_SHARE = 0.1
+"""Of what it lagged at least: no further behind, it has caught up."""
 
 
 class LagNote(msgspec.Struct, frozen=True):
@@ -86,7 +87,7 @@ class LagMeter:
         for each in present:
             viewer, pos, lag = each.viewer.id, each.reader.pos, each.reader.lag
             if each in self._lagging:
-                if lag <= BATCH_ENTRIES:
+                if written_bytes - self.bytes_until(pos) <= self._most * CAUGHT_UP_SHARE:
                     self._lagging.discard(each)
                     yield LagNote(viewer, "viewer_caught_up")
             elif written_bytes - self.bytes_until(max(pos, each.live_from)) > self._most:
