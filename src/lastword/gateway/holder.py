@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sqlite3
 import sys
 import time
@@ -19,6 +20,7 @@ import msgspec
 
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
+from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
@@ -28,6 +30,7 @@ from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
 from lastword.gateway.openings import Opening, Openings
+from lastword.gateway.recording import HolderRecord
 from lastword.gateway.session import HeldSession
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         name: of its socket, and of its files beside it.
         run_folder: where the sockets are; for its user alone.
         log_folder: where the logs are; for its user alone.
+        record_folder: where the record is; empty for none.
         command: the agent's.
         options: of `lastword run`.
         client: the `initialize` params of the client that it is started for.
@@ -68,6 +72,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     run_folder: str
     log_folder: str
+    record_folder: str = ""
     command: list[str]
     options: list[str] = []
     client: dict[str, Any] = {}
@@ -91,6 +96,7 @@ class Holder:
 
     def __init__(self, settings: HolderSettings) -> None:
         self.settings = settings
+        self.record = HolderRecord(settings.record_folder, program=settings.command[0])
         self.agent = SupervisedAgent(self._from_agent, self._agent_ended)
         self.conversation = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
@@ -125,7 +131,8 @@ class Holder:
         try:
             command = supervised(self.settings.command, self.settings.options)
             cwd = self.settings.root or os.getcwd()
-            await self.agent.spawn(command, cwd, environment())
+            known = environment() | {RUN_VARIABLE: self.record.run}
+            await self.agent.spawn(command, cwd, known)
             watch = asyncio.create_task(self._watch())
             starting = asyncio.create_task(self._start())
             await self._over.wait()
@@ -154,15 +161,17 @@ class Holder:
             self._initialize_failed = _no_log(error)
             return
         self.conversation.begin_after(session.hub.last_number)
-        session.hub.note(now_ms(), "holder_died")
-        session.hub.lost_agent(lambda _: _LOST, now_ms())
+        incident = self.record.incident()
+        lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
+        session.hub.note(now_ms(), "holder_died", **lost)
+        session.hub.lost_agent(lambda _: _lost(incident), now_ms())
         self._add(session)
         session.suppressed = True
         try:
             history = await session.restore(self.initialized)
         except RequestFailedError as failed:
             session.failed = failed.error
-            session.hub.note(now_ms(), "not_restored")
+            session.hub.note(now_ms(), "not_restored", **_why(failed.error))
         else:
             session.hub.note(now_ms(), "restored", history=history)
         session.suppressed = False
@@ -326,14 +335,17 @@ class Holder:
     def _agent_ended(self, status: int) -> None:
         """`lastword run` has ended, which it does only where there is nothing to restart."""
         self._status = status
-        self.conversation.lost(_LOST)
+        incident = self.record.incident()
+        error = _lost(incident)
+        self.conversation.lost(error)
         for session in self.sessions.values():
-            session.hub.lost_agent(lambda _: _LOST, now_ms())
-            session.hub.note(now_ms(), "agent_ended", status=status)
+            left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
+            session.hub.lost_agent(lambda _: error, now_ms())
+            session.hub.note(now_ms(), "agent_ended", status=status, **_exit(status), **left)
             session.grew()
         for asked in self._openings.take_all():
-            asked.link.send(jsonrpc.error(asked.request_id, _LOST))
-        self._initialize_failed = self._initialize_failed or _LOST
+            asked.link.send(jsonrpc.error(asked.request_id, error))
+        self._initialize_failed = self._initialize_failed or error
         self._ready.set()
         asyncio.get_running_loop().call_later(1.0, self._over.set)
 
@@ -351,6 +363,7 @@ class Holder:
                 session.tick(now)
                 behind = behind or session.log.is_behind
             self.agent.read_on(wanted=not behind)
+            self.record.flush()
             idle = not self.sessions and not self._links
             if idle and now - self._alone_since > SPARE_SECONDS:
                 self._over.set()
@@ -362,21 +375,41 @@ class Holder:
         await self.agent.stop()
         for session in HeldSession.opened:
             session.close()
+        self.record.close()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.socket_path)
 
 
-_LOST = error_object(
-    AgentError(
-        type=ErrorType.AGENT_CRASH,
-        message="The agent's process ended unexpectedly. Send the prompt again.",
-        retryable=True,
-        reason="holder_died",
-        origin=Origin.PROCESS,
-        retry_safety=RetrySafety.ASK,
-        action=Action.RETRY,
+def _lost(incident: str) -> dict[str, Any]:
+    """The error object of what was open when a process ended."""
+    return error_object(
+        AgentError(
+            type=ErrorType.AGENT_CRASH,
+            message="The agent's process ended unexpectedly. Send the prompt again.",
+            retryable=True,
+            reason="holder_died",
+            origin=Origin.PROCESS,
+            retry_safety=RetrySafety.ASK,
+            action=Action.RETRY,
+            incident_id=incident,
+        )
     )
-)
+
+
+def _why(error: dict[str, Any]) -> dict[str, Any]:
+    """What a log may have of an agent's refusal: words of ours alone."""
+    payload = object_of(object_of(error.get("data")).get("agent_error"))
+    return {name: payload[name] for name in ("type", "reason", "incident_id") if name in payload}
+
+
+def _exit(status: int) -> dict[str, Any]:
+    """How a process ended, as the record has it."""
+    if status >= 0:
+        return {"exit_code": status}
+    try:
+        return {"exit_signal": signal.Signals(-status).name}
+    except ValueError:
+        return {"exit_signal": f"signal {-status}"}
 
 
 def _no_log(error: Exception) -> dict[str, Any]:

@@ -52,6 +52,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         port: the port; 0 for any that is free.
         path: of ACP's own transport.
         state_folder: where keys and logs are.
+        record_folder: where the record is; empty for none.
         command: the agent's.
         options: of `lastword run`.
         root: sessions work in it, or below.
@@ -76,6 +77,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 7780
     path: str = "/acp"
     state_folder: str = ""
+    record_folder: str = ""
     command: list[str] = []
     options: list[str] = []
     root: str = "."
@@ -151,6 +153,7 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         name="",
         run_folder=run_folder,
         log_folder=os.path.join(folder_of(settings), "sessions"),
+        record_folder=settings.record_folder,
         command=settings.command,
         options=settings.options,
         root=root,

@@ -235,7 +235,7 @@ class SqliteLog:
         self._tail = Tail()
         self._recent: OrderedDict[int, Batch] = OrderedDict()
         """Batches that were read from the file last, by their first number."""
-        self._bytes = int(size)
+        self._bytes = self._written = int(size)
         rows = self._db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
         self._pins = Pins(
             (name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows
@@ -263,6 +263,11 @@ class SqliteLog:
     def size_bytes(self) -> int:
         """What the kept entries count for in a bound."""
         return self._bytes
+
+    @property
+    def written_bytes(self) -> int:
+        """The same of all that it has had since it was opened, whatever is kept of it."""
+        return self._written
 
     @property
     def head(self) -> int:
@@ -306,6 +311,7 @@ class SqliteLog:
             raise
         self._head = last
         self._bytes += size
+        self._written += size
         self._checkpoints.written(size)
         self._tail.add(batch)
         return last
@@ -486,6 +492,12 @@ class LastingLog:
             return self._disk.first
         is_on_disk = not self._has_left_disk and self._disk.first <= self._disk.head
         return self._disk.first if is_on_disk else self._memory.first
+
+    @property
+    def written_bytes(self) -> int:
+        """What its entries since it was opened count for in a bound, about."""
+        in_memory = 0 if self._memory is None else self._memory.size_bytes
+        return self._disk.written_bytes + in_memory
 
     @property
     def is_behind(self) -> bool:

@@ -61,19 +61,31 @@ class RecorderProcess:
         """
         read_end, write_end = os.pipe()
         try:
-            self._pid = os.fork()
+            self._pid = self._begin(read_end, path, run, limits, telemetry)
         except OSError:
-            close(read_end)
             close(write_end)
             raise
-        if self._pid == 0:
-            _live(read_end, path, run, limits, telemetry)
-        close(read_end)
+        finally:
+            close(read_end)
         widen(write_end)
         os.set_blocking(write_end, False)
         self._fd = write_end
         self._pending = bytearray()
         self._encoder = msgspec.json.Encoder()
+
+    def _begin(
+        self,
+        read_end: int,
+        path: str | None,
+        run: Run,
+        limits: Limits,
+        telemetry: StartTelemetry | None,
+    ) -> int:
+        """Begin the process, which reads there; gives its id."""
+        pid = os.fork()
+        if pid == 0:
+            _live(read_end, path, run, limits, telemetry)
+        return pid
 
     def send(self, rows: list[Row]) -> None:
         """Send rows, as far as there is room."""
@@ -138,24 +150,31 @@ def _live(
         # First of all: a copy of a pipe's end would keep somebody from seeing it closed.
         os.dup2(read_end, 0)
         os.closerange(1, 4096)
-        os.setsid()
-        for number in _ENDING:
-            signal.signal(number, signal.SIG_IGN)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        os.umask(0o077)
-        os.nice(5)
-        # A file of SQLite's must not be given the number of a standard stream.
-        for _ in range(2):
-            os.open(os.devnull, os.O_RDWR)
-        # Loaded here: the sidecar itself never needs them.
-        from lastword.core.redact.known_secrets import secrets_of  # noqa: PLC0415
-        from lastword.record.sink import StoreSink  # noqa: PLC0415
-
-        secrets = secrets_of(os.environ)
-        telemetry = None if start_telemetry is None else start_telemetry(run)
-        _write_all(StoreSink(path, run, limits, telemetry=telemetry, secrets=secrets))
+        live(path, run, limits, start_telemetry)
     finally:
         os._exit(0)
+
+
+def live(
+    path: str | None, run: Run, limits: Limits, start_telemetry: StartTelemetry | None
+) -> None:
+    """Write what comes on stdin until there is no more; stdin is the one descriptor in use."""
+    os.setsid()
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    os.umask(0o077)
+    os.nice(5)
+    # A file of SQLite's must not be given the number of a standard stream.
+    for _ in range(2):
+        os.open(os.devnull, os.O_RDWR)
+    # Loaded here: the sidecar itself never needs them.
+    from lastword.core.redact.known_secrets import secrets_of  # noqa: PLC0415
+    from lastword.record.sink import StoreSink  # noqa: PLC0415
+
+    secrets = secrets_of(os.environ)
+    telemetry = None if start_telemetry is None else start_telemetry(run)
+    _write_all(StoreSink(path, run, limits, telemetry=telemetry, secrets=secrets))
 
 
 def _write_all(sinks: StoreSink) -> None:

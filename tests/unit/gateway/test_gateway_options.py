@@ -86,3 +86,24 @@ def test_what_is_no_time_is_said(words: list[str]) -> None:
 def test_there_is_at_least_one_viewer() -> None:
     with pytest.raises(UsageError, match="--viewers takes a number from 1 up"):
         read(["--viewers", "0", "--", "agent"])
+
+
+def test_the_record_is_where_lastword_run_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read(["--", "a"]).record_folder == os.environ["LASTWORD_STATE_DIR"]
+    assert read(["--record", str(tmp_path), "--", "a"]).record_folder == str(tmp_path)
+    for off in ("--no-record", "--passthrough"):
+        assert read([off, "--", "a"]).record_folder == ""
+    monkeypatch.setenv("LASTWORD_RECORD", str(tmp_path))
+    assert read(["--", "a"]).record_folder == str(tmp_path)
+    monkeypatch.setenv("LASTWORD_NO_RECORD", "1")
+    assert read(["--", "a"]).record_folder == ""
+
+
+def test_a_record_named_by_a_path_is_meant_from_here() -> None:
+    assert (
+        read(["--record", "kept", "--", "a"]).options[-1] == f"--record={os.path.abspath('kept')}"
+    )
+    assert read(["--record", "/kept", "--", "a"]).options == ["--record", "/kept"]
+    assert read(["--no-record", "--record", "kept", "--", "a"]).options[-1] == "kept"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.core.link.option_table import OPTIONS, Option
 from lastword.gateway.serving import GatewaySettings, addresses
-from lastword.record.paths import state_folder
+from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,8 +96,9 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         port=port,
         path=known.path,
         state_folder=_state_folder(run),
+        record_folder=_record_folder(run),
         command=[_found_from_here(run.command[0]), *run.command[1:]],
-        options=rest,
+        options=[*rest, *_record_from_here(run)],
         root=known.root,
         sessions=known.sessions,
         hosts=addresses(known.allow_host),
@@ -156,6 +157,22 @@ def _bytes(flag: str, text: str) -> int:
     if not isinstance(value, int) or value <= 0:
         raise UsageError(f"{flag} cannot be {text!r}: it takes a size, as 16MiB")
     return value
+
+
+def _record_folder(run: RunOptions) -> str:
+    """Where the record is; empty where none is kept."""
+    if run.values.get("no_record") or run.values.get("passthrough"):
+        return ""
+    named = str(run.values.get("record") or "")
+    return named_folder(named) if named else state_folder(os.environ)
+
+
+def _record_from_here(run: RunOptions) -> list[str]:
+    """The option of a folder that is meant from here and not from the sessions' folder."""
+    named = str(run.values.get("record") or os.environ.get("LASTWORD_STATE_DIR") or "")
+    is_relative = bool(named) and not os.path.isabs(os.path.expanduser(named))
+    folder = _record_folder(run)
+    return [f"--record={folder}"] if folder and is_relative else []
 
 
 def _state_folder(run: RunOptions) -> str:

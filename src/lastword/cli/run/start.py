@@ -21,16 +21,21 @@ if TYPE_CHECKING:
     from lastword.sidecar.starting import AgentStart
 
 
-def sidecar_for(
+def sidecar_for(  # noqa: PLR0913 - what the first half of the start has made
     options: RunOptions,
     start: AgentStart,
     agent: Agent | None,
     guardian: Guardian | None,
     inbox: SignalInbox,
+    *,
+    given_run: str = "",
 ) -> Sidecar:
-    """Return the sidecar that the command line asked for."""
+    """Return the sidecar that the command line asked for.
+
+    `given_run` is the id of the run that a gateway's holder has begun; it is recorded in that.
+    """
     values: dict[str, Any] = options.values
-    run = run_id()
+    run = given_run or run_id()
     core = Options(
         **{
             option.field: values[option.key]
@@ -49,7 +54,8 @@ def sidecar_for(
         line_limit_bytes=int(values["line_limit"]),
         verbose=bool(values["verbose"]),
     )
-    recorder = None if values["no_record"] and not _is_traced() else _recorder(options, run)
+    door = "gateway" if given_run else "run"
+    recorder = None if values["no_record"] and not _is_traced() else _recorder(options, run, door)
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
 
@@ -67,7 +73,7 @@ def _telemetry(run: Run) -> Sink | None:
     return of_own(run)
 
 
-def _recorder(options: RunOptions, run: str) -> Recorder:
+def _recorder(options: RunOptions, run: str, door: str) -> Recorder:
     def start() -> Sink | None:
         # Loaded at the first prompt: the agent has been started, and greeted, before.
         from lastword.record.paths import named_folder, state_folder, store_path  # noqa: PLC0415
@@ -78,7 +84,7 @@ def _recorder(options: RunOptions, run: str) -> Recorder:
         named = options.values["record"]
         folder = named_folder(str(named)) if named else state_folder(os.environ)
         path = None if options.values["no_record"] else store_path(folder)
-        this = this_run(run, door="run", program=os.path.basename(options.command[0]))
+        this = this_run(run, door=door, program=os.path.basename(options.command[0]))
         try:
             return RecorderProcess(path, this, limits_of(os.environ), telemetry=_telemetry)
         except OSError:

@@ -149,6 +149,9 @@ OPTIONS = (
     Option("passthrough", "flag", "become the agent: lastword takes no part"),
     Option("verbose", "flag", "say on stderr what is seen and done"),
 )
+RUN_VARIABLE = "LASTWORD_GATEWAY_RUN"
+"""How the holder of a gateway names to its `lastword run` the run in which both are recorded."""
+
 BY_KEY = {option.key: option for option in OPTIONS}
 
 
