@@ -280,12 +280,12 @@ def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
 FLOODS: dict[str, Any] = {
     "turns": [
         [
-            {"repeat": {"times": 1000, "steps": [{"fill": 12_000}, {"fill": 12_001}]}},
+            {"repeat": {"times": 1200, "steps": [{"fill": 12_000}, {"fill": 12_001}]}},
             {"result": "end_turn"},
         ],
     ]
 }
-"""Some 24 MB: more than the buffers between an agent and a viewer that does not read, whose own
+"""Some 29 MB: more than the buffers between an agent and a viewer that does not read, whose own
 is small."""
 
 
@@ -295,6 +295,7 @@ def test_a_viewer_that_falls_behind_and_out_of_the_log_is_recorded_once_each(ser
         session = viewer.new(gateway.root)
         prompt = viewer.prompt(session)
         until("it lags", lambda: "viewer_lags" in kinds(gateway, session))
+        until("the agent has said all", lambda: not holder_of(gateway, session)["turn"])
         viewer.answer(prompt)
         until("it has caught up", lambda: "viewer_caught_up" in kinds(gateway, session))
     told = {entry["kind"]: entry for entry in entries(gateway, session)}
