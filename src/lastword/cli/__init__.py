@@ -20,6 +20,7 @@ commands:
   log       what is recorded of sessions, as a list, a timeline, or as it happens
   export    one session as one file for a bug report, without secrets or names
   stats     failures by type, agent and day, and how long turns take
+  outbox    reports of failures that have not arrived where --report-to sends them
   agent     an agent that fails on purpose, to try a client with:  lastword agent --list
   gateway   serve an agent's sessions at a URL, where they outlive connections
   connect   use one of those from an editor:  lastword connect http://127.0.0.1:7780
@@ -81,6 +82,10 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.stats import main as stats  # noqa: PLC0415
 
         return stats(rest)
+    if command == "outbox":
+        from lastword.cli.outbox import main as outbox  # noqa: PLC0415
+
+        return outbox(rest)
     if command == "agent":
         from lastword.cli.agent.command import main as agent  # noqa: PLC0415
 

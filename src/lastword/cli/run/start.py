@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.link.option_table import OPTIONS
@@ -49,7 +50,8 @@ def sidecar_for(
         line_limit_bytes=int(values["line_limit"]),
         verbose=bool(values["verbose"]),
     )
-    recorder = None if values["no_record"] and not _is_traced() else _recorder(options, run)
+    is_wanted = not values["no_record"] or values["report_to"] or _is_traced()
+    recorder = _recorder(options, run) if is_wanted else None
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
 
@@ -67,6 +69,18 @@ def _telemetry(run: Run) -> Sink | None:
     return of_own(run)
 
 
+def _reports(options: RunOptions, folder: str, run: Run) -> Sink | None:
+    # Loaded in the recorder's process, and only where reports are asked for.
+    from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+    from lastword.outbox.target import TargetError, target_of, wish_of  # noqa: PLC0415
+
+    try:
+        target = target_of(wish_of(options.values), os.environ)
+    except TargetError:
+        return None  # whatever was wrong was said at the start; a session goes on
+    return OutboxSink(folder, target, run)
+
+
 def _recorder(options: RunOptions, run: str) -> Recorder:
     def start() -> Sink | None:
         # Loaded at the first prompt: the agent has been started, and greeted, before.
@@ -80,7 +94,13 @@ def _recorder(options: RunOptions, run: str) -> Recorder:
         path = None if options.values["no_record"] else store_path(folder)
         this = this_run(run, door="run", program=os.path.basename(options.command[0]))
         try:
-            return RecorderProcess(path, this, limits_of(os.environ), telemetry=_telemetry)
+            return RecorderProcess(
+                path,
+                this,
+                limits_of(os.environ),
+                telemetry=_telemetry,
+                reports=partial(_reports, options, folder) if options.values["report_to"] else None,
+            )
         except OSError:
             return None  # no process is to be had: a session without a record is still a session
 
