@@ -35,7 +35,7 @@ ROOMS = {
     "posix": {"_version"},
     "record": {"_version", "core", "errors", "posix"},
     "otel": {"_version", "core", "record"},
-    "outbox": {"_version", "core", "errors", "record"},
+    "outbox": {"_version", "core", "errors", "posix", "record"},
     "gateway": {"_version", "client", "core", "errors", "outbox", "record"},
     "client": {"core", "errors", "quirks"},
     "sidecar": {"core", "posix", "quirks"},

@@ -22,10 +22,10 @@ from lastword.core.link.option_table import BY_KEY
 from lastword.errors import StoreError
 from lastword.outbox.post import PostError
 from lastword.outbox.report import own_report
-from lastword.outbox.schedule import Verdict, verdict_of
+from lastword.outbox.schedule import Fate, fate_of
 from lastword.outbox.sender import ask, send_due
 from lastword.outbox.store import DROPPED, SENT, Outbox, now_ms
-from lastword.outbox.target import OTLP, Target, TargetError, Wish, target_of
+from lastword.outbox.target import OTLP, ReportTarget, TargetError, Wish, target_of
 from lastword.record.present import documents
 from lastword.record.run import this_run
 from lastword.record.store import set_aside_before
@@ -33,7 +33,7 @@ from lastword.record.store import set_aside_before
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lastword.outbox.report import Report
+    from lastword.outbox.report import FailureReport
     from lastword.outbox.store import Status
 
 SEND_SECONDS = 60.0
@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _target(options: argparse.Namespace) -> Target:
+def _target(options: argparse.Namespace) -> ReportTarget:
     option = BY_KEY["report_to"]
     if not options.report_to:
         raise TargetError(f"say where to: --report-to URL, or {option.variable}")
@@ -103,7 +103,7 @@ def _target(options: argparse.Namespace) -> Target:
     return target_of(wish, os.environ)
 
 
-def _test(target: Target) -> int:
+def _test(target: ReportTarget) -> int:
     """Send a report of no failure, once and past the outbox."""
     run = this_run(secrets.token_hex(13).upper(), door="outbox", program="lastword")
     try:
@@ -111,15 +111,15 @@ def _test(target: Target) -> int:
     except PostError as error:
         said = str(error)
     else:
-        verdict, said = verdict_of(answer, is_otlp=target.form == OTLP)
-        if verdict is Verdict.DELIVERED:
+        fate, said = fate_of(answer, is_otlp=target.form == OTLP)
+        if fate is Fate.DELIVERED:
             sys.stdout.write(f"a test report was taken at {target.place}\n")
             return 0
     sys.stderr.write(f"lastword outbox: no report is taken at {target.place}: {said}\n")
     return 1
 
 
-def _send(outbox: Outbox, target: Target) -> int:
+def _send(outbox: Outbox, target: ReportTarget) -> int:
     ends_at = time.monotonic() + SEND_SECONDS
     before = outbox.status().counts[SENT]
     outbox.hurry(target)
@@ -162,7 +162,7 @@ def _lines(page: Page, status: Status) -> None:
         page.line(line, indent=2)
         if pace.failures:
             wait = duration(max(0, pace.due_epoch_ms - now) / 1000)
-            tries = counted(pace.failures, "try", "tries")
+            tries = counted(pace.failures, "try")
             page.line(f"{pace.said}, after {tries}; again in {wait}", "yellow", indent=4)
     for name in DROPPED:
         if counts[name]:
@@ -186,5 +186,5 @@ def _document(status: Status | None, aside: list[str]) -> dict[str, Any]:
     return {"version": 1, **known, "set_aside": aside}
 
 
-def _members(report: Report) -> Any:
+def _members(report: FailureReport) -> Any:
     return msgspec.to_builtins(report)

@@ -28,6 +28,8 @@ from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
 from lastword.gateway.session import HeldSession
+from lastword.outbox.own import OwnReports
+from lastword.outbox.target import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +64,8 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         viewers: how many may be attached to one session at once.
         idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
         detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
+        state_folder: where the outbox is.
+        report: where failures are reported.
     """
 
     name: str
@@ -78,6 +82,8 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     viewers: int = 64
     idle_close_seconds: float = 7 * 24 * 3600.0
     detach_grace_seconds: float = 0.0
+    state_folder: str = ""
+    report: Wish = Wish()
 
 
 def now_ms() -> int:
@@ -90,6 +96,7 @@ class Holder:
 
     def __init__(self, settings: HolderSettings) -> None:
         self.settings = settings
+        self.reports = OwnReports(settings.report, settings.state_folder, settings.command[0])
         self.agent = SupervisedAgent(self._from_agent, self._agent_ended)
         self.conversation = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
@@ -149,10 +156,11 @@ class Holder:
         try:
             session = HeldSession.open(self, session_id)
         except (StoreError, sqlite3.Error) as error:
-            self._initialize_failed = _no_log(error)
+            self._initialize_failed = self._no_log(error)
             return
         self.conversation.begin_after(session.hub.last_number)
         session.hub.note(now_ms(), "holder_died")
+        self.reports.tell("holder", _LOST["data"]["agent_error"], session_id)
         session.hub.lost_agent(lambda _: _LOST, now_ms())
         self._add(session)
         session.suppressed = True
@@ -274,7 +282,7 @@ class Holder:
             session = HeldSession.made(self, session_id)
             session.remember(params, object_of(result), self.settings.client)
         except (StoreError, sqlite3.Error) as error:
-            link.send(jsonrpc.error(request_id, _no_log(error)))
+            link.send(jsonrpc.error(request_id, self._no_log(error)))
             return
         self._add(session)
         early = self._early.pop(session_id, [])
@@ -311,6 +319,8 @@ class Holder:
     def _agent_ended(self, status: int) -> None:
         """`lastword run` has ended, which it does only where there is nothing to restart."""
         self._status = status
+        if self.sessions and not self._over.is_set():
+            self.reports.tell("holder", _LOST["data"]["agent_error"] | {"reason": "run_ended"})
         self.conversation.lost(_LOST)
         for session in self.sessions.values():
             session.hub.lost_agent(lambda _: _LOST, now_ms())
@@ -322,6 +332,13 @@ class Holder:
         self._initialize_failed = self._initialize_failed or _LOST
         self._ready.set()
         asyncio.get_running_loop().call_later(1.0, self._over.set)
+
+    def _no_log(self, error: Exception) -> dict[str, Any]:
+        """The error object where a session's log cannot be written."""
+        sys.stderr.write(f"lastword: {error}\n")
+        told = refusals.no_log()
+        self.reports.tell("request", told["data"]["agent_error"])
+        return told
 
     def stop(self) -> None:
         """End, and the agent with it."""
@@ -365,16 +382,14 @@ _LOST = error_object(
 )
 
 
-def _no_log(error: Exception) -> dict[str, Any]:
-    """The error object where a session's log cannot be written."""
-    sys.stderr.write(f"lastword: {error}\n")
-    return refusals.no_log()
-
-
 def main(arguments: Sequence[str]) -> int:
     """Hold an agent; the settings are one JSON argument."""
     settings = msgspec.json.decode(arguments[0], type=HolderSettings)
-    asyncio.run(Holder(settings).run())
+    holder = Holder(settings)
+    try:
+        asyncio.run(holder.run())
+    finally:
+        holder.reports.finish()
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from lastword.outbox.report import Report, Value
+    from lastword.outbox.report import FailureReport, Value
 
 SEVERITY_ERROR = 17
 EVENT_NAME = "lastword.failure"
@@ -25,7 +25,7 @@ _CONVENTIONAL = {
 }
 
 
-def body_of(report: Report) -> bytes:
+def body_of(report: FailureReport) -> bytes:
     """The body of a request that exports it."""
     resource = {"service.name": report.program, "service.instance.id": report.run_id}
     resource |= {"os.type": report.platform, "lastword.door": report.door}
@@ -37,7 +37,7 @@ def body_of(report: Report) -> bytes:
     return msgspec.json.encode({"resourceLogs": [logs]})
 
 
-def _record(report: Report) -> dict[str, Any]:
+def _record(report: FailureReport) -> dict[str, Any]:
     moment = str(report.at_epoch_ms * _NS_OF_MS)
     record: dict[str, Any] = {
         "timeUnixNano": moment,
@@ -54,13 +54,13 @@ def _record(report: Report) -> dict[str, Any]:
     return record
 
 
-def _sentence(report: Report) -> str:
+def _sentence(report: FailureReport) -> str:
     """Our own words: which kind of thing failed, and of what."""
     words = [str(report.facts[name]) for name in ("type", "reason") if name in report.facts]
     return f"{report.what} failed: {', '.join(words) or 'unknown'}"
 
 
-def _facts(report: Report) -> dict[str, Value]:
+def _facts(report: FailureReport) -> dict[str, Value]:
     named: dict[str, Value | None] = {
         "lastword.report_id": report.report_id,
         "lastword.what": report.what,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from lastword.outbox.schedule import Answer
+from lastword.outbox.schedule import CollectorAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ def post(
     deadline_seconds: float,
     *,
     certificates: str | None = None,
-) -> Answer:
+) -> CollectorAnswer:
     """Send a body, and give the answer.
 
     Args:
@@ -58,7 +58,7 @@ def post(
     try:
         connection.request("POST", path, body, {**headers, **extra})
         response = connection.getresponse()
-        return Answer(
+        return CollectorAnswer(
             response.status,
             response.read(MAX_ANSWER_BYTES),
             response.getheader("retry-after", ""),

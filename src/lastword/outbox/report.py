@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
+import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
@@ -44,7 +46,7 @@ OTHER = "other"
 """Stands for a word that is none, such as a code of a provider's that is a sentence."""
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FailureReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One failure.
 
     Attributes:
@@ -129,7 +131,7 @@ class ReportWriter:
         self._names: dict[str, str] = {}
         self._traced: OrderedDict[tuple[str | None, int | None], str] = OrderedDict()
 
-    def take(self, rows: Sequence[Row]) -> list[Report]:
+    def take(self, rows: Sequence[Row]) -> list[FailureReport]:
         """What there is to report of these rows."""
         found = []
         for row in rows:
@@ -150,13 +152,13 @@ class ReportWriter:
             if len(self._traced) > MAX_TRACED_TURNS:
                 self._traced.popitem(last=False)
 
-    def _report(self, row: Row) -> Report:
+    def _report(self, row: Row) -> FailureReport:
         run = self._run
         what = "request" if "agent" in self._names else "start"
         # The same row is the same report, also where it is handed over a second time.
         told = msgspec.json.encode((run.run_id, row.at_seconds, row.request_id, row.turn))
         number = hashlib.sha256(told + msgspec.json.encode(row.facts.get("incident_id")))
-        return Report(
+        return FailureReport(
             report_id=number.hexdigest()[:32],
             at_epoch_ms=row.at_epoch_ms,
             what=what if row.turn is None else "turn",
@@ -173,18 +175,20 @@ class ReportWriter:
         )
 
 
-def own_report(run: Run, what: str, members: Mapping[str, Any], session_id: str = "") -> Report:
+def own_report(
+    run: Run, what: str, members: Mapping[str, Any], session_id: str = ""
+) -> FailureReport:
     """A report of a process of ours that has no record, such as a gateway that cannot start.
 
     Args:
         run: This process, as a run.
-        what: As `Report.what`.
+        what: As `FailureReport.what`.
         members: A payload.
         session_id: The session, where there is one.
     """
-    return Report(
-        report_id=hashlib.sha256(f"{run.run_id} {what} {session_id}".encode()).hexdigest()[:32],
-        at_epoch_ms=run.started_epoch_ms,
+    return FailureReport(
+        report_id=secrets.token_hex(16),
+        at_epoch_ms=time.time_ns() // 1_000_000,
         what=what,
         run_id=run.run_id,
         door=run.door,

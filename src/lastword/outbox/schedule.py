@@ -27,7 +27,7 @@ _MAX_DIGITS = 9
 _MAX_DOUBLINGS = 16
 
 
-class Verdict(Enum):
+class Fate(Enum):
     """What became of a report that was sent."""
 
     DELIVERED = auto()
@@ -37,7 +37,7 @@ class Verdict(Enum):
     """It may be taken later."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class CollectorAnswer(msgspec.Struct, frozen=True):
     """What a collector answered.
 
     Attributes:
@@ -61,30 +61,30 @@ class _Taken(msgspec.Struct, rename="camel"):
     partial_success: _PartialSuccess | None = None
 
 
-def verdict_of(answer: Answer, *, is_otlp: bool) -> tuple[Verdict, str]:
+def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
     """What an answer means, and in a few words why."""
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return _taken(answer.body) if is_otlp else (Verdict.DELIVERED, "")
+        return _taken(answer.body) if is_otlp else (Fate.DELIVERED, "")
     said = _words(status)
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         final = status not in TRANSIENT_STATUSES
-        return (Verdict.REFUSED if final else Verdict.FAILED), said
+        return (Fate.REFUSED if final else Fate.FAILED), said
     # A login page of a network answers with a redirect too; none is ever followed.
-    return Verdict.FAILED, said
+    return Fate.FAILED, said
 
 
-def _taken(body: bytes) -> tuple[Verdict, str]:
+def _taken(body: bytes) -> tuple[Fate, str]:
     """A page that a network puts in a collector's place says 200 as well: it is no JSON."""
     if not body.strip():
-        return Verdict.DELIVERED, ""
+        return Fate.DELIVERED, ""
     try:
         partial = msgspec.json.decode(body, type=_Taken).partial_success
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return Verdict.FAILED, "no collector's answer"
+        return Fate.FAILED, "no collector's answer"
     if partial is not None and str(partial.rejected_log_records) != "0":
-        return Verdict.REFUSED, "rejected by the collector"
-    return Verdict.DELIVERED, ""
+        return Fate.REFUSED, "rejected by the collector"
+    return Fate.DELIVERED, ""
 
 
 def _words(status: int) -> str:
@@ -94,7 +94,7 @@ def _words(status: int) -> str:
         return str(status)
 
 
-def asked_wait(answer: Answer, now_seconds: float) -> float | None:
+def asked_wait(answer: CollectorAnswer, now_seconds: float) -> float | None:
     """How long the collector asks to wait, in seconds: from a number, or a date by its own clock.
 
     Args:
@@ -118,7 +118,7 @@ def _moment(text: str) -> float | None:
         found: datetime = parsedate_to_datetime(text)
         # A date of HTTP without a zone is UTC's.
         aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-        return aware.timestamp()
+        return float(aware.timestamp())
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
 
@@ -132,7 +132,7 @@ def wait_seconds(failures: int, asked: float | None, roll: float) -> float:
         roll: A random number from 0 to 1.
     """
     doublings = min(failures - 1, _MAX_DOUBLINGS)
-    plain = min(FIRST_WAIT_SECONDS * 2**doublings, MAX_WAIT_SECONDS)
+    plain = min(FIRST_WAIT_SECONDS * 2.0**doublings, MAX_WAIT_SECONDS)
     own = min(plain * (1 + JITTER * (2 * roll - 1)), MAX_WAIT_SECONDS)
     return own if asked is None else max(own, asked)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -16,17 +17,17 @@ from lastword._version import __version__
 from lastword.errors import StoreError
 from lastword.outbox import otlp, webhook
 from lastword.outbox.post import PostError, post
-from lastword.outbox.schedule import Verdict, asked_wait, is_due, verdict_of, wait_seconds
+from lastword.outbox.schedule import Fate, asked_wait, fate_of, is_due, wait_seconds
 from lastword.outbox.store import now_ms
 from lastword.outbox.target import OTLP, WEBHOOK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.outbox.report import Report
-    from lastword.outbox.schedule import Answer
+    from lastword.outbox.report import FailureReport
+    from lastword.outbox.schedule import CollectorAnswer
     from lastword.outbox.store import Outbox, Waiting
-    from lastword.outbox.target import Target
+    from lastword.outbox.target import ReportTarget
 
 POST_SECONDS = 10.0
 """How long one sending may take; the exporters of OpenTelemetry have the same."""
@@ -43,10 +44,11 @@ IDLE_SECONDS = 3600.0
 class Sender:
     """Sends the reports of one outbox to one target."""
 
-    def __init__(self, outbox: Outbox, target: Target) -> None:
+    def __init__(self, outbox: Outbox, target: ReportTarget) -> None:
         """Start the thread, which begins with what earlier runs have left."""
         self._outbox = outbox
         self._target = target
+        self._given: deque[FailureReport] = deque()
         self._news = threading.Event()
         self._ends_at: float | None = None
         self._thread = threading.Thread(target=self._run, name="lastword.outbox", daemon=True)
@@ -54,6 +56,11 @@ class Sender:
 
     def wake(self) -> None:
         """There is something to send."""
+        self._news.set()
+
+    def put(self, report: FailureReport) -> None:
+        """Put a report into the outbox, and send it; never waits."""
+        self._given.append(report)
         self._news.set()
 
     def finish(self, seconds: float) -> None:
@@ -68,7 +75,8 @@ class Sender:
             ending = self._ends_at is not None
             rest = DISK_SECONDS
             with suppress(StoreError):
-                self._outbox.flush()
+                given = [self._given.popleft() for _ in range(len(self._given))]
+                self._outbox.add(given, self._target)
                 rest = send_due(self._outbox, self._target, self._left)
             left = self._left()
             if left <= rest and (ending or left <= 0):
@@ -80,7 +88,7 @@ class Sender:
         return IDLE_SECONDS if self._ends_at is None else self._ends_at - time.monotonic()
 
 
-def send_due(outbox: Outbox, target: Target, left: Callable[[], float]) -> float:
+def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) -> float:
     """Send what is due, one after the other; gives in how many seconds to look again.
 
     Args:
@@ -109,24 +117,24 @@ def send_due(outbox: Outbox, target: Target, left: Callable[[], float]) -> float
             return max(due - now, 0) / 1000
 
 
-def _send(outbox: Outbox, target: Target, waiting: Waiting) -> None:
+def _send(outbox: Outbox, target: ReportTarget, waiting: Waiting) -> None:
     wait: float | None = None
     try:
         answer = ask(target, waiting.report)
     except PostError as error:
-        verdict, said = Verdict.FAILED, str(error)
+        fate, said = Fate.FAILED, str(error)
     else:
-        verdict, said = verdict_of(answer, is_otlp=target.form == OTLP)
+        fate, said = fate_of(answer, is_otlp=target.form == OTLP)
         wait = asked_wait(answer, time.time())
-    if verdict is Verdict.DELIVERED:
+    if fate is Fate.DELIVERED:
         outbox.delivered(waiting.number, target)
-    elif verdict is Verdict.REFUSED:
+    elif fate is Fate.REFUSED:
         outbox.refused(waiting.number, target, said)
     else:
         outbox.failed(target, said, lambda failures: wait_seconds(failures, wait, _roll()))
 
 
-def ask(target: Target, report: Report) -> Answer:
+def ask(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
     """Send a report once; gives the answer.
 
     Raises:

@@ -13,7 +13,7 @@ from lastword.outbox.sender import Sender
 from lastword.outbox.store import Outbox
 
 if TYPE_CHECKING:
-    from lastword.outbox.target import Target
+    from lastword.outbox.target import ReportTarget
     from lastword.record.run import Row, Run
 
 FINISH_SECONDS = 2.0
@@ -24,7 +24,7 @@ class OutboxSink:
     """Takes the rows of one run."""
 
     def __init__(
-        self, folder: str, target: Target, run: Run, *, finish_seconds: float = FINISH_SECONDS
+        self, folder: str, target: ReportTarget, run: Run, *, finish_seconds: float = FINISH_SECONDS
     ) -> None:
         """Reports of failures go into the outbox in a folder, and from there to a target."""
         self._outbox = Outbox(folder)
@@ -42,5 +42,4 @@ class OutboxSink:
 
     def close(self) -> None:
         """Send what can be sent in a moment."""
-        self._outbox.flush()
         self._sender.finish(self._finish_seconds)

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from lastword.errors import StoreError
-from lastword.outbox.report import Report
+from lastword.outbox.report import FailureReport
 from lastword.outbox.schedule import is_due
 from lastword.record import store as files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lastword.outbox.target import Target
+    from lastword.outbox.target import ReportTarget
 
 NAME = "outbox.db"
 MAX_REPORTS = 1000
@@ -82,7 +82,7 @@ class Waiting(msgspec.Struct, frozen=True):
     """
 
     number: int
-    report: Report
+    report: FailureReport
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -122,7 +122,7 @@ class Status(msgspec.Struct, frozen=True):
     bytes: int
     counts: dict[str, int]
     targets: list[Pace]
-    dead_letters: list[tuple[str, str, Report]]
+    dead_letters: list[tuple[str, str, FailureReport]]
 
 
 class Outbox:
@@ -132,25 +132,20 @@ class Outbox:
         self.folder = folder
         self.path = os.path.join(folder, NAME)
         self._lock = threading.Lock()
-        self._unwritten: deque[tuple[Report, Target]] = deque()
+        self._unwritten: deque[tuple[FailureReport, ReportTarget]] = deque()
         self._lost = 0
         self._done: set[int] = set()
         """Rows that are over, and that a full disk would not let go of."""
 
     # What comes in.
 
-    def add(self, reports: Sequence[Report], target: Target) -> bool:
-        """Put reports in; gives whether they are on disk. Those that are not wait for the next."""
+    def add(self, reports: Sequence[FailureReport], target: ReportTarget) -> bool:
+        """Put reports in, and those that could not be put in before; gives whether all are in."""
         with self._lock:
             self._unwritten += [(report, target) for report in reports]
             while len(self._unwritten) > MAX_UNWRITTEN:
                 self._unwritten.popleft()
                 self._lost += 1
-            return self._write()
-
-    def flush(self) -> bool:
-        """Write what a disk has not taken yet; gives whether nothing of it is left."""
-        with self._lock:
             return self._write() if self._unwritten or self._lost else True
 
     def _write(self) -> bool:
@@ -174,7 +169,7 @@ class Outbox:
 
     # What goes out.
 
-    def take(self, target: Target) -> Waiting | None:
+    def take(self, target: ReportTarget) -> Waiting | None:
         """The report that is to be sent there now, its try counted; `None` where none is due.
 
         Raises:
@@ -203,7 +198,7 @@ class Outbox:
         self._done.clear()
         return found
 
-    def due_epoch_ms(self, target: Target) -> int | None:
+    def due_epoch_ms(self, target: ReportTarget) -> int | None:
         """When the next report is to be sent there; `None` where none waits.
 
         Raises:
@@ -218,7 +213,7 @@ class Outbox:
 
         return self._transact(due)
 
-    def delivered(self, number: int, target: Target) -> None:
+    def delivered(self, number: int, target: ReportTarget) -> None:
         """It has arrived.
 
         Raises:
@@ -234,7 +229,7 @@ class Outbox:
         self._transact(done)
         self._done.discard(number)
 
-    def refused(self, number: int, target: Target, said: str) -> None:
+    def refused(self, number: int, target: ReportTarget, said: str) -> None:
         """It will never be taken.
 
         Raises:
@@ -247,7 +242,7 @@ class Outbox:
 
         self._transact(dead)
 
-    def failed(self, target: Target, said: str, wait: Callable[[int], float]) -> None:
+    def failed(self, target: ReportTarget, said: str, wait: Callable[[int], float]) -> None:
         """It could not be sent; `wait` gives the seconds to the next try after so many failures.
 
         Raises:
@@ -264,7 +259,7 @@ class Outbox:
         self._transact(later)
 
     @contextlib.contextmanager
-    def as_sender(self, target: Target) -> Iterator[bool]:
+    def as_sender(self, target: ReportTarget) -> Iterator[bool]:
         """Be the one process that sends to a target; gives whether it is this one.
 
         Raises:
@@ -306,7 +301,7 @@ class Outbox:
 
         return self._transact(clear)
 
-    def hurry(self, target: Target) -> None:
+    def hurry(self, target: ReportTarget) -> None:
         """Let what waits be tried at once.
 
         Raises:
@@ -397,7 +392,7 @@ def _prepare(db: sqlite3.Connection, path: str) -> None:
     db.execute("COMMIT")
 
 
-def _put(db: sqlite3.Connection, report: Report, target: Target) -> None:
+def _put(db: sqlite3.Connection, report: FailureReport, target: ReportTarget) -> None:
     made = db.execute(
         "INSERT OR IGNORE INTO reports (report_id, target, place, at_epoch_ms, body)"
         " VALUES (?, ?, ?, ?, ?)",
@@ -446,7 +441,7 @@ def _due(db: sqlite3.Connection, key: str) -> int:
 
 
 def _set_pace(
-    db: sqlite3.Connection, target: Target, failures: int, due_epoch_ms: int, said: str
+    db: sqlite3.Connection, target: ReportTarget, failures: int, due_epoch_ms: int, said: str
 ) -> None:
     db.execute(
         "INSERT OR REPLACE INTO targets (target, failures, due_epoch_ms, said) VALUES (?, ?, ?, ?)",
@@ -482,10 +477,10 @@ def _status(db: sqlite3.Connection, now: int) -> Status:
     return Status(waiting, dead, size, counts, targets, letters)
 
 
-def _decoded(body: object) -> Report | None:
+def _decoded(body: object) -> FailureReport | None:
     """The report of a row; `None` for one that cannot be read."""
     try:
-        return msgspec.json.decode(body, type=Report) if isinstance(body, bytes) else None
+        return msgspec.json.decode(body, type=FailureReport) if isinstance(body, bytes) else None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 

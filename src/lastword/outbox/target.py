@@ -47,7 +47,7 @@ class Wish(msgspec.Struct, frozen=True):
     secret_file: str = ""
 
 
-class Target(msgspec.Struct, frozen=True):
+class ReportTarget(msgspec.Struct, frozen=True):
     """Where reports go.
 
     Attributes:
@@ -68,7 +68,7 @@ class Target(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Without credentials."""
-        return f"Target({self.form} at {self.place})"
+        return f"ReportTarget({self.form} at {self.place})"
 
 
 def wish_of(values: Mapping[str, object]) -> Wish:
@@ -80,7 +80,7 @@ def wish_of(values: Mapping[str, object]) -> Wish:
     )
 
 
-def target_of(wish: Wish, environment: Mapping[str, str]) -> Target:
+def target_of(wish: Wish, environment: Mapping[str, str]) -> ReportTarget:
     """The target that somebody asked for.
 
     Raises:
@@ -106,7 +106,7 @@ def target_of(wish: Wish, environment: Mapping[str, str]) -> Target:
         encoded = base64.b64encode(login.encode()).decode()
         headers = {"authorization": f"Basic {encoded}"} | headers
     key = hashlib.sha256(f"{wish.form} {place}{path}".encode()).hexdigest()[:16]
-    return Target(url, wish.form, headers, _secret(wish, environment), key, place)
+    return ReportTarget(url, wish.form, headers, _secret(wish, environment), key, place)
 
 
 def _headers(wish: Wish, place: str, environment: Mapping[str, str]) -> dict[str, str]:

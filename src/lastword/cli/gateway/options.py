@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.core.link.option_table import OPTIONS, Option
 from lastword.gateway.serving import GatewaySettings, addresses
+from lastword.outbox.target import TargetError, Wish, target_of, wish_of
 from lastword.record.paths import state_folder
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         idle_close_seconds=_positive("--idle-close", _time("--idle-close", known.idle_close)),
         detach_grace_seconds=_time("--detach-grace", known.detach_grace),
         log_age_seconds=_time("--log-age", known.log_age),
+        report=_report(run),
     )
 
 
@@ -156,6 +158,16 @@ def _bytes(flag: str, text: str) -> int:
     if not isinstance(value, int) or value <= 0:
         raise UsageError(f"{flag} cannot be {text!r}: it takes a size, as 16MiB")
     return value
+
+
+def _report(run: RunOptions) -> Wish:
+    wish = wish_of(run.values)
+    if wish.url:
+        try:
+            target_of(wish, os.environ)
+        except TargetError as error:
+            raise UsageError(str(error)) from error
+    return wish
 
 
 def _state_folder(run: RunOptions) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from lastword.sidecar.session import Settings, Sidecar
 
 if TYPE_CHECKING:
     from lastword.cli.run.options import RunOptions
+    from lastword.outbox.target import ReportTarget
     from lastword.posix.process import Agent, Guardian
     from lastword.record.run import Run
     from lastword.record.sink import Sink
@@ -50,8 +52,9 @@ def sidecar_for(
         line_limit_bytes=int(values["line_limit"]),
         verbose=bool(values["verbose"]),
     )
-    is_wanted = not values["no_record"] or values["report_to"] or _is_traced()
-    recorder = _recorder(options, run) if is_wanted else None
+    target = _target(options)
+    is_wanted = not values["no_record"] or target is not None or _is_traced()
+    recorder = _recorder(options, run, target) if is_wanted else None
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
 
@@ -69,19 +72,28 @@ def _telemetry(run: Run) -> Sink | None:
     return of_own(run)
 
 
-def _reports(options: RunOptions, folder: str, run: Run) -> Sink | None:
-    # Loaded in the recorder's process, and only where reports are asked for.
-    from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+def _target(options: RunOptions) -> ReportTarget | None:
+    """Where failures are reported, if anywhere; what is wrong with that is said."""
+    if not options.values["report_to"]:
+        return None
+    # Loaded where reports are asked for, and while the agent starts.
     from lastword.outbox.target import TargetError, target_of, wish_of  # noqa: PLC0415
 
     try:
-        target = target_of(wish_of(options.values), os.environ)
-    except TargetError:
-        return None  # whatever was wrong was said at the start; a session goes on
+        return target_of(wish_of(options.values), os.environ)
+    except TargetError as error:
+        sys.stderr.write(f"lastword: no failure is reported: {error}\n")
+        return None
+
+
+def _reports(folder: str, target: ReportTarget, run: Run) -> Sink:
+    # Loaded in the recorder's process, and only where reports are asked for.
+    from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+
     return OutboxSink(folder, target, run)
 
 
-def _recorder(options: RunOptions, run: str) -> Recorder:
+def _recorder(options: RunOptions, run: str, target: ReportTarget | None) -> Recorder:
     def start() -> Sink | None:
         # Loaded at the first prompt: the agent has been started, and greeted, before.
         from lastword.record.paths import named_folder, state_folder, store_path  # noqa: PLC0415
@@ -99,7 +111,7 @@ def _recorder(options: RunOptions, run: str) -> Recorder:
                 this,
                 limits_of(os.environ),
                 telemetry=_telemetry,
-                reports=partial(_reports, options, folder) if options.values["report_to"] else None,
+                reports=None if target is None else partial(_reports, folder, target),
             )
         except OSError:
             return None  # no process is to be had: a session without a record is still a session
