@@ -58,11 +58,13 @@ def post(
     try:
         connection.request("POST", path, body, {**headers, **extra})
         response = connection.getresponse()
+        answered = response.read(MAX_ANSWER_BYTES + 1)
         return CollectorAnswer(
             response.status,
-            response.read(MAX_ANSWER_BYTES),
+            answered[:MAX_ANSWER_BYTES],
             response.getheader("retry-after", ""),
             response.getheader("date", ""),
+            len(answered) <= MAX_ANSWER_BYTES,
         )
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise PostError("timeout" if connection.was_shut else _reason(error)) from error

@@ -45,12 +45,14 @@ class CollectorAnswer(msgspec.Struct, frozen=True):
         body: as far as it was read.
         retry_after: the header of that name.
         date: the collector's own clock, as its header has it.
+        is_whole: the body was read to its end.
     """
 
     status: int
     body: bytes = b""
     retry_after: str = ""
     date: str = ""
+    is_whole: bool = True
 
 
 class _PartialSuccess(msgspec.Struct, rename="camel"):
@@ -65,7 +67,7 @@ def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
     """What an answer means, and in a few words why."""
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return _taken(answer.body) if is_otlp else (Fate.DELIVERED, "")
+        return _taken(answer) if is_otlp else (Fate.DELIVERED, "")
     said = _words(status)
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         final = status not in TRANSIENT_STATUSES
@@ -74,12 +76,12 @@ def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
     return Fate.FAILED, said
 
 
-def _taken(body: bytes) -> tuple[Fate, str]:
+def _taken(answer: CollectorAnswer) -> tuple[Fate, str]:
     """A page that a network puts in a collector's place says 200 as well: it is no JSON."""
-    if not body.strip():
+    if not answer.body.strip() and answer.is_whole:
         return Fate.DELIVERED, ""
     try:
-        partial = msgspec.json.decode(body, type=_Taken).partial_success
+        partial = msgspec.json.decode(answer.body, type=_Taken).partial_success
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Fate.FAILED, "no collector's answer"
     if partial is not None and str(partial.rejected_log_records) != "0":

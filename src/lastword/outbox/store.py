@@ -143,10 +143,12 @@ class Outbox:
         """Put reports in, and those that could not be put in before; gives whether all are in."""
         with self._lock:
             self._unwritten += [(report, target) for report in reports]
+            if not (self._unwritten or self._lost) or self._write():
+                return True
             while len(self._unwritten) > MAX_UNWRITTEN:
                 self._unwritten.popleft()
                 self._lost += 1
-            return self._write() if self._unwritten or self._lost else True
+            return False
 
     def _write(self) -> bool:
         kept, lost = list(self._unwritten), self._lost
@@ -377,8 +379,12 @@ def _lock_file(path: str) -> int:
 
 def _prepare(db: sqlite3.Connection, path: str) -> None:
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == VERSION:
+    (owner,) = db.execute("PRAGMA application_id").fetchone()
+    if version == VERSION and owner == APPLICATION_ID:
         return
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if owner != APPLICATION_ID and tables:
+        raise StoreError(f"{path} is a database of something else; name another folder")
     if version > VERSION:
         raise StoreError(f"{path} was made by a newer lastword; update lastword")
     db.execute("BEGIN IMMEDIATE")
