@@ -76,6 +76,8 @@ class Collector:
         context: ssl.SSLContext | None = None,
     ) -> None:
         self.came: list[Came] = []
+        self.accepted: list[Came] = []
+        """Those of them that were answered with `OK`."""
         self.connections = 0
         self._answers = list(answers) or [OK]
         self._news = threading.Condition()
@@ -158,6 +160,8 @@ class Collector:
                 with self._news:
                     answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
                     self.came.append(came)
+                    if answer is OK:
+                        self.accepted.append(came)
                     self._news.notify_all()
                 if callable(answer):
                     answer(connection)

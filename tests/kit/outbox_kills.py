@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.outbox.store import DROPPED, Outbox
+from lastword.outbox.store import Outbox
+from lastword.outbox.tables import DROPPED
 from tests.kit.collector import OK, Collector, answer, cut, gone
 from tests.kit.gateway.serving import Gateway, agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
@@ -44,7 +45,7 @@ class Sum(msgspec.Struct, frozen=True):
         told: failures with an incident that a viewer was told of.
         arrived: of those, at the collector.
         reports: different reports that arrived, those of the gateway's own processes included.
-        doubled: reports that came more than once, under the same key.
+        doubled: reports that were taken more than once, under the same key.
         dropped: reports that are counted as dropped.
         untold: failures that neither arrived nor are counted.
         adds_up: the outbox's counts account for every report that was put into it.
@@ -58,6 +59,18 @@ class Sum(msgspec.Struct, frozen=True):
     dropped: int
     untold: int
     adds_up: bool
+
+
+def processes_of(state: Path) -> list[int]:
+    """The processes whose state folder this is."""
+    found = []
+    mark = f"LASTWORD_STATE_DIR={state}".encode()
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:
+                if mark in file.read().split(b"\0") and is_running(int(name)):
+                    found.append(int(name))
+    return found
 
 
 def write_script(folder: Path, script: dict[str, Any]) -> Path:
@@ -136,9 +149,11 @@ class Kills:
         with ViewerClient(self._gateway, capabilities=TYPED) as viewer:
             self._note(viewer.answer(viewer.prompt(viewer.new(self._gateway.root))))
             self._gateway.close()
+            # A recorder outlives its run, and one that was killed is replaced at its run's end.
+            until("all have ended", lambda: not processes_of(self._gateway.state))
             until("nothing waits", lambda: self._hurried(outbox))
         status = outbox.status()
-        came = self._collector.came
+        came = self._collector.accepted
         arrived = {each.facts.get("lastword.incident_id") for each in came}
         dropped = sum(status.counts[name] for name in DROPPED)
         missing = len(self._told - arrived)

@@ -24,7 +24,8 @@ from lastword.outbox.post import PostError
 from lastword.outbox.report import own_report
 from lastword.outbox.schedule import Fate, fate_of
 from lastword.outbox.sender import ask, send_due
-from lastword.outbox.store import DROPPED, SENT, Outbox, now_ms
+from lastword.outbox.store import Outbox, now_ms
+from lastword.outbox.tables import DROPPED, SENT
 from lastword.outbox.target import OTLP, ReportTarget, TargetError, Wish, target_of
 from lastword.record.present import documents
 from lastword.record.run import this_run
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.outbox.report import FailureReport
-    from lastword.outbox.store import Status
+    from lastword.outbox.tables import Status
 
 SEND_SECONDS = 60.0
 """How long `--send` goes on with what is due."""

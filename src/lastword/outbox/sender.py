@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from lastword.outbox.report import FailureReport
     from lastword.outbox.schedule import CollectorAnswer
-    from lastword.outbox.store import Outbox, Waiting
+    from lastword.outbox.store import Outbox
+    from lastword.outbox.tables import Waiting
     from lastword.outbox.target import ReportTarget
 
 POST_SECONDS = 10.0

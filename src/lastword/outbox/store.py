@@ -16,113 +16,22 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
-
 from lastword.errors import StoreError
-from lastword.outbox.report import FailureReport
+from lastword.outbox import tables
 from lastword.outbox.schedule import is_due
 from lastword.record import store as files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from lastword.outbox.report import FailureReport
     from lastword.outbox.target import ReportTarget
 
 NAME = "outbox.db"
-MAX_REPORTS = 1000
-MAX_BYTES = 4 * 1024 * 1024
-MAX_AGE_SECONDS = 7 * 24 * 3600.0
 MAX_UNWRITTEN = 256
 """Reports that wait in memory for a disk that takes none."""
 
-APPLICATION_ID = 0x4C574F42
-"""SQLite's mark of whose file this is: `LWOB`."""
-
-VERSION = 1
-_TABLES = (
-    """CREATE TABLE reports (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        report_id TEXT NOT NULL UNIQUE,
-        target TEXT NOT NULL,
-        place TEXT NOT NULL,
-        at_epoch_ms INTEGER NOT NULL,
-        body BLOB NOT NULL,
-        tries INTEGER NOT NULL DEFAULT 0,
-        dead INTEGER NOT NULL DEFAULT 0,
-        said TEXT NOT NULL DEFAULT ''
-    )""",
-    """CREATE TABLE targets (
-        target TEXT PRIMARY KEY,
-        failures INTEGER NOT NULL DEFAULT 0,
-        due_epoch_ms INTEGER NOT NULL DEFAULT 0,
-        said TEXT NOT NULL DEFAULT ''
-    )""",
-    "CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
-)
-
-TAKEN = "taken"
-SENT = "sent"
-CLEARED = "cleared"
-DROPPED = ("dropped_full", "dropped_old", "dropped_unwritten", "dropped_damaged")
-COUNTS = (TAKEN, SENT, CLEARED, *DROPPED)
-
-_NEXT = """SELECT id, body FROM reports WHERE target = ? AND dead = 0
-    ORDER BY tries, id LIMIT 1"""
-"""Those that were tried least come first: one that always fails holds no other up."""
-
 _Given = TypeVar("_Given")
-
-
-class Waiting(msgspec.Struct, frozen=True):
-    """A report that is to be sent now.
-
-    Attributes:
-        number: of its row.
-        report: what it says.
-    """
-
-    number: int
-    report: FailureReport
-
-
-class Pace(msgspec.Struct, frozen=True):
-    """How the sending to one target goes.
-
-    Attributes:
-        place: where it is.
-        failures: how often in a row it failed.
-        due_epoch_ms: not before then.
-        said: why it failed last.
-        waiting: reports.
-        oldest_epoch_ms: when the oldest of them happened.
-    """
-
-    place: str
-    failures: int
-    due_epoch_ms: int
-    said: str
-    waiting: int
-    oldest_epoch_ms: int
-
-
-class Status(msgspec.Struct, frozen=True):
-    """How the outbox is.
-
-    Attributes:
-        waiting: reports that will be tried again.
-        dead: reports that were refused for good.
-        bytes: of both.
-        counts: what became of the others, by `COUNTS`.
-        targets: where the waiting ones go.
-        dead_letters: the last of the refused: where to, why, and what.
-    """
-
-    waiting: int
-    dead: int
-    bytes: int
-    counts: dict[str, int]
-    targets: list[Pace]
-    dead_letters: list[tuple[str, str, FailureReport]]
 
 
 class Outbox:
@@ -155,11 +64,11 @@ class Outbox:
 
         def put(db: sqlite3.Connection) -> None:
             if lost:
-                _count(db, TAKEN, lost)
-                _count(db, "dropped_unwritten", lost)
+                tables.add_to(db, tables.TAKEN, lost)
+                tables.add_to(db, "dropped_unwritten", lost)
             for report, target in kept:
-                _put(db, report, target)
-            _keep_within(db, now_ms())
+                tables.put(db, report, target)
+            tables.keep_within(db, now_ms())
 
         try:
             self._transact(put)
@@ -171,7 +80,7 @@ class Outbox:
 
     # What goes out.
 
-    def take(self, target: ReportTarget) -> Waiting | None:
+    def take(self, target: ReportTarget) -> tables.Waiting | None:
         """The report that is to be sent there now, its try counted; `None` where none is due.
 
         Raises:
@@ -179,21 +88,21 @@ class Outbox:
         """
         now = now_ms()
 
-        def take(db: sqlite3.Connection) -> Waiting | None:
-            _keep_within(db, now)
+        def take(db: sqlite3.Connection) -> tables.Waiting | None:
+            tables.keep_within(db, now)
             for number in self._done:
                 gone = db.execute("DELETE FROM reports WHERE id = ?", (number,)).rowcount
-                _count(db, SENT, gone)
-            if not is_due(_due(db, target.key), now):
+                tables.add_to(db, tables.SENT, gone)
+            if not is_due(tables.due_at(db, target.key), now):
                 return None
-            while (found := db.execute(_NEXT, (target.key,)).fetchone()) is not None:
+            while (found := db.execute(tables.NEXT, (target.key,)).fetchone()) is not None:
                 number, body = found
-                report = _decoded(body)
+                report = tables.decoded(body)
                 if report is not None:
                     db.execute("UPDATE reports SET tries = tries + 1 WHERE id = ?", (number,))
-                    return Waiting(number, report)
+                    return tables.Waiting(number, report)
                 db.execute("DELETE FROM reports WHERE id = ?", (number,))
-                _count(db, "dropped_damaged", 1)
+                tables.add_to(db, "dropped_damaged", 1)
             return None
 
         found = self._transact(take)
@@ -211,7 +120,7 @@ class Outbox:
             waits = "SELECT 1 FROM reports WHERE target = ? AND dead = 0 LIMIT 1"
             if db.execute(waits, (target.key,)).fetchone() is None:
                 return None
-            return _due(db, target.key)
+            return tables.due_at(db, target.key)
 
         return self._transact(due)
 
@@ -225,8 +134,8 @@ class Outbox:
 
         def done(db: sqlite3.Connection) -> None:
             gone = db.execute("DELETE FROM reports WHERE id = ?", (number,)).rowcount
-            _count(db, SENT, gone)
-            _set_pace(db, target, 0, 0, "")
+            tables.add_to(db, tables.SENT, gone)
+            tables.set_pace(db, target, 0, 0, "")
 
         self._transact(done)
         self._done.discard(number)
@@ -240,7 +149,7 @@ class Outbox:
 
         def dead(db: sqlite3.Connection) -> None:
             db.execute("UPDATE reports SET dead = 1, said = ? WHERE id = ?", (said, number))
-            _set_pace(db, target, 0, 0, "")
+            tables.set_pace(db, target, 0, 0, "")
 
         self._transact(dead)
 
@@ -256,7 +165,7 @@ class Outbox:
                 "SELECT failures FROM targets WHERE target = ?", (target.key,)
             ).fetchone()
             failures = (row[0] if row else 0) + 1
-            _set_pace(db, target, failures, now_ms() + int(wait(failures) * 1000), said)
+            tables.set_pace(db, target, failures, now_ms() + int(wait(failures) * 1000), said)
 
         self._transact(later)
 
@@ -280,14 +189,14 @@ class Outbox:
 
     # What is asked.
 
-    def status(self) -> Status:
+    def status(self) -> tables.Status:
         """How it is.
 
         Raises:
             StoreError: It cannot be used.
         """
         now = now_ms()
-        return self._transact(lambda db: _status(db, now))
+        return self._transact(lambda db: tables.status_of(db, now))
 
     def clear_dead(self) -> int:
         """Forget the dead letters; gives how many there were.
@@ -298,7 +207,7 @@ class Outbox:
 
         def clear(db: sqlite3.Connection) -> int:
             gone = db.execute("DELETE FROM reports WHERE dead = 1").rowcount
-            _count(db, CLEARED, gone)
+            tables.add_to(db, tables.CLEARED, gone)
             return gone
 
         return self._transact(clear)
@@ -309,7 +218,7 @@ class Outbox:
         Raises:
             StoreError: It cannot be used.
         """
-        self._transact(lambda db: _set_pace(db, target, 0, 0, ""))
+        self._transact(lambda db: tables.set_pace(db, target, 0, 0, ""))
 
     def _transact(self, work: Callable[[sqlite3.Connection], _Given]) -> _Given:
         """One transaction on a connection of its own: the file may be another by now."""
@@ -340,7 +249,7 @@ class Outbox:
         try:
             # A rollback journal: no file stays beside it, and what is committed is on the disk.
             connection.execute("PRAGMA synchronous = FULL")
-            _prepare(connection, self.path)
+            tables.prepare(connection, self.path)
             yield connection
         finally:
             connection.close()
@@ -355,8 +264,8 @@ class Outbox:
             files.set_aside(self.path)
             with self._opened() as db:
                 # How many reports were in it nobody can tell any more.
-                _count(db, TAKEN, 1)
-                _count(db, "dropped_damaged", 1)
+                tables.add_to(db, tables.TAKEN, 1)
+                tables.add_to(db, "dropped_damaged", 1)
         finally:
             os.close(number)
 
@@ -375,120 +284,6 @@ def _lock_file(path: str) -> int:
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise StoreError(f"{path} cannot be written ({why})") from error
-
-
-def _prepare(db: sqlite3.Connection, path: str) -> None:
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    (owner,) = db.execute("PRAGMA application_id").fetchone()
-    if version == VERSION and owner == APPLICATION_ID:
-        return
-    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if owner != APPLICATION_ID and tables:
-        raise StoreError(f"{path} is a database of something else; name another folder")
-    if version > VERSION:
-        raise StoreError(f"{path} was made by a newer lastword; update lastword")
-    db.execute("BEGIN IMMEDIATE")
-    # Another process may have made it while we waited.
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == 0:
-        for statement in _TABLES:
-            db.execute(statement)
-        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {VERSION}")
-    db.execute("COMMIT")
-
-
-def _put(db: sqlite3.Connection, report: FailureReport, target: ReportTarget) -> None:
-    made = db.execute(
-        "INSERT OR IGNORE INTO reports (report_id, target, place, at_epoch_ms, body)"
-        " VALUES (?, ?, ?, ?, ?)",
-        (
-            *(report.report_id, target.key, target.place, report.at_epoch_ms),
-            msgspec.json.encode(report),
-        ),
-    ).rowcount
-    _count(db, TAKEN, made)
-
-
-def _keep_within(db: sqlite3.Connection, now: int) -> None:
-    """Let go of what is too old, and of the oldest where there is too much: dead letters first."""
-    oldest = now - int(MAX_AGE_SECONDS * 1000)
-    gone = db.execute("DELETE FROM reports WHERE at_epoch_ms < ?", (oldest,)).rowcount
-    _count(db, "dropped_old", gone)
-    number, size = db.execute(
-        "SELECT count(*), coalesce(sum(length(body)), 0) FROM reports"
-    ).fetchone()
-    if number <= MAX_REPORTS and size <= MAX_BYTES:
-        return
-    gone = 0
-    for row, length in db.execute(
-        "SELECT id, length(body) FROM reports ORDER BY dead DESC, id"
-    ).fetchall():
-        if number - gone <= MAX_REPORTS and size <= MAX_BYTES:
-            break
-        db.execute("DELETE FROM reports WHERE id = ?", (row,))
-        gone += 1
-        size -= length
-    _count(db, "dropped_full", gone)
-
-
-def _count(db: sqlite3.Connection, name: str, more: int) -> None:
-    if more:
-        db.execute(
-            "INSERT INTO counts (name, value) VALUES (?, ?)"
-            " ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
-            (name, more),
-        )
-
-
-def _due(db: sqlite3.Connection, key: str) -> int:
-    row = db.execute("SELECT due_epoch_ms FROM targets WHERE target = ?", (key,)).fetchone()
-    return int(row[0]) if row else 0
-
-
-def _set_pace(
-    db: sqlite3.Connection, target: ReportTarget, failures: int, due_epoch_ms: int, said: str
-) -> None:
-    db.execute(
-        "INSERT OR REPLACE INTO targets (target, failures, due_epoch_ms, said) VALUES (?, ?, ?, ?)",
-        (target.key, failures, due_epoch_ms, said),
-    )
-
-
-MAX_SHOWN_LETTERS = 20
-
-
-def _status(db: sqlite3.Connection, now: int) -> Status:
-    _keep_within(db, now)
-    waiting, dead, size = db.execute(
-        "SELECT coalesce(sum(dead = 0), 0), coalesce(sum(dead), 0),"
-        " coalesce(sum(length(body)), 0) FROM reports"
-    ).fetchone()
-    counts = dict.fromkeys(COUNTS, 0) | dict(db.execute("SELECT name, value FROM counts"))
-    targets = [
-        Pace(place, failures or 0, due or 0, said or "", number, oldest)
-        for place, failures, due, said, number, oldest in db.execute(
-            "SELECT place, failures, due_epoch_ms, t.said, count(*), min(at_epoch_ms)"
-            " FROM reports r LEFT JOIN targets t USING (target) WHERE dead = 0 GROUP BY r.target"
-        )
-    ]
-    letters = [
-        (place, said, report)
-        for place, said, body in db.execute(
-            "SELECT place, said, body FROM reports WHERE dead = 1 ORDER BY id DESC LIMIT ?",
-            (MAX_SHOWN_LETTERS,),
-        )
-        if (report := _decoded(body)) is not None
-    ]
-    return Status(waiting, dead, size, counts, targets, letters)
-
-
-def _decoded(body: object) -> FailureReport | None:
-    """The report of a row; `None` for one that cannot be read."""
-    try:
-        return msgspec.json.decode(body, type=FailureReport) if isinstance(body, bytes) else None
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
 
 
 def now_ms() -> int:

@@ -50,7 +50,9 @@ def test_a_turn_behind_a_gateway_is_reported_once(serve: Callable[..., Gateway])
         (came,) = collector.expect(1)
         told = failed["error"]["data"]["agent_error"]
         assert came.facts["lastword.incident_id"] == told["incident_id"]
-        assert Outbox(str(gateway.state)).status().waiting == 0
+        outbox = Outbox(str(gateway.state))
+        until("it is written down", lambda: outbox.status().counts["sent"] == 1)
+        assert len(collector.came) == 1
 
 
 def test_a_holder_that_dies_is_reported_by_the_one_that_follows(

@@ -12,8 +12,9 @@ import msgspec
 import pytest
 
 from lastword.errors import StoreError
-from lastword.outbox import store
-from lastword.outbox.store import COUNTS, DROPPED, MAX_BYTES, MAX_REPORTS, Outbox
+from lastword.outbox import store, tables
+from lastword.outbox.store import Outbox
+from lastword.outbox.tables import COUNTS, DROPPED, MAX_BYTES, MAX_REPORTS
 from lastword.record.store import set_aside_before
 from tests.kit.recording import DAY_MS
 from tests.kit.reports_made import a_report, a_target
@@ -37,7 +38,7 @@ def adds_up(outbox: Outbox) -> bool:
     return counts["taken"] == gone + status.waiting + status.dead
 
 
-def take(outbox: Outbox) -> store.Waiting:
+def take(outbox: Outbox) -> tables.Waiting:
     waiting = outbox.take(TARGET)
     assert waiting is not None
     return waiting
@@ -240,7 +241,7 @@ def test_nothing_is_sent_that_cannot_be_marked_and_nothing_twice(
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "_count", full)
+        patched.setattr(tables, "add_to", full)
         with pytest.raises(StoreError, match="disk is full"):
             outbox.delivered(waiting.number, TARGET)
     # It has arrived, which the disk did not take: this process does not send it again.
