@@ -25,7 +25,7 @@ from lastword.outbox.report import own_report
 from lastword.outbox.schedule import Fate, fate_of
 from lastword.outbox.sender import ask, send_due
 from lastword.outbox.store import Outbox, now_ms
-from lastword.outbox.tables import DROPPED, SENT
+from lastword.outbox.tables import COUNTS, DROPPED, SENT, Status
 from lastword.outbox.target import OTLP, ReportTarget, TargetError, Wish, target_of
 from lastword.record.present import documents
 from lastword.record.run import this_run
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.outbox.report import FailureReport
-    from lastword.outbox.tables import Status
 
 SEND_SECONDS = 60.0
 """How long `--send` goes on with what is due."""
@@ -177,7 +176,7 @@ def _lines(page: Page, status: Status) -> None:
 
 def _document(status: Status | None, aside: list[str]) -> dict[str, Any]:
     if status is None:
-        return {"version": 1, "waiting": 0, "dead": 0, "set_aside": aside}
+        status = Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
     known = msgspec.structs.asdict(status)
     known["targets"] = [msgspec.structs.asdict(pace) for pace in status.targets]
     known["dead_letters"] = [

@@ -52,6 +52,8 @@ def post(
         connection, path, extra = _connection(url, deadline_seconds, certificates)
     except OSError as error:
         raise PostError("the file of certificates cannot be read") from error
+    except ValueError as error:
+        raise PostError("the proxy's address is none") from error
     fuse = threading.Timer(deadline_seconds, connection.shut)
     fuse.daemon = True
     fuse.start()

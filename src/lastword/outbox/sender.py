@@ -10,14 +10,20 @@ import os
 import threading
 import time
 from collections import deque
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lastword._version import __version__
 from lastword.errors import StoreError
 from lastword.outbox import otlp, webhook
 from lastword.outbox.post import PostError, post
-from lastword.outbox.schedule import Fate, asked_wait, fate_of, is_due, wait_seconds
+from lastword.outbox.schedule import (
+    MAX_WAIT_SECONDS,
+    Fate,
+    asked_wait,
+    fate_of,
+    is_due,
+    wait_seconds,
+)
 from lastword.outbox.store import now_ms
 from lastword.outbox.target import OTLP, WEBHOOK
 
@@ -74,11 +80,14 @@ class Sender:
         while True:
             self._news.clear()
             ending = self._ends_at is not None
-            rest = DISK_SECONDS
-            with suppress(StoreError):
+            try:
                 given = [self._given.popleft() for _ in range(len(self._given))]
                 self._outbox.add(given, self._target)
                 rest = send_due(self._outbox, self._target, self._left)
+            except StoreError:
+                rest = DISK_SECONDS
+            except Exception:  # noqa: BLE001 - a bug of ours ends no thread, and floods nobody
+                rest = MAX_WAIT_SECONDS
             left = self._left()
             if left <= rest and (ending or left <= 0):
                 return
@@ -100,6 +109,8 @@ def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) ->
     Raises:
         StoreError: The outbox cannot be used.
     """
+    if not os.path.exists(outbox.path):
+        return IDLE_SECONDS
     while True:
         with outbox.as_sender(target) as is_ours:
             while is_ours and left() > 0:

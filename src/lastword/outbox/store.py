@@ -183,7 +183,11 @@ class Outbox:
             except OSError:
                 yield False
             else:
-                yield True
+                try:
+                    yield True
+                finally:
+                    # A process that was forked meanwhile has the lock as well, for all its life.
+                    fcntl.flock(number, fcntl.LOCK_UN)
         finally:
             os.close(number)
 

@@ -59,7 +59,10 @@ _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 class RecorderProcess:
     """A forked process that writes rows, and our end of its pipe."""
 
-    __slots__ = ("_board", "_encoder", "_fd", "_kept", "_lives", "_pending", "_pid", "_start")
+    __slots__ = (
+        *("_board", "_encoder", "_fd", "_kept", "_let_go", "_lives", "_pending", "_pid"),
+        "_start",
+    )
 
     def __init__(
         self,
@@ -84,6 +87,7 @@ class RecorderProcess:
         """
         self._board = _Board() if reports is not None else None
         self._kept: deque[bytes] = deque()
+        self._let_go = 0
         self._lives = 1
         self._pending = bytearray()
         self._encoder = msgspec.json.Encoder()
@@ -126,12 +130,18 @@ class RecorderProcess:
 
     def _keep(self, line: bytes) -> None:
         self._forget_written()
-        if len(self._kept) < MAX_KEPT:
-            self._kept.append(line)
+        self._kept.append(line)
+        if len(self._kept) > MAX_KEPT:
+            self._kept.popleft()
+            self._let_go += 1
 
     def _forget_written(self) -> None:
         if self._board is not None:
-            for _ in range(min(self._board.take(), len(self._kept))):
+            written = self._board.take()
+            # Those that were let go came before those that are kept.
+            known = min(written, self._let_go)
+            self._let_go -= known
+            for _ in range(min(written - known, len(self._kept))):
                 self._kept.popleft()
 
     def _flush(self) -> None:
@@ -156,6 +166,7 @@ class RecorderProcess:
         if not self._kept or self._lives >= MAX_LIVES:
             return False
         self._lives += 1
+        self._let_go = 0
         try:
             self._pid, self._fd = _forked(self._start, self._board)
         except OSError:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import socket
 import ssl
 import subprocess
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -220,6 +223,51 @@ def test_the_environments_proxy_is_asked_and_what_is_exempt_is_not(
             send(outbox, near)
             collector.expect(1)
         assert len(proxy.came) == 1
+
+
+def test_a_proxy_without_an_address_is_a_failure_that_may_pass(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy:port")
+    outbox.add([a_report()], a_target())
+    send(outbox, a_target())
+    assert said(outbox) == "the proxy's address is none"
+
+
+def test_a_process_that_was_forked_meanwhile_holds_nothing_up(outbox: Outbox) -> None:
+    target = a_target()
+    outbox.add([a_report()], target)
+    with outbox.as_sender(target) as ours:
+        assert ours
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+            os._exit(0)
+    try:
+        with outbox.as_sender(target) as again:
+            assert again
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_bug_of_ours_ends_no_thread(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sender, "MAX_WAIT_SECONDS", 0.05)
+    with Collector() as collector:
+        target = a_target(collector.url)
+        with monkeypatch.context() as patched:
+            tried = threading.Event()
+
+            def broken(*_: object) -> float:
+                tried.set()
+                raise ZeroDivisionError
+
+            patched.setattr(sender, "send_due", broken)
+            one = Sender(outbox, target)
+            one.put(a_report())
+            assert tried.wait(FUSE_SECONDS)
+        collector.expect(1)
+        one.finish(FUSE_SECONDS)
 
 
 def test_to_a_collector_with_tls_a_proxy_is_asked_for_a_tunnel(
