@@ -147,10 +147,10 @@ def _reports(folder: str | None, run: Run) -> Sink | None:
         return None
     # As above: in the thread nobody waits for them.
     from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
-    from lastword.outbox.target import TargetError, target_of  # noqa: PLC0415
+    from lastword.outbox.target import TargetError, target_of, wish_in  # noqa: PLC0415
 
     try:
-        target = target_of(settings.report_wish(os.environ), os.environ)
+        target = target_of(wish_in(os.environ), os.environ)
     except TargetError as error:
         logger.warning("No failure is reported: %s.", error)
         return None

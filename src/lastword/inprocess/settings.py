@@ -21,8 +21,6 @@ from lastword.record.paths import named_folder, state_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lastword.outbox.target import Wish
-
 logger = logging.getLogger("lastword")
 
 _READ = frozenset(Options.__struct_fields__) - {
@@ -83,25 +81,6 @@ def record_folder(options: Options, environment: Mapping[str, str]) -> str | Non
 def reports() -> bool:
     """Does the environment ask for reports of failures?"""
     return bool(os.environ.get(BY_KEY["report_to"].variable))
-
-
-def report_wish(environment: Mapping[str, str]) -> Wish:
-    """Where failures are to be reported; what cannot be used counts for nothing.
-
-    Raises:
-        TargetError: The address is none.
-    """
-    # Loaded where reports are asked for, in the thread that nobody waits for.
-    from lastword.outbox.target import TargetError, wish_of  # noqa: PLC0415
-
-    values: dict[str, object] = {}
-    for key in ("report_to", "report_format", "report_secret_file"):
-        option = BY_KEY[key]
-        value = option.read(environment.get(option.variable) or str(option.default))
-        if value is None and key != "report_secret_file":
-            raise TargetError(f"{option.variable} cannot be used: it takes {option.expects}")
-        values[key] = value
-    return wish_of(values)
 
 
 def run_of(options: Options) -> str:

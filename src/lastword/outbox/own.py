@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lastword.outbox.report import own_report
 from lastword.outbox.sender import Sender
 from lastword.outbox.store import Outbox
-from lastword.outbox.target import TargetError, Wish, target_of
+from lastword.outbox.target import TargetError, Wish, target_of, wish_in
 from lastword.posix.identity import run_id
 from lastword.record.run import this_run
 
@@ -29,11 +29,12 @@ class OwnReports:
         """Begin nothing yet.
 
         Args:
-            wish: Where reports go, if anywhere.
+            wish: Where reports go; without an address the environment says it, if anything does,
+                for no credential in there is to come into a command line.
             folder: Of the outbox.
             program: The agent's.
         """
-        self._wish = wish
+        self._wish = wish if wish.url else _in_environment()
         self._outbox = Outbox(folder)
         self._run = this_run(run_id(), door=DOOR, program=os.path.basename(program))
         self._sender: Sender | None = None
@@ -59,3 +60,10 @@ class OwnReports:
         """Send what can be sent in a moment."""
         if self._sender is not None:
             self._sender.finish(FINISH_SECONDS)
+
+
+def _in_environment() -> Wish:
+    try:
+        return wish_in(os.environ)
+    except TargetError:
+        return Wish()  # who started us has said what is wrong

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
 
+from lastword.core.link.option_table import BY_KEY
 from lastword.outbox.webhook import secret_of
 
 if TYPE_CHECKING:
@@ -78,6 +79,22 @@ def wish_of(values: Mapping[str, object]) -> Wish:
         str(values.get("report_format") or OTLP),
         str(values.get("report_secret_file") or ""),
     )
+
+
+def wish_in(environment: Mapping[str, str]) -> Wish:
+    """What the environment says, in the variables of `lastword run`.
+
+    Raises:
+        TargetError: The address, or the form, is none.
+    """
+    values: dict[str, object] = {}
+    for key in ("report_to", "report_format", "report_secret_file"):
+        option = BY_KEY[key]
+        text = environment.get(option.variable)
+        values[key] = option.read(text) if text else option.default
+        if values[key] is None:
+            raise TargetError(f"{option.variable} cannot be used: it takes {option.expects}")
+    return wish_of(values)
 
 
 def target_of(wish: Wish, environment: Mapping[str, str]) -> ReportTarget:

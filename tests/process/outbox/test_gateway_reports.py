@@ -28,11 +28,17 @@ QUIET = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 def serve(tmp_path: Path) -> Iterator[Callable[..., Gateway]]:
     started: list[Gateway] = []
 
-    def start(*options: str, command: list[str] | None = None) -> Gateway:
+    def start(
+        *options: str,
+        command: list[str] | None = None,
+        variables: dict[str, str] | None = None,
+    ) -> Gateway:
         script = write_script(tmp_path, FAILING)
         environment = os.environ | QUIET
         gateway = Gateway(
-            tmp_path, command or agent(str(script)), *options, environment=environment
+            *(tmp_path, command or agent(str(script)), *options),
+            environment=environment,
+            variables=variables,
         )
         started.append(gateway)
         return gateway
@@ -130,6 +136,25 @@ def test_a_gateway_that_cannot_be_started_reports_it(
         assert done.returncode == 2
         (came,) = collector.expect(1)
     assert came.facts["lastword.reason"] == "gateway_not_started"
+
+
+def test_what_the_environment_names_is_in_no_command_line(
+    serve: Callable[..., Gateway],
+) -> None:
+    with Collector() as collector:
+        url = collector.url.replace("//", "//ada:address-own-password@")
+        gateway = serve(variables={"LASTWORD_REPORT_TO": url})
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+            (holder,) = gateway.holders()
+            for pid in (gateway.front.pid, holder["pid"], holder["agent_pid"]):
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    assert b"password" not in file.read()
+            collector.expect(1)
+            os.kill(holder["agent_pid"], signal.SIGKILL)
+            came = collector.expect(2)
+    assert came[1].facts["lastword.reason"] == "run_ended"
+    assert came[1].headers["authorization"].startswith("Basic ")
 
 
 def test_a_gateway_without_a_collector_has_no_outbox(serve: Callable[..., Gateway]) -> None:

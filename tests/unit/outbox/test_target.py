@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.link.option_table import BY_KEY
-from lastword.outbox.target import TargetError, Wish, target_of, wish_of
+from lastword.outbox.target import TargetError, Wish, target_of, wish_in, wish_of
 from tests.kit.reports_made import a_target
 
 if TYPE_CHECKING:
@@ -58,6 +58,16 @@ def test_an_empty_address_switches_off() -> None:
 def test_an_address_that_nobody_checked_is_refused_too(url: str) -> None:
     with pytest.raises(TargetError):
         target_of(Wish(url), {})
+
+
+def test_the_environment_has_the_variables_of_the_options() -> None:
+    assert wish_in({}) == Wish()
+    assert wish_in({"LASTWORD_REPORT_TO": "http://c", "LASTWORD_REPORT_FORMAT": "webhook"}) == (
+        Wish("http://c", "webhook")
+    )
+    for variable in ("LASTWORD_REPORT_TO", "LASTWORD_REPORT_FORMAT"):
+        with pytest.raises(TargetError, match=variable):
+            wish_in({variable: "nowhere"})
 
 
 def test_a_login_in_the_address_becomes_a_header() -> None:
