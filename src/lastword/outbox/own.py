@@ -34,7 +34,7 @@ class OwnReports:
             folder: Of the outbox.
             program: The agent's.
         """
-        self._wish = wish if wish.url else _in_environment()
+        self._wish = wish if wish.url else Wish(_named(), wish.form, wish.secret_file)
         self._outbox = Outbox(folder)
         self._run = this_run(run_id(), door=DOOR, program=os.path.basename(program))
         self._sender: Sender | None = None
@@ -62,8 +62,9 @@ class OwnReports:
             self._sender.finish(FINISH_SECONDS)
 
 
-def _in_environment() -> Wish:
+def _named() -> str:
+    """The address in the environment."""
     try:
-        return wish_in(os.environ)
+        return wish_in(os.environ).url
     except TargetError:
-        return Wish()  # who started us has said what is wrong
+        return ""  # who started us has said what is wrong

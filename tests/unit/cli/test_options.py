@@ -215,3 +215,14 @@ def test_whatever_is_asked_is_understood_or_refused_in_a_sentence(
         assert options.command == arguments[arguments.index("--") + 1 :]
         assert options.command[0]
     assert said
+
+
+def test_a_bad_address_is_not_repeated_for_it_may_hold_a_password() -> None:
+    said = refusal("--report-to", "htp://ada:hunter22@c", "--", "agent")
+    assert said.startswith("--report-to is no address that can be used")
+    assert "hunter22" not in said
+
+
+def test_a_secrets_file_that_cannot_be_read_is_said_before_anything_starts() -> None:
+    said = refusal("--report-secret-file", "/none/such", "--", "agent")
+    assert "it cannot be read" in said

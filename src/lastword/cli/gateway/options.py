@@ -174,7 +174,8 @@ def _report(run: RunOptions, options: Sequence[str]) -> Wish:
         target_of(wish, os.environ)
     except TargetError as error:
         raise UsageError(str(error)) from error
-    return wish if parse([*options, "--", "none"], {}).values.get("report_to") else Wish()
+    is_open = bool(parse([*options, "--", "none"], {}).values.get("report_to"))
+    return wish if is_open else Wish("", wish.form, wish.secret_file)
 
 
 def _state_folder(run: RunOptions) -> str:
