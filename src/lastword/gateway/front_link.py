@@ -220,7 +220,7 @@ class FrontLink:
         if viewer.replay:  # whose link may be cut before the answer, which has the epoch too
             first = attachment.reader.pos + 1
             self.send(session.renderer.beginning(session.log.epoch, first))
-        result = session.loaded() | {"_meta": {META: _place(session, attachment, reset)}}
+        result = _placed(session.loaded(), session, attachment, reset)
         if self._answers_first:
             self._answers_first = False
             self.send(jsonrpc.result(request_id, {"sessionId": session_id} | result))
@@ -232,11 +232,9 @@ class FrontLink:
         """The session that this link's viewer asked for is there: it is attached to it."""
         if self._viewer is None or self._writer.is_closing():
             return
-        meta = object_of(result.get("_meta"))
         attachment, _ = session.hub.attach(self._viewer, None, _now_ms())
-        place = {META: _place(session, attachment, None)}
         # Its past is what the agent said before it had answered: it comes after the answer.
-        self.send(jsonrpc.result(request_id, result | {"_meta": meta | place}))
+        self.send(jsonrpc.result(request_id, _placed(result, session, attachment, None)))
         attachment.live_from = 0
         self._start(session, attachment, None)
 
@@ -308,14 +306,19 @@ def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
     raise CursorError('replayFrom is {"type": "start"} or {"type": "_lastword", …}')
 
 
-def _place(session: HeldSession, attachment: Attachment, reset: Reset | None) -> dict[str, Any]:
-    """Where an attachment stands in which log."""
+def _placed(
+    result: dict[str, Any], session: HeldSession, attachment: Attachment, reset: Reset | None
+) -> dict[str, Any]:
+    """An answer with where its attachment stands in which log, for a viewer that counts."""
+    if not attachment.viewer.replay:
+        return result
     place: dict[str, Any] = {
         "epoch": session.log.epoch,
         "head": attachment.live_from,
         "from": attachment.reader.pos + 1,
     }
-    return place | ({"reset": reset.value} if reset is not None else {})
+    place |= {"reset": reset.value} if reset is not None else {}
+    return result | {"_meta": object_of(result.get("_meta")) | {META: place}}
 
 
 def _now_ms() -> int:

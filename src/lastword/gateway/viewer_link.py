@@ -18,10 +18,12 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
 from lastword.gateway.asks import read_ask_id, session_key
-from lastword.gateway.holders import LINE_LIMIT_BYTES, StartError
+from lastword.gateway.holders import StartError
 from lastword.gateway.render import META
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
     from lastword.gateway.tokens import Grant
@@ -43,6 +45,8 @@ class Upstream:
         self.path = path
         self.reader = reader
         self.writer = writer
+        self.items = self._items()
+        """What the holder sends, in its order, until it ends."""
         self.welcome: dict[str, Any] = {}
         self.task: asyncio.Task[None] | None = None
 
@@ -53,14 +57,21 @@ class Upstream:
         Raises:
             OSError: The holder is not there.
         """
-        reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
+        # The reader holds twice its limit at most: what a viewer does not take stays in the log.
+        reader, writer = await asyncio.open_unix_connection(path, limit=READ_BYTES)
         upstream = cls(path, reader, writer)
         upstream.send(wire.control(wire.HELLO, **hello))
-        line = await reader.readline()
-        if not line:
+        welcome = await anext(upstream.items, None)
+        if not isinstance(welcome, wire.Control):
             raise ConnectionResetError("the agent's holder has ended")
-        _, upstream.welcome = wire.read_control(line.rstrip(b"\n"))
+        upstream.welcome = welcome.facts
         return upstream
+
+    async def _items(self) -> AsyncIterator[wire.Lines | wire.Control | bytes]:
+        incoming = wire.Incoming()
+        while data := await self.reader.read(READ_BYTES):
+            for item in incoming.feed(data):
+                yield item
 
     def send(self, line: bytes) -> None:
         """Write a line."""
@@ -271,11 +282,9 @@ class ViewerLink(ABC):
 
     async def _pass_back(self, upstream: Upstream) -> None:
         """Send the viewer what a holder has for it."""
-        incoming = wire.Incoming()
         with contextlib.suppress(OSError):
-            while data := await upstream.reader.read(READ_BYTES):
-                for item in incoming.feed(data):
-                    await self._pass(upstream, item)
+            async for item in upstream.items:
+                await self._pass(upstream, item)
         upstream.writer.close()
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:

@@ -1,8 +1,8 @@
 """An agent that counts: what it says is numbered, so that a lost or a doubled word is seen.
 
 `python -m tests.kit.gateway.counting_agent FILE` writes each prompt that it is sent to FILE. A
-prompt's text is `COUNT MILLISECONDS [ask]`: so many chunks, so long apart, and in their middle a
-question whose answer is told as a chunk.
+prompt's text is `COUNT MILLISECONDS [ask] [wide]`: so many chunks, so long apart, and in their
+middle a question whose answer is told as a chunk; wide ones have 4,000 characters.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ def _turn(request_id: Any, params: dict[str, Any], turn: int) -> None:
     session_id = params["sessionId"]
     words = params["prompt"][0]["text"].split()
     count, pause = int(words[0]), int(words[1]) / 1000
+    width = 4000 if "wide" in words else 0
     for number in range(count):
-        _chunk(session_id, f"{turn}.{number} ")
+        _chunk(session_id, f"{turn}.{number} ".ljust(width, "."))
         time.sleep(pause)
         if "ask" in words and number == count // 2:
             _chunk(session_id, f"{turn}.answer={'yes' in _ask(session_id, 1000 + turn)} ")

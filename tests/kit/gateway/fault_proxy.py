@@ -67,6 +67,8 @@ class FaultProxy:
         self.struck = 0
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
+        self._ends: set[asyncio.StreamWriter] = set()
+        """The server's end of each connection that is open."""
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -86,6 +88,12 @@ class FaultProxy:
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
+    def cut(self) -> None:
+        """Cut what is open now; who comes afterwards gets through."""
+        self.struck += len(self._ends)
+        for end in self._ends:
+            end.transport.abort()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -98,11 +106,13 @@ class FaultProxy:
             writer.transport.abort()
             self._open.discard(task)
             return
+        self._ends.add(onward)
         try:
             up = asyncio.create_task(self._up(reader, onward, plan))
             await self._down(there, writer, plan, up)
         finally:
             up.cancel()
+            self._ends.discard(onward)
             for end in (writer, onward):
                 if plan.fault is Fault.RESET:
                     _reset(end)
