@@ -32,6 +32,8 @@ from lastword.gateway.front_link import FrontLink
 from lastword.gateway.openings import Opening, Openings
 from lastword.gateway.recording import HolderRecord
 from lastword.gateway.session import HeldSession
+from lastword.outbox.own import OwnReports
+from lastword.outbox.target import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +69,8 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         viewers: how many may be attached to one session at once.
         idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
         detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
+        state_folder: where the outbox is.
+        report: where failures are reported.
     """
 
     name: str
@@ -84,6 +88,8 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     viewers: int = 64
     idle_close_seconds: float = 7 * 24 * 3600.0
     detach_grace_seconds: float = 0.0
+    state_folder: str = ""
+    report: Wish = Wish()
 
 
 def now_ms() -> int:
@@ -97,6 +103,7 @@ class Holder:
     def __init__(self, settings: HolderSettings) -> None:
         self.settings = settings
         self.record = HolderRecord(settings.record_folder, program=settings.command[0])
+        self.reports = OwnReports(settings.report, settings.state_folder, settings.command[0])
         self.agent = SupervisedAgent(self._from_agent, self._agent_ended)
         self.conversation = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
@@ -158,13 +165,15 @@ class Holder:
         try:
             session = HeldSession.open(self, session_id)
         except (StoreError, sqlite3.Error) as error:
-            self._initialize_failed = _no_log(error)
+            self._initialize_failed = self._no_log(error)
             return
         self.conversation.begin_after(session.hub.last_number)
         incident = self.record.incident()
+        crash = _lost(incident)
         lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
         session.hub.note(now_ms(), "holder_died", **lost)
-        session.hub.lost_agent(lambda _: _lost(incident), now_ms())
+        self.reports.tell("holder", crash["data"]["agent_error"], session_id)
+        session.hub.lost_agent(lambda _: crash, now_ms())
         self._add(session)
         session.suppressed = True
         try:
@@ -294,7 +303,7 @@ class Holder:
             session = HeldSession.made(self, session_id)
             session.remember(params, object_of(result), self.settings.client)
         except (StoreError, sqlite3.Error) as error:
-            link.send(jsonrpc.error(request_id, _no_log(error)))
+            link.send(jsonrpc.error(request_id, self._no_log(error)))
             return
         self._add(session)
         self._openings.opened(asked, session.id)
@@ -337,6 +346,8 @@ class Holder:
         self._status = status
         incident = self.record.incident()
         error = _lost(incident)
+        if self.sessions and not self._over.is_set():
+            self.reports.tell("holder", error["data"]["agent_error"] | {"reason": "run_ended"})
         self.conversation.lost(error)
         for session in self.sessions.values():
             left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
@@ -348,6 +359,13 @@ class Holder:
         self._initialize_failed = self._initialize_failed or error
         self._ready.set()
         asyncio.get_running_loop().call_later(1.0, self._over.set)
+
+    def _no_log(self, error: Exception) -> dict[str, Any]:
+        """The error object where a session's log cannot be written."""
+        sys.stderr.write(f"lastword: {error}\n")
+        told = refusals.no_log()
+        self.reports.tell("request", told["data"]["agent_error"])
+        return told
 
     def stop(self) -> None:
         """End, and the agent with it."""
@@ -412,16 +430,14 @@ def _exit(status: int) -> dict[str, Any]:
         return {"exit_signal": f"signal {-status}"}
 
 
-def _no_log(error: Exception) -> dict[str, Any]:
-    """The error object where a session's log cannot be written."""
-    sys.stderr.write(f"lastword: {error}\n")
-    return refusals.no_log()
-
-
 def main(arguments: Sequence[str]) -> int:
     """Hold an agent; the settings are one JSON argument."""
     settings = msgspec.json.decode(arguments[0], type=HolderSettings)
-    asyncio.run(Holder(settings).run())
+    holder = Holder(settings)
+    try:
+        asyncio.run(holder.run())
+    finally:
+        holder.reports.finish()
     return 0
 
 

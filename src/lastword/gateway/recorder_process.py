@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from lastword.otel.enabled import of_own
-from lastword.record.process import RecorderProcess, live
+from lastword.record.process import RecorderProcess, live, sinks_of
 from lastword.record.retention import Limits  # noqa: TC001 - a struct's type, at runtime
 from lastword.record.run import Run  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from lastword.record.sink import StartTelemetry
 
 
 class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,21 +35,22 @@ class SpawnedRecorder(RecorderProcess):
     It tells OpenTelemetry too, where the environment asks for that.
     """
 
-    __slots__ = ()
+    __slots__ = ("_wanted",)
 
-    def _begin(
-        self,
-        read_end: int,
-        path: str | None,
-        run: Run,
-        limits: Limits,
-        telemetry: StartTelemetry | None,  # noqa: ARG002 - that process has its own
-    ) -> int:
-        wanted = msgspec.json.encode(_Wanted(path=path, run=run, limits=limits)).decode()
+    def __init__(self, path: str | None, run: Run, limits: Limits) -> None:
+        """Start it.
+
+        Raises:
+            OSError: no process, or no pipe, is to be had.
+        """
+        self._wanted = msgspec.json.encode(_Wanted(path=path, run=run, limits=limits)).decode()
+        super().__init__(path, run, limits)
+
+    def _begin(self, read_end: int) -> int:
         # By `posix_spawn` some 1 ms: the loop of a holder waits for it, once.
         return os.posix_spawn(
             sys.executable,
-            [sys.executable, "-m", __name__, wanted],
+            [sys.executable, "-m", __name__, self._wanted],
             os.environ,
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, read_end, 0),
@@ -63,7 +63,7 @@ class SpawnedRecorder(RecorderProcess):
 def main(arguments: Sequence[str]) -> int:
     """Write what comes on stdin; what is wanted is one JSON argument."""
     wanted = msgspec.json.decode(arguments[0], type=_Wanted)
-    live(wanted.path, wanted.run, wanted.limits, of_own)
+    live(partial(sinks_of, wanted.path, wanted.run, wanted.limits, telemetry=of_own))
     return 0
 
 

@@ -28,6 +28,7 @@ from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
 from lastword.gateway.tokens import Grant, Keeper
 from lastword.gateway.viewers import Role
+from lastword.outbox.target import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,6 +72,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
         detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
         log_age_seconds: how long a session's log is kept after its end.
+        report: where failures are reported.
     """
 
     host: str = "127.0.0.1"
@@ -96,6 +98,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     idle_close_seconds: float = 7 * 24 * 3600.0
     detach_grace_seconds: float = 0.0
     log_age_seconds: float = 7 * 24 * 3600.0
+    report: Wish = Wish()
 
 
 class ServingError(Exception):
@@ -163,6 +166,8 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         viewers=settings.viewers,
         idle_close_seconds=settings.idle_close_seconds,
         detach_grace_seconds=settings.detach_grace_seconds,
+        state_folder=settings.state_folder,
+        report=settings.report,
     )
     front = Front(
         Holders(template, limit=settings.sessions),
@@ -172,7 +177,9 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
     )
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     ready(f"ws://{host}:{port}{settings.path}", keeper.token(Grant(Role.CONTROLLER)))
-    if asyncio.run(_serve(settings, front, listening)):
+    is_replaced = asyncio.run(_serve(settings, front, listening))
+    front.holders.reports.finish()
+    if is_replaced:
         _become_newer(listening, pid_file)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from lastword.cli.gateway.options import read
 from lastword.cli.run.options import UsageError
+from lastword.outbox.target import Wish
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +31,26 @@ def test_the_options_of_run_are_handed_on_and_looked_at() -> None:
     assert settings.sessions == 4
     with pytest.raises(UsageError, match="idle-timeout"):
         read(["--idle-timeout", "soon", "--", "agent"])
+
+
+def test_where_reports_go_is_handed_on_where_the_command_line_says_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LASTWORD_REPORT_FORMAT", "webhook")
+    settings = read(["--report-to", "http://c", "--", "agent"])
+    assert settings.report == Wish("http://c", "webhook")
+    monkeypatch.setenv("LASTWORD_REPORT_TO", "http://u:password@c")
+    assert read(["--", "agent"]).report == Wish("", "webhook")
+    assert os.environ["LASTWORD_REPORT_TO"]
+    assert read(["--report-to=", "--", "agent"]).report.url == ""
+    assert "LASTWORD_REPORT_TO" not in os.environ
+
+
+def test_where_nothing_can_be_reported_to_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LASTWORD_REPORT_HEADERS", "none")
+    with pytest.raises(UsageError, match="LASTWORD_REPORT_HEADERS"):
+        read(["--report-to", "http://c", "--", "agent"])
+    assert read(["--", "agent"]).report == Wish()
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import os
 from typing import TYPE_CHECKING
 
 from lastword.cli.run.options import RunOptions, UsageError, parse
-from lastword.core.link.option_table import OPTIONS, Option
+from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
 from lastword.gateway.serving import GatewaySettings, addresses
+from lastword.outbox.target import TargetError, Wish, target_of, wish_of
 from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         idle_close_seconds=_positive("--idle-close", _time("--idle-close", known.idle_close)),
         detach_grace_seconds=_time("--detach-grace", known.detach_grace),
         log_age_seconds=_time("--log-age", known.log_age),
+        report=_report(run, rest),
     )
 
 
@@ -173,6 +175,24 @@ def _record_from_here(run: RunOptions) -> list[str]:
     is_relative = bool(named) and not os.path.isabs(os.path.expanduser(named))
     folder = _record_folder(run)
     return [f"--record={folder}"] if folder and is_relative else []
+
+
+def _report(run: RunOptions, options: Sequence[str]) -> Wish:
+    """Where failures are reported, as far as the command line says so.
+
+    What the environment says stays there, where a holder finds it: an address may hold a password,
+    and a command line can be read by every user.
+    """
+    wish = wish_of(run.values)
+    if not wish.url:
+        os.environ.pop(BY_KEY["report_to"].variable, None)  # `--report-to=` switches off
+        return wish
+    try:
+        target_of(wish, os.environ)
+    except TargetError as error:
+        raise UsageError(str(error)) from error
+    is_open = bool(parse([*options, "--", "none"], {}).values.get("report_to"))
+    return wish if is_open else Wish("", wish.form, wish.secret_file)
 
 
 def _state_folder(run: RunOptions) -> str:
