@@ -6,12 +6,14 @@ Owns its statuses and headers, which are those of the official transport.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.gateway.viewer_link import BATCH, NOT_JSON
+from lastword.gateway.pull import CursorError
+from lastword.gateway.viewer_link import BATCH, INVALID_PARAMS, NOT_JSON
 from lastword.gateway.viewer_streams import SessionEvents, ViewerStreams
 
 if TYPE_CHECKING:
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
 
 CONNECTION = "acp-connection-id"
 SESSION = "acp-session-id"
+LAST_EVENT = "last-event-id"
 JSON_TYPE, EVENTS_TYPE = "application/json", "text/event-stream"
 TOO_LARGE = {"code": acp.INVALID_REQUEST, "message": "The frame is over the gateway's limit."}
 MAX_CONNECTIONS = 256
+GONE = "There is no such connection. Post initialize for a new one."
 
 
 class HttpTransport:
@@ -49,7 +53,7 @@ class HttpTransport:
         if request.method == "DELETE":
             await known.close(1000, "deleted")
             return Response(status_code=202)
-        return self._stream(request, known)
+        return await self._stream(request, known)
 
     async def close(self, code: int, reason: str) -> None:
         """End every connection."""
@@ -114,16 +118,28 @@ class HttpTransport:
             return _refused(400, "Acp-Connection-Id is missing: post initialize first.")
         connection = self._connections.get(name)
         if connection is None or connection.grant != grant or connection.is_over.is_set():
-            return _refused(404, "There is no such connection. Post initialize for a new one.")
+            return _refused(404, GONE)
         return connection
 
     @staticmethod
-    def _stream(request: Request, connection: ViewerStreams) -> Response:
+    async def _stream(request: Request, connection: ViewerStreams) -> Response:
         if EVENTS_TYPE not in request.headers.get("accept", ""):
             return _refused(406, f"Accept {EVENTS_TYPE}.")
-        stream = connection.stream(request.headers.get(SESSION, ""))
+        session_id, last = request.headers.get(SESSION, ""), request.headers.get(LAST_EVENT)
+        stream = connection.stream(session_id)
         if stream is None:
             return _refused(404, "Too many sessions' streams are open on this connection.")
+        try:
+            if session_id and last:
+                await connection.resume(session_id, last)
+        except CursorError as error:
+            wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": wrong}, 400)
+        except ConnectionError:
+            return _refused(404, GONE)
+        except TimeoutError:
+            headers = {"retry-after": "5"}
+            return _refused(503, "Another stream of this connection is not read.", headers)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         events = _until(stream, connection)
         return StreamingResponse(events, headers=headers, media_type=EVENTS_TYPE)
@@ -131,13 +147,11 @@ class HttpTransport:
 
 async def _until(stream: SessionEvents, connection: ViewerStreams) -> AsyncIterator[bytes]:
     """The events of a stream until its reader has gone or its connection is over."""
-    try:
-        async for event in stream.events():
+    async with contextlib.aclosing(stream.events()) as events:
+        async for event in events:
             yield event
             if connection.is_over.is_set():
                 return
-    finally:
-        stream.left()
 
 
 def _refused(status: int, said: str, headers: dict[str, str] | None = None) -> Response:

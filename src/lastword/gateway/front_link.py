@@ -16,6 +16,7 @@ from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
+from lastword.gateway.events import LogPlace, events_line, place_of
 from lastword.gateway.pull import CursorError, cursor_of
 from lastword.gateway.render import META, Form
 from lastword.gateway.session import pump
@@ -24,12 +25,14 @@ from lastword.gateway.viewers import Role, Viewer
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder import Holder
-    from lastword.gateway.pull import Reset
+    from lastword.gateway.pull import Pulled, Reset
     from lastword.gateway.session import HeldSession
     from lastword.gateway.viewers import Attachment
 
 HIGH_WATER_BYTES = 64 * 1024
 MAX_LINE_BYTES = 80 * 1024 * 1024
+MAX_PLACES = 64
+"""Sessions whose next attach may begin at a place that was named before; as many as streams."""
 INVALID_PARAMS = -32602
 CLOSE_SECONDS = 2.0
 NOBODY = Viewer(id="")
@@ -68,9 +71,33 @@ class AttachedSession:
         await self._grown.wait()
         self._grown.clear()
 
-    def write(self, frames: list[bytes]) -> None:
+    def tell(self, pulled: Pulled) -> None:
         """Write what was pulled."""
+        session, attachment, link = self.session, self.attachment, self.link
+        if link.form is Form.EVENTS:
+            placed = session.renderer.placed(pulled, attachment)
+            if placed:
+                link.write([events_line(session.id, session.log.epoch, placed)])
+            return
+        ready = session.renderer.for_all(pulled, attachment, link.form)
+        if ready is not None:
+            link.write_ready(ready)
+        else:
+            link.write(session.renderer.pulled(pulled, attachment))
+
+    def write(self, frames: list[bytes]) -> None:
+        """Write what stands beside it."""
         self.link.write(frames)
+
+    def go_back(self, place: LogPlace) -> Reset | None:
+        """Go on from an earlier place.
+
+        Raises:
+            CursorError: It is none of this session's.
+        """
+        reset = self.session.hub.go_back(self.attachment, place.cursor, place.parts)
+        self.wake()
+        return reset
 
     def send(self, *frames: bytes) -> None:
         """Write what did not come from the log."""
@@ -104,6 +131,8 @@ class FrontLink:
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
         self._answers_first = False
+        self._places: dict[str, LogPlace] = {}
+        """Where the next attach of a session begins, if it does not say so itself."""
         reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
         writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
 
@@ -141,11 +170,12 @@ class FrontLink:
         if word == wire.HELLO:
             failed = await self._holder.ready()
             self.viewer = _viewer(facts)
-            self.form = Form.FRAMED if facts.get("framed") is True else Form.LINES
+            self.form = next((each for each in Form if facts.get(each.value) is True), Form.LINES)
             welcome = {
                 "version": wire.VERSION,
                 "initialize": self._holder.initialized,
                 "failed": failed,
+                "events": True,
                 "pid": os.getpid(),
                 "sessions": list(self._holder.sessions),
             }
@@ -159,10 +189,31 @@ class FrontLink:
             code, cause = facts.get("code"), facts.get("cause")
             self._code = code if isinstance(code, int) else 1006
             self._cause = cause if isinstance(cause, str) else ""
+        elif word == wire.RESUME:
+            self._resume(facts)
         elif word == wire.ANSWER_FIRST:
             self._answers_first = True
         elif word == wire.STOP:
             self._holder.stop()
+
+    def _resume(self, facts: dict[str, Any]) -> None:
+        """The viewer of a stream has applied no more than this."""
+        session_id, told = str(facts.get("session")), {"number": facts.get("number")}
+        attached = self._attached.get(session_id)
+        reset = None
+        try:
+            place = place_of(facts)
+            if attached is not None:
+                reset = attached.go_back(place)
+            elif len(self._places) < MAX_PLACES:
+                self._places[session_id] = place
+        except CursorError as error:
+            told["refused"] = str(error)
+        self.write([wire.control(wire.RESUMED, session=session_id, **told)])
+        if attached is not None and reset is not None:
+            session = attached.session
+            told_of = session.renderer.reset(attached.attachment, session.log.epoch, reset.value)
+            self.write([told_of])
 
     async def _frame(self, frame: Frame, viewer: Viewer) -> None:
         message = frame.message
@@ -210,12 +261,20 @@ class FrontLink:
         params = jsonrpc.params_of(frame)
         try:
             cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
+            place = self._places.pop(session_id, None)
+            if cursor is None and place is not None:
+                cursor = place.cursor
+            compact = _is_compact(params, viewer)
             self.detach(session_id)
             session.supersede(viewer.id)
             if session.is_full:
                 self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
                 return
-            attachment, reset = session.hub.attach(viewer, cursor, _now_ms(), replay=replay)
+            attachment, reset = session.hub.attach(
+                viewer, cursor, _now_ms(), replay=replay, compact=compact
+            )
+            if place is not None and cursor is place.cursor:
+                session.hub.go_back(attachment, *place)
         except CursorError as error:
             wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
             self.send(jsonrpc.error(request_id, wrong))
@@ -319,6 +378,20 @@ def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
     raise CursorError('replayFrom is {"type": "start"} or {"type": "_lastword", …}')
 
 
+def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
+    """Are the pieces of the past's messages to be joined? A stock client's are, unless it says no.
+
+    Raises:
+        CursorError: It says something else.
+    """
+    wanted = object_of(object_of(params.get("_meta")).get(META)).get("replay")
+    if not isinstance(wanted, str):
+        return not viewer.replay
+    if wanted not in {"compact", "full"}:
+        raise CursorError('replay is "compact" or "full"')
+    return wanted == "compact"
+
+
 def _placed(
     result: dict[str, Any], session: HeldSession, attachment: Attachment, reset: Reset | None
 ) -> dict[str, Any]:
@@ -329,6 +402,7 @@ def _placed(
         "epoch": session.log.epoch,
         "head": attachment.live_from,
         "from": attachment.reader.pos + 1,
+        "replay": "compact" if attachment.compact else "full",
     }
     place |= {"reset": reset.value} if reset is not None else {}
     return result | {"_meta": object_of(result.get("_meta")) | {META: place}}

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.conversation import initialize_params
 from lastword.gateway.render import META
+from lastword.outbox.own import OwnReports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +63,8 @@ class Holders:
         """
         self._template = template
         self._limit = limit
+        program = template.command[0] if template.command else ""
+        self.reports = OwnReports(template.report, template.state_folder, program)
         self._locks: dict[str, asyncio.Lock] = {}
         self._starting: dict[str, asyncio.Task[str]] = {}
         self._taken: set[str] = set()
@@ -216,6 +220,7 @@ class Holders:
     async def _start(self, name: str, client: dict[str, Any], session: str) -> str:
         self._children = [child for child in self._children if child.poll() is None]
         if len(self.sockets()) >= self._limit and await self._count() >= self._limit:
+            self._tell("too_many_agents", session)
             raise StartError(f"{self._limit} agents run already; end a session, or see --sessions")
         settings = msgspec.structs.replace(
             self._template, name=name, client=_without_secret(client), session=session
@@ -234,12 +239,18 @@ class Holders:
             async with asyncio.timeout(START_SECONDS):
                 while not await answers(path):
                     if process.poll() is not None:
+                        self._tell("holder_ended", session)
                         raise StartError(_NOT_STARTED)
                     await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             process.kill()
+            self._tell("holder_silent", session)
             raise StartError(_NOT_STARTED) from None
         return path
+
+    def _tell(self, reason: str, session: str) -> None:
+        failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
+        self.reports.tell("start", failure | {"retryable": True, "phase": "startup"}, session)
 
     async def _count(self) -> int:
         """How many there are, once the sockets of those that were killed have been taken away."""

@@ -29,6 +29,7 @@ from lastword.gateway.holders import Holders
 from lastword.gateway.quality.service import QualityOptions
 from lastword.gateway.tokens import Grant, Keeper
 from lastword.gateway.viewers import Role
+from lastword.outbox.target import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +54,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         port: the port; 0 for any that is free.
         path: of ACP's own transport.
         state_folder: where keys and logs are.
+        record_folder: where the record is; empty for none.
         command: the agent's.
         options: of `lastword run`.
         root: sessions work in it, or below.
@@ -72,12 +74,14 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
         detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
         log_age_seconds: how long a session's log is kept after its end.
+        report: where failures are reported.
     """
 
     host: str = "127.0.0.1"
     port: int = 7780
     path: str = "/acp"
     state_folder: str = ""
+    record_folder: str = ""
     command: list[str] = []
     options: list[str] = []
     root: str = "."
@@ -97,6 +101,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     idle_close_seconds: float = 7 * 24 * 3600.0
     detach_grace_seconds: float = 0.0
     log_age_seconds: float = 7 * 24 * 3600.0
+    report: Wish = Wish()
 
 
 class ServingError(Exception):
@@ -154,6 +159,7 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         name="",
         run_folder=run_folder,
         log_folder=os.path.join(folder_of(settings), "sessions"),
+        record_folder=settings.record_folder,
         command=settings.command,
         options=settings.options,
         root=root,
@@ -163,6 +169,8 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         viewers=settings.viewers,
         idle_close_seconds=settings.idle_close_seconds,
         detach_grace_seconds=settings.detach_grace_seconds,
+        state_folder=settings.state_folder,
+        report=settings.report,
     )
     front = Front(
         Holders(template, limit=settings.sessions),
@@ -182,7 +190,9 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
     )
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     ready(f"ws://{host}:{port}{settings.path}", keeper.token(Grant(Role.CONTROLLER)))
-    if asyncio.run(_serve(settings, front, listening)):
+    is_replaced = asyncio.run(_serve(settings, front, listening))
+    front.holders.reports.finish()
+    if is_replaced:
         _become_newer(listening, pid_file)
 
 

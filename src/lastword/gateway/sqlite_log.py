@@ -235,7 +235,7 @@ class SqliteLog:
         self._tail = Tail()
         self._recent: OrderedDict[int, Batch] = OrderedDict()
         """Batches that were read from the file last, by their first number."""
-        self._bytes = int(size)
+        self._bytes = self._written = int(size)
         rows = self._db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
         self._pins = Pins(
             (name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows
@@ -264,10 +264,10 @@ class SqliteLog:
         """What the kept entries count for in a bound."""
         return self._bytes
 
-    def bytes_after(self, after: int) -> int:
-        """What the entries after a number count for in a bound, to the batch."""
-        found = self._db.execute("SELECT total(bytes) FROM batches WHERE last > ?", (after,))
-        return int(found.fetchone()[0])
+    @property
+    def written_bytes(self) -> int:
+        """The same of all that it has had since it was opened, whatever is kept of it."""
+        return self._written
 
     @property
     def head(self) -> int:
@@ -311,6 +311,7 @@ class SqliteLog:
             raise
         self._head = last
         self._bytes += size
+        self._written += size
         self._checkpoints.written(size)
         self._tail.add(batch)
         return last
@@ -498,14 +499,11 @@ class LastingLog:
         on_disk = 0 if self._has_left_disk else self._disk.size_bytes
         return on_disk + (self._memory.size_bytes if self._memory is not None else 0)
 
-    def bytes_after(self, after: int) -> int:
-        """What the kept entries after a number count for in a bound, about."""
-        if self._memory is not None:
-            return self.size_bytes
-        try:
-            return self._disk.bytes_after(after)
-        except sqlite3.Error:  # whoever reads next will know
-            return self.size_bytes
+    @property
+    def written_bytes(self) -> int:
+        """What its entries since it was opened count for in a bound, about."""
+        in_memory = 0 if self._memory is None else self._memory.size_bytes
+        return self._disk.written_bytes + in_memory
 
     @property
     def is_behind(self) -> bool:

@@ -129,9 +129,12 @@ class ViewerLink(ABC):
     async def close(self, code: int, reason: str) -> None:
         """Close the connection."""
 
-    def answers_first(self, frame: Frame) -> bool:  # noqa: ARG002 - some do look at it
-        """Is this attach to be answered before the past is told?"""
-        return False
+    has_events = False
+    """What comes from a log is wanted with its places there (`events`)."""
+
+    def before(self, frame: Frame) -> list[bytes]:  # noqa: ARG002 - some do look at it
+        """Control lines that go ahead of a frame to its holder."""
+        return []
 
     async def leave(self) -> None:
         """The viewer has gone: tell the holders."""
@@ -211,8 +214,8 @@ class ViewerLink(ABC):
                 await self.send(jsonrpc.error(request_id, failed))
                 return
         if upstream is not None:
-            if self.answers_first(frame):
-                upstream.send(wire.control(wire.ANSWER_FIRST))
+            for control in self.before(frame):
+                upstream.send(control)
             upstream.send(frame.line)
             with contextlib.suppress(OSError):
                 await upstream.writer.drain()
@@ -305,6 +308,7 @@ class ViewerLink(ABC):
             "role": self.grant.role.value,
             "replay": self._replay,
             "new": self._is_new,
+            "events": self.has_events,
             "framed": self.takes_framed,
             "initialize": self._client,
         }

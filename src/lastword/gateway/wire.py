@@ -29,6 +29,13 @@ SHUT = "shut"
 """Holder: the viewer's socket is to be closed with this code and reason."""
 ANSWER_FIRST = "answer-first"
 """Front: the next attach is answered before the past is told, since nobody reads that yet."""
+EVENTS = "events"
+"""Holder: frames of a session with their places in its log. Only where the front's hello had
+`events`, and then all that comes from a log."""
+RESUME = "resume"
+"""Front: the viewer goes back to this place of a session, or begins there with its next attach."""
+RESUMED = "resumed"
+"""Holder: it has, and what comes now is from there on; or why it cannot."""
 BLOCK = "block"
 """Holder: so many bytes follow, whole WebSocket frames for the viewer's socket as they are. Only
 where the front's hello had `framed`."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from lastword.gateway.connecting import core
+from lastword.core.protocol import jsonrpc
+from lastword.gateway.connecting import core, frames
 from lastword.gateway.connecting.effects import Dial, HangUp, NotGreeted, Say, ToEditor, ToGateway
 from lastword.gateway.connecting.places import Items, Place
+from tests.kit.gateway.entries_made import update_line
 from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed
 
 TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
@@ -468,3 +470,28 @@ def test_the_end_of_the_search_says_what_to_do() -> None:
     link.give_up()
     message = is_typed(link.answers(prompt)[0])["message"]
     assert message == f"{END.line} {END.advice}"
+
+
+def test_the_editor_is_told_a_past_as_a_stock_client_is_unless_it_says_otherwise() -> None:
+    line = jsonrpc.request(b"1", "session/load", {"sessionId": SESSION, "_meta": {"mine": 1}})
+    meta = jsonrpc.loads(frames.with_compact_past(line))["params"]["_meta"]
+    assert meta == {"mine": 1, "lastword": {"replay": "compact"}}
+    ours = {"sessionId": SESSION, "_meta": {"lastword": {"replay": "full"}}}
+    line = jsonrpc.request(b"1", "session/load", ours)
+    assert frames.with_compact_past(line) is line
+
+
+def test_what_an_editor_loads_through_the_connector_is_joined() -> None:
+    elder = begun()
+    for text in ("Hel", "lo."):
+        content = {"type": "text", "text": text}
+        elder.front.from_agent(update_line("agent_message_chunk", content=content))
+    elder.settle()
+    elder.cut()
+    link = PlayedLink("joined")
+    link.front, link.said = elder.front, elder.said
+    link.introduce()
+    link.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
+    link.settle()
+    told = [frame["params"]["update"] for frame in link.given if "update" in str(frame)]
+    assert [update["content"]["text"] for update in told if "content" in update] == ["Hello."]

@@ -215,6 +215,7 @@ class Connector:
         line = item.line
         if not item.was_sent:
             place.forget()
+            line = frames.with_compact_past(line)
         elif place.cursor is not None:
             line = frames.from_cursor(line, place.cursor)
         place.folder = frames.folder_of(item.line)
@@ -254,7 +255,7 @@ class Connector:
         )
         if place.past and not replays:
             line = frames.with_param(line, "replayFrom", {"type": "start"})
-        return [ToGateway(line)]
+        return [ToGateway(frames.with_compact_past(line) if place.past else line)]
 
     # The link.
 

@@ -20,13 +20,14 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.entries import LogKind
 from lastword.gateway.quality import table
 from lastword.gateway.quality.counts import Counts
-from lastword.gateway.sqlite_log import LastingLog
+from lastword.gateway.recording import RecordedLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lastword.gateway.entries import LogEntry
     from lastword.gateway.pull import Pulled
+    from lastword.gateway.recording import HolderRecord
     from lastword.gateway.session import HeldSession
     from lastword.gateway.sqlite_log import SqliteLog
 
@@ -112,14 +113,16 @@ def gauges_of(session: HeldSession) -> Iterator[tuple[str, float]]:
         yield table.VIEWERS.key(each.viewer.role.value), 1
         if each.reader.lag > 0:
             yield table.LAG.key(), each.reader.lag
-            yield table.LAG_SIZE.key(), log.bytes_after(each.reader.pos)
+            yield table.LAG_SIZE.key(), session.bytes_after(each.reader.pos)
 
 
-class CountedLog(LastingLog):
+class CountedLog(RecordedLog):
     """A log on disk of which is counted what is committed to it, and how long that takes."""
 
-    def __init__(self, disk: SqliteLog, quality: HolderQuality) -> None:
-        super().__init__(disk)
+    def __init__(
+        self, disk: SqliteLog, agents_id: str, record: HolderRecord, quality: HolderQuality
+    ) -> None:
+        super().__init__(disk, agents_id, record)
         self._quality = quality
         self._gone: OrderedDict[str, str] = OrderedDict()
         """The codes that viewers left with."""
@@ -128,10 +131,10 @@ class CountedLog(LastingLog):
         """Commit entries."""
         if not entries:
             return self.head
-        before, began = self.size_bytes, time.perf_counter()
+        before, began = self.written_bytes, time.perf_counter()
         head = super().append(entries)
         seconds = time.perf_counter() - began
-        self._quality.committed(max(self.size_bytes - before, 0), entries, seconds)
+        self._quality.committed(self.written_bytes - before, entries, seconds)
         for entry in entries:
             if entry.kind is not LogKind.OUT:
                 self._count(entry)
@@ -157,6 +160,7 @@ class CountedLog(LastingLog):
             if len(self._gone) > MAX_GONE:
                 self._gone.popitem(last=False)
         elif word == "viewer_came":
-            code = self._gone.pop(viewer, None)
+            unseen = table.UNKNOWN_CODE if facts.get("back") is True else None
+            code = self._gone.pop(viewer, unseen)
             if code is not None:
                 self._quality.counts.add(table.RECONNECTS, 1, code)

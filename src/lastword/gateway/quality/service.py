@@ -60,7 +60,8 @@ class Quality:
         self._holders = holders
         self._options = options
         self._collected = Collected(holders.run_folder)
-        self._heads: dict[str, int] = {}
+        self._outbox: dict[str, float] = {}
+        """How the outbox was when it could be read last."""
         self._fresh_until = 0.0
         self._asking: asyncio.Task[Snapshot] | None = None
         self.last = Snapshot(counts=Counts(), gauges={})
@@ -103,8 +104,9 @@ class Quality:
         self._collected.take(statuses, sockets)
         gauges = self.measured.gauges(_heads(statuses))
         if self._options.state_folder:
-            gauges |= outbox.gauges_of(self._options.state_folder)
-        self.last = self._collected.snapshot(self.measured.counts, gauges)
+            found = await asyncio.to_thread(outbox.gauges_of, self._options.state_folder)
+            self._outbox = found if found is not None else self._outbox
+        self.last = self._collected.snapshot(self.measured.counts, gauges | self._outbox)
         self._fresh_until = time.monotonic() + FRESH_SECONDS
         return self.last
 

@@ -219,7 +219,8 @@ EVENTS = _counter(
         "event",
         (
             *("viewer_came", "viewer_left", "session_ended", "holder_died", "agent_ended"),
-            *("restored", "not_restored", "log_reset"),
+            *("restored", "not_restored", "log_reset", "gap_told", "question_held"),
+            *("viewer_lags", "viewer_caught_up"),
         ),
     ),
 )
