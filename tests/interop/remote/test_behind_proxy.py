@@ -25,7 +25,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from lastword.kit.provider.server import Provider
-from lastword.kit.provider.target import Target
+from lastword.kit.provider.target import DEAD_END, Target
 from tests.interop.agents_registry import AGENTS
 from tests.interop.otel.conftest import HERE as OTEL
 from tests.interop.otel.conftest import Receiver
@@ -49,7 +49,7 @@ def free_port() -> int:
         return port
 
 
-def options() -> list[str]:
+def options(collector: str) -> list[str]:
     """The gateway's options in the compose file, but for those that name this place."""
     words = [
         re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", w) for w in COMPOSE["services"]["gateway"]["command"]
@@ -59,7 +59,7 @@ def options() -> list[str]:
         at = before.index(placed)
         del before[at : at + 2]
     assert words[words.index("--") :] == ["--", "opencode", "acp"]
-    return before
+    return [word.replace("http://collector:4318", collector) for word in before]
 
 
 class Deployed:
@@ -141,7 +141,8 @@ def _deploy(folder: Path, more: dict[str, str]) -> Iterator[Deployed]:
         target = Target(provider.url, f"{provider.url}/v1")
         kept = {k: v for k, v in program.environment(target, home).items() if "OTEL_" not in k}
         environment = kept | {"PYTHONPATH": str(SOURCE)} | more
-        gateway = Gateway(folder, program.command(work), *options(), environment=environment)
+        words = options(more.get("OTEL_EXPORTER_OTLP_ENDPOINT", DEAD_END))
+        gateway = Gateway(folder, program.command(work), *words, environment=environment)
         port = free_port()
         command = nginx_of(folder, port, gateway.port)
         try:

@@ -136,6 +136,8 @@ def test_the_collector_listens_where_the_gateway_sends_to() -> None:
     endpoint = collector["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
     sent_to = COMPOSE["services"]["gateway"]["environment"]["OTEL_EXPORTER_OTLP_ENDPOINT"]
     assert sent_to == f"http://collector:{endpoint.rpartition(':')[2]}"
+    command = command_of("gateway")
+    assert command[command.index("--report-to") + 1] == sent_to
     for pipeline in collector["service"]["pipelines"].values():
         for kind in ("receivers", "processors", "exporters"):
             assert set(pipeline[kind]) <= collector[kind].keys()
