@@ -135,7 +135,9 @@ def test_no_counter_goes_down_whoever_dies_but_the_front(serve: Serve) -> None:
     gateway.kill_front()
     gateway.start()
     anew = Metrics(gateway)
-    assert anew("turns_total", outcome="answered") == 0
+    opened = {"method": "session/new", "outcome": "ok"}
+    assert before("attach_duration_seconds_count", **opened) == 2
+    assert anew("attach_duration_seconds_count", **opened) == 0
     assert anew("start_time_seconds") > before("start_time_seconds")
 
 
