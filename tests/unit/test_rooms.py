@@ -35,7 +35,7 @@ ROOMS = {
     "posix": {"_version"},
     "record": {"_version", "core", "errors", "posix"},
     "otel": {"_version", "core", "record"},
-    "gateway": {"_version", "client", "core", "errors"},
+    "gateway": {"_version", "client", "core", "errors", "record"},
     "client": {"core", "errors", "quirks"},
     "sidecar": {"core", "posix", "quirks"},
     "inprocess": {"core", "errors", "otel", "posix", "quirks", "record"},

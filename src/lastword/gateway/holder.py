@@ -300,8 +300,7 @@ class Holder:
         """A session has ended: its viewers are told, its log stays for whoever reads it."""
         if self.sessions.pop(session.id, None) is None:
             return
-        session.hub.note(now_ms(), "session_ended", cause=word)
-        session.shut(4410, "session-ended")
+        session.end(word)
         name = os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)

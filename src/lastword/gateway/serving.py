@@ -70,6 +70,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
         detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
         log_age_seconds: how long a session's log is kept after its end.
+        record: the file of what `lastword run` records; empty for none.
     """
 
     host: str = "127.0.0.1"
@@ -94,6 +95,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     idle_close_seconds: float = 7 * 24 * 3600.0
     detach_grace_seconds: float = 0.0
     log_age_seconds: float = 7 * 24 * 3600.0
+    record: str = ""
 
 
 class ServingError(Exception):
@@ -165,7 +167,12 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         Holders(template, limit=settings.sessions),
         keeper,
         Doorkeeper(keeper, hosts=settings.hosts, origins=settings.origins),
-        FrontOptions(root=root, path=settings.path, frame_limit_bytes=settings.frame_limit_bytes),
+        FrontOptions(
+            root=root,
+            path=settings.path,
+            frame_limit_bytes=settings.frame_limit_bytes,
+            record=settings.record,
+        ),
     )
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     ready(f"ws://{host}:{port}{settings.path}", keeper.token(Grant(Role.CONTROLLER)))

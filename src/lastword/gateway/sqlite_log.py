@@ -144,10 +144,7 @@ class SqliteLog:
         self._tail: deque[Numbered] = deque()
         self._tail_bytes = 0
         self._bytes = int(size)
-        rows = self._db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
-        self._pins = Pins(
-            (name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows
-        )
+        self._pins = pins_in(self._db)
 
     def _remember(self, **facts: str) -> None:
         self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
@@ -241,30 +238,7 @@ class SqliteLog:
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
         """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
-        found: list[Numbered] = []
-        size = 0
-        rows = self._db.execute(
-            "SELECT first, entries FROM batches WHERE first >="
-            " coalesce((SELECT max(first) FROM batches WHERE first <= ?), 0) AND last > ?"
-            " ORDER BY first",
-            (after + 1, after),
-        )
-        with contextlib.closing(rows):
-            for first, blob in rows:
-                try:
-                    entries = _entries_of.decode(blob)
-                except msgspec.MsgspecError:
-                    if found:
-                        break
-                    continue
-                for seq, entry in enumerate(entries, first):
-                    if seq <= after:
-                        continue
-                    size += entry.size
-                    if found and (size > max_bytes or len(found) >= max_entries):
-                        return found
-                    found.append(Numbered(seq, entry))
-        return found
+        return read_batches(self._db, after, max_entries=max_entries, max_bytes=max_bytes)
 
     def _of_tail(self, after: int, max_entries: int, max_bytes: int) -> list[Numbered]:
         start = after + 1 - self._tail[0].seq
@@ -313,6 +287,42 @@ class SqliteLog:
             self._remember(clean="1")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._db.close()
+
+
+def read_batches(
+    db: sqlite3.Connection, after: int, *, max_entries: int, max_bytes: int
+) -> list[Numbered]:
+    """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
+    found: list[Numbered] = []
+    size = 0
+    rows = db.execute(
+        "SELECT first, entries FROM batches WHERE first >="
+        " coalesce((SELECT max(first) FROM batches WHERE first <= ?), 0) AND last > ?"
+        " ORDER BY first",
+        (after + 1, after),
+    )
+    with contextlib.closing(rows):
+        for first, blob in rows:
+            try:
+                entries = _entries_of.decode(blob)
+            except msgspec.MsgspecError:
+                if found:
+                    break
+                continue
+            for seq, entry in enumerate(entries, first):
+                if seq <= after:
+                    continue
+                size += entry.size
+                if found and (size > max_bytes or len(found) >= max_entries):
+                    return found
+                found.append(Numbered(seq, entry))
+    return found
+
+
+def pins_in(db: sqlite3.Connection) -> Pins:
+    """What a log's file has pinned."""
+    rows = db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
+    return Pins((name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows)
 
 
 class _Checkpoints:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.core.link.option_table import OPTIONS, Option
 from lastword.gateway.serving import GatewaySettings, addresses
-from lastword.record.paths import state_folder
+from lastword.record.paths import state_folder, store_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,6 +114,7 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         idle_close_seconds=_positive("--idle-close", _time("--idle-close", known.idle_close)),
         detach_grace_seconds=_time("--detach-grace", known.detach_grace),
         log_age_seconds=_time("--log-age", known.log_age),
+        record="" if run.values["no_record"] else store_path(_state_folder(run)),
     )
 
 
