@@ -197,11 +197,11 @@ class Hub:
         if not any(each.viewer.controls for each in self._attached):
             self._left_alone_since = now
 
-    def note(self, now_ms: int, word: str, **facts: Any) -> None:
+    def note(self, now_ms: int, word: str, /, **facts: Any) -> None:
         """Something befell the session that no frame says."""
         self._note(now_ms, word, "", **facts)
 
-    def _note(self, now_ms: int, word: str, viewer: str, **facts: Any) -> None:
+    def _note(self, now_ms: int, word: str, viewer: str, /, **facts: Any) -> None:
         about = About(viewer=viewer, word=word, facts=facts)
         self.log.append([LogEntry(LogKind.LIFE, now_ms, b"", about)])
 

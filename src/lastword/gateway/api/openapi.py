@@ -90,7 +90,13 @@ _CONTENT = Parameter(
     "content", "query", _FLAG, "1: with content, which takes a controller's token."
 )
 _SESSION = Parameter("session_id", "path", {"type": "string", "minLength": 1}, "The session's id.")
-_CURSOR = {"type": "string", "pattern": CURSOR}
+_CURSOR = {
+    "type": "string",
+    "pattern": CURSOR,
+    "minLength": 3,
+    "maxLength": 80,
+    "examples": ["9292412d918b:0"],
+}
 _EVENTS = (
     _SESSION,
     Parameter("after", "query", _CURSOR, "A cursor, EPOCH:SEQ. Without one, the oldest is first."),

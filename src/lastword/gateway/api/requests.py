@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from lastword.gateway.api.scan import DEFAULT_LIMIT, MAX_LIMIT, EventQuery
 from lastword.gateway.api.shapes import ApiProblem, EventKind, encode
-from lastword.gateway.entries import MAX_SEQ
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 JSON_TYPE, EVENTS_TYPE = "application/json", "text/event-stream"
-CURSOR = "^[A-Za-z0-9_-]{1,64}:[0-9]{1,16}$"
+CURSOR = "^[A-Za-z0-9_-]{1,64}:[0-9]{1,15}$"
 DEFAULT_DAYS, MAX_DAYS = 7, 3650
 
-_CURSOR = re.compile(r"([A-Za-z0-9_-]{1,64}):([0-9]{1,16})")
+_CURSOR = re.compile(r"([A-Za-z0-9_-]{1,64}):([0-9]{1,15})")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -131,13 +130,8 @@ def event_query(request: Request) -> EventQuery:
     Raises:
         ProblemError: That cannot be read.
     """
-    text = request.headers.get("last-event-id") or request.query_params.get("after")
-    epoch, seq = "", 0
-    if text is not None:
-        found = _CURSOR.fullmatch(text)
-        if not found or int(found[2]) > MAX_SEQ:
-            raise ProblemError(400, "bad_cursor", "after is EPOCH:SEQ, as an answer's next has it.")
-        epoch, seq = found[1], int(found[2])
+    began = _cursor(request.query_params.get("after"))
+    epoch, seq = _cursor(request.headers.get("last-event-id")) or began or ("", 0)
     return EventQuery(
         epoch=epoch,
         seq=seq,
@@ -145,6 +139,16 @@ def event_query(request: Request) -> EventQuery:
         kinds=_kinds(request.query_params.get("kinds", "")),
         content=flag(request, "content"),
     )
+
+
+def _cursor(text: str | None) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    found = _CURSOR.fullmatch(text)
+    if not found:
+        said = "after, or Last-Event-ID, is EPOCH:SEQ, as an answer's next has it."
+        raise ProblemError(400, "bad_cursor", said)
+    return found[1], int(found[2])
 
 
 def _kinds(text: str) -> frozenset[EventKind]:
