@@ -212,7 +212,7 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
         await task
         return False
     again = waiting.result() is signal.SIGHUP
-    await front.close(*((1012, "restarts") if again else (1001, "the gateway shuts down")))
+    await front.close(*((1012, "gateway_restarts") if again else (1001, "gateway_stops")))
     server.should_exit = True
     forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
     await task

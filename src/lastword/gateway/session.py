@@ -240,7 +240,7 @@ class HeldSession:
         with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
             self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
         self.is_over = True
-        self.shut(4410, "session-ended")
+        self.shut(4410, "session_ended")
         self._wake_watching()
 
     def tick(self, now: float) -> None:

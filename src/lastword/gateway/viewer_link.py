@@ -276,7 +276,7 @@ class ViewerLink(ABC):
         for session_id in gone:
             del self._by_session[session_id]
         if gone:  # nothing would be heard of them here; who comes back finds them again
-            await self.close(HOLDER_LOST, "agent-lost")
+            await self.close(HOLDER_LOST, "agent_lost")
 
     async def _pass(self, upstream: Upstream, lines: list[bytes]) -> None:
         """Send what came in one read: frames together, up to each control line."""
