@@ -62,7 +62,7 @@ SCRIPT_HEAD = f"""// {BY}
 """
 
 FIND = """
-  const said = reason.startsWith("{") ? named(reason) : reason.split(" retry=")[0];
+  const said = reason.startsWith("{") ? named(reason) : (reason.split(" retry=")[0] ?? "");
   for (const each of TRANSPORT_WORDS) {
     if (each.word === said || each.aliases.includes(said)) return each;
   }

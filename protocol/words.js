@@ -64,7 +64,7 @@ export const TRANSPORT_WORDS = [
  * @returns {TransportWord | null}
  */
 export function wordOfClose(code, reason = "") {
-  const said = reason.startsWith("{") ? named(reason) : reason.split(" retry=")[0];
+  const said = reason.startsWith("{") ? named(reason) : (reason.split(" retry=")[0] ?? "");
   for (const each of TRANSPORT_WORDS) {
     if (each.word === said || each.aliases.includes(said)) return each;
   }

@@ -68,7 +68,7 @@ export const TRANSPORT_WORDS: readonly TransportWord[] = [
 
 /** The word of a close: its reason's, else its code's; null where neither has one. */
 export function wordOfClose(code: number, reason = ""): TransportWord | null {
-  const said = reason.startsWith("{") ? named(reason) : reason.split(" retry=")[0];
+  const said = reason.startsWith("{") ? named(reason) : (reason.split(" retry=")[0] ?? "");
   for (const each of TRANSPORT_WORDS) {
     if (each.word === said || each.aliases.includes(said)) return each;
   }
