@@ -39,6 +39,7 @@ class StoredLog:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        db.execute("BEGIN")  # all that is read is of one moment
         self.facts: dict[str, str] = dict(db.execute("SELECT name, value FROM facts"))
         if self.facts.get("format") != str(FORMAT):
             raise sqlite3.DatabaseError("the log was written by another version")
