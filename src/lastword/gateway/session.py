@@ -335,7 +335,11 @@ async def pump(attached: AttachedSession) -> None:
             await attached.answer_if_due()
             await attached.wait()
             continue
-        attached.write(session.renderer.pulled(pulled, attachment))
+        ready = session.renderer.for_all(pulled, attachment, attached.link.form)
+        if ready is not None:
+            attached.link.write_ready(ready)
+        else:
+            attached.write(session.renderer.pulled(pulled, attachment))
         await attached.answer_if_due()
         await attached.drain()
         # A log of megabytes must not keep the others from theirs.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import tempfile
@@ -40,6 +41,7 @@ class PlayedHolder:
         self._version = version
         self._answers = answers
         self.asked: list[str] = []
+        self._served: list[asyncio.Event] = []
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_unix_server(self._serve, self._path)
@@ -47,8 +49,12 @@ class PlayedHolder:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        for served in self._served:
+            await served.wait()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served = asyncio.Event()
+        self._served.append(served)
         while line := await reader.readline():
             word, _ = wire.read_control(line.rstrip(b"\n"))
             self.asked.append(word)
@@ -58,6 +64,9 @@ class PlayedHolder:
             if word in answers:
                 writer.write(wire.control(word, **answers[word]) + b"\n")
         writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+        served.set()
 
 
 @pytest.fixture
