@@ -9,17 +9,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from functools import cache
 from typing import TYPE_CHECKING
 
-from lastword.cli.page import Page, fitted, local
+from lastword.cli.page import Page, fitted
 from lastword.cli.record_access import add_record_option, answer, path_of, whole_number
 from lastword.core.failure.durations import counted, duration
-from lastword.record import reader, trends
 from lastword.record.present import documents
+from lastword.record.spans import trends_of
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Mapping, Sequence
 
     from lastword.record.gateway_trends import GatewayPeriod
@@ -30,8 +28,6 @@ MAX_DAYS = 3650
 MAX_ROWS = 12
 _LABEL_COLUMNS = 24
 _BAR_COLUMNS = 20
-_QUARTER_MS = 15 * 60 * 1000
-"""Days begin on a quarter of an hour, wherever one is; asking for each turn takes long."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -69,51 +65,14 @@ def _days(text: str) -> int:
 
 
 def _run(options: argparse.Namespace, path: str) -> int:
-    end = int(time.time() * 1000) + 1
-    span = options.days * trends.DAY_MS
-    with reader.reading(path) as record:
-        now = trends.period(_found(record, end - span, end), _day)
-        before = trends.period(_found(record, end - 2 * span, end - span), _day)
+    found = trends_of(path, options.days, int(time.time() * 1000) + 1)
     if options.json:
-        told = {"days": options.days, "from_epoch_ms": end - span, "to_epoch_ms": end}
-        documents.write(told | {"now": now, "before": before})
+        documents.write(found)
         return 0
     page = Page()
-    _show(page, options.days, now, before)
+    _show(page, options.days, found.now, found.before)
     sys.stdout.write(page.take())
     return 0
-
-
-def _found(record: sqlite3.Connection, start: int, end: int) -> trends.Found:
-    turns = list(reader.turns_between(record, start, end))
-    requests = reader.failed_requests(record, start, end)
-    runs = {run.id: run for run in reader.runs_between(record, start, end)}
-    for run in {turn.run for turn in turns} | {request.run for request in requests}:
-        # A run is written down a moment after its first prompt.
-        runs[run] = runs.get(run) or reader.run_of(record, run)
-    restarts = [
-        restart
-        for run in runs
-        for restart in reader.restarts_of(record, run)
-        if start <= restart.at_epoch_ms < end
-    ]
-    return trends.Found(
-        turns=turns,
-        requests=requests,
-        restarts=restarts,
-        runs=runs,
-        alive=frozenset(run.id for run in runs.values() if reader.is_alive(run)),
-        gateway=list(reader.gateway_entries(record, start, end)),
-    )
-
-
-def _day(epoch_ms: int) -> str:
-    return _day_of_quarter(epoch_ms // _QUARTER_MS)
-
-
-@cache
-def _day_of_quarter(quarter: int) -> str:
-    return f"{local(quarter * _QUARTER_MS):%Y-%m-%d}"
 
 
 def _show(page: Page, days: int, now: Period, before: Period) -> None:

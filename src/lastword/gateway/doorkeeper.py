@@ -103,7 +103,7 @@ class Doorkeeper:
         wait = self._failures.wait_seconds(asked.peer)
         if wait:
             said = f"Too many wrong tokens came from here. Try again in {wait} seconds."
-            raise Refusal(429, 4429, "too-many-failures", said, retry_after=wait)
+            raise Refusal(429, 4429, "too_many_failures", said, retry_after=wait)
         token = _token_of(asked)
         if not token:
             said = "A token is missing. `lastword gateway token` prints one."

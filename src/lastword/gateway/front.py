@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
 from starlette.routing import Route, WebSocketRoute
 
 from lastword.core.protocol import jsonrpc
+from lastword.gateway.api.handlers import EventsApi
+from lastword.gateway.api.openapi import OPERATIONS
+from lastword.gateway.api.requests import ProblemError, answer, problem
+from lastword.gateway.api.shapes import Healthy
 from lastword.gateway.doorkeeper import PROTOCOL, Asked, Refusal, for_session, is_loopback
 from lastword.gateway.framed_protocol import tell_of_pings
 from lastword.gateway.front_http import HttpTransport
@@ -24,8 +28,10 @@ from lastword.gateway.viewer_socket import ViewerSocket
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection, Request
+    from starlette.responses import Response
     from starlette.websockets import WebSocket
 
+    from lastword.gateway.api.openapi import Operation
     from lastword.gateway.doorkeeper import Doorkeeper
     from lastword.gateway.holders import Holders
     from lastword.gateway.tokens import Grant, Keeper
@@ -43,6 +49,7 @@ class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
         node: what its cookie says, for a proxy in front of several.
         frame_limit_bytes: how large a viewer's frame may be.
         quality: what is looked at for `/readyz` and `/metrics`.
+        record: the file of what `lastword run` records; empty for none.
     """
 
     root: str
@@ -50,6 +57,7 @@ class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
     node: str = "local"
     frame_limit_bytes: int = 16 * 1024 * 1024
     quality: QualityOptions = QualityOptions()
+    record: str = ""
 
 
 class Front:
@@ -69,22 +77,24 @@ class Front:
         )
         self._sockets: set[ViewerSocket] = set()
         self.quality = Quality(holders, options.quality)
+        self._events = EventsApi(holders, options.record)
         self.app = Starlette(
             routes=[
                 WebSocketRoute(options.path, self._acp),
                 Route(options.path, self._http, methods=["GET", "POST", "DELETE"]),
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
-                Route("/healthz", self._health, methods=["GET"]),
                 Route("/readyz", self.quality.ready, methods=["GET"]),
                 Route("/metrics", self._metrics, methods=["GET"]),
-                Route("/v1/sessions", self._list, methods=["GET"]),
+                *(self._route(each) for each in OPERATIONS),
                 WebSocketRoute("/{path:path}", self._nowhere),
             ],
+            exception_handlers={HTTPException: _not_here, Exception: _failed},  # type: ignore[dict-item]
         )
 
     async def close(self, code: int, reason: str) -> None:
-        """Close every viewer's socket."""
+        """Close every viewer's socket, and every stream."""
         self.quality.readiness.shut_down()
+        self._events.close()
         await self._transport.close(code, reason)
         await asyncio.gather(*(socket.close(code, reason) for socket in list(self._sockets)))
 
@@ -112,12 +122,12 @@ class Front:
     async def _nowhere(websocket: WebSocket) -> None:
         """Refuse the upgrade of a path that is none: Starlette's own answer would be 403."""
         said = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
-        await _refuse(websocket, Refusal(404, 4404, "not-found", said))
+        await _refuse(websocket, Refusal(404, 4404, "not_found", said))
 
     def _look_for(self, session_id: str) -> None:
         if not self.holders.is_known(session_id):
             said = "There is no such session on this gateway."
-            raise Refusal(404, 4404, "session-unknown", said)
+            raise Refusal(404, 4404, "session_unknown", said)
 
     async def _serve(self, websocket: WebSocket, grant: Grant, session_id: str) -> None:
         socket = ViewerSocket(self, websocket, grant, session_id)
@@ -134,14 +144,25 @@ class Front:
         finally:
             self._sockets.discard(socket)
             self.quality.measured.closed(socket.met, socket.code)
+            self._events.note_closed(socket.code)
 
-    async def _list(self, request: Request) -> Response:
-        try:
-            grant = self._doorkeeper.admit(_asked(request))
-        except Refusal as refusal:
-            return _answer_of(refusal)
-        sessions = await self.sessions(grant)
-        return JSONResponse({"version": 1, "sessions": sessions})
+    def _route(self, operation: Operation) -> Route:
+        """Where an operation of the events API is served."""
+        path = operation.path.replace("{session_id}", "{session_id:path}")
+        if not operation.needs_token:
+            return Route(path, self._health, methods=[operation.method])
+        handler = getattr(self._events, operation.handler)
+
+        async def answered(request: Request) -> Response:
+            try:
+                grant = self._doorkeeper.admit(_asked(request))
+                return await handler(request, grant)  # type: ignore[no-any-return]
+            except Refusal as refusal:
+                return _answer_of(refusal)
+            except ProblemError as refused:
+                return refused.response()
+
+        return Route(path, answered, methods=[operation.method])
 
     async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
         """The sessions that somebody may see."""
@@ -152,7 +173,7 @@ class Front:
 
     @staticmethod
     async def _health(_: Request) -> Response:
-        return JSONResponse({"status": "ok"})
+        return answer(Healthy())
 
     async def _metrics(self, request: Request) -> Response:
         asked = _asked(request)
@@ -187,8 +208,21 @@ def _answer_of(refusal: Refusal) -> Response:
     headers = {"retry-after": str(refusal.retry_after)} if refusal.retry_after else {}
     if refusal.status == 401:  # noqa: PLR2004
         headers["www-authenticate"] = 'Bearer realm="lastword"'
-    facts = {"error": refusal.said, "reason": refusal.reason}
-    return JSONResponse(facts, status_code=refusal.status, headers=headers)
+    return problem(refusal.status, refusal.reason, refusal.said, headers)
+
+
+async def _not_here(_: Request, error: HTTPException) -> Response:
+    """What no route serves, in the shape that every refusal has."""
+    if error.status_code == 405:  # noqa: PLR2004
+        said = "This path does not take that method."
+        return problem(405, "method_not_allowed", said, error.headers)
+    said = "There is nothing at this path; /v1/openapi.json lists what there is."
+    return problem(error.status_code, "not_found", said, error.headers)
+
+
+async def _failed(_: Request, __: Exception) -> Response:
+    said = "The gateway failed at this; its stderr says how. Report it as a bug."
+    return problem(500, "internal", said)
 
 
 async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:

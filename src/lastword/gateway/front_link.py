@@ -16,6 +16,7 @@ from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
+from lastword.gateway.api import answering
 from lastword.gateway.events import LogPlace, events_line, place_of
 from lastword.gateway.pull import CursorError, cursor_of
 from lastword.gateway.render import META, Form
@@ -182,9 +183,13 @@ class FrontLink:
             self.write([wire.control(wire.WELCOME, **welcome)])
         elif word == wire.STATUS:
             sessions = [session.describe() for session in self._holder.sessions.values()]
-            facts = {"pid": os.getpid(), "agent_pid": self._holder.agent.pid, "sessions": sessions}
+            ours = {"pid": os.getpid(), "agent_pid": self._holder.agent.pid}
+            facts = {"version": wire.VERSION} | ours | {"sessions": sessions}
             quality = self._holder.quality.told(self._holder.sessions.values())
             self.write([wire.control(wire.STATUS, **facts, quality=quality)])
+        elif word in answering.ANSWERED:
+            self.write([wire.control(word, **await answering.ANSWERED[word](self._holder, facts))])
+            await self.drain()
         elif word == wire.LEAVE:
             code, cause = facts.get("code"), facts.get("cause")
             self._code = code if isinstance(code, int) else 1006

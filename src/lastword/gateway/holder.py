@@ -335,8 +335,7 @@ class Holder:
             return
         if self._by_agents_id.get(session.agents_id) is session:
             del self._by_agents_id[session.agents_id]
-        session.hub.note(now_ms(), "session_ended", cause=word)
-        session.shut(4410, "session-ended")
+        session.end(word)
         name = os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)

@@ -87,10 +87,18 @@ class Holders:
 
     def is_known(self, session_id: str) -> bool:
         """Is there such a session, or the log of one?"""
-        return self.live(session_id) is not None or os.path.exists(self._log(session_id))
+        return self.live(session_id) is not None or os.path.exists(self.log_path(session_id))
 
-    def _log(self, session_id: str) -> str:
+    def log_path(self, session_id: str) -> str:
+        """Where a session's log is."""
         return os.path.join(self._template.log_folder, f"{wire.name_of(session_id)}.db")
+
+    def logs(self) -> list[tuple[str, str]]:
+        """All logs that there are: the names that sessions have there, and their paths."""
+        folder = self._template.log_folder
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        bases = (os.path.splitext(name) for name in names)
+        return [(base, os.path.join(folder, f"{base}.db")) for base, end in bases if end == ".db"]
 
     def forget_old(self, age_seconds: float, now: float) -> int:
         """Delete the logs of sessions that ended so long ago; gives how many.
@@ -99,13 +107,10 @@ class Holders:
             age_seconds: How long a log is kept after its session's end.
             now: The time of day, in seconds since 1970 UTC.
         """
-        folder = self._template.log_folder
         gone = 0
-        for name in os.listdir(folder) if os.path.isdir(folder) else ():
-            base, ending = os.path.splitext(name)
-            path = os.path.join(folder, name)
-            is_live = os.path.lexists(os.path.join(self.run_folder, f"{base}.session"))
-            if ending != ".db" or is_live or now - _changed_at(path) < age_seconds:
+        for name, path in self.logs():
+            is_live = os.path.lexists(os.path.join(self.run_folder, f"{name}.session"))
+            if is_live or now - _changed_at(path) < age_seconds:
                 continue
             for companion in ("", "-wal", "-shm"):
                 with contextlib.suppress(OSError):

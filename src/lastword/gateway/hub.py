@@ -223,7 +223,7 @@ class Hub:
             self._left_alone_since = now
             self.log.append([_held(number, ask, now_ms) for number, ask in self._asks.items()])
 
-    def note(self, now_ms: int, word: str, *, viewer: str = "", **facts: Any) -> None:
+    def note(self, now_ms: int, word: str, /, *, viewer: str = "", **facts: Any) -> None:
         """Something befell the session, or a viewer of it, that no frame says."""
         about = About(viewer=viewer, word=word, facts=facts)
         self.log.append([LogEntry(LogKind.LIFE, now_ms, b"", about)])

@@ -24,8 +24,8 @@ BATCH_BYTES = 256 * 1024
 """What one read gives at most; a single larger entry is given alone."""
 
 
-class Log(Protocol):
-    """A session's log."""
+class ReadableLog(Protocol):
+    """What is asked of a log, by whoever reads it."""
 
     @property
     def epoch(self) -> str:
@@ -42,14 +42,22 @@ class Log(Protocol):
         """The number of the oldest entry that is kept; `head + 1` where none is."""
         ...
 
-    def append(self, entries: Sequence[LogEntry]) -> int:
-        """Commit entries; gives the new head. What has not returned has not happened."""
-        ...
-
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
         """The oldest entries after a number that are kept, in order and within the bounds."""
+        ...
+
+    def pins_of(self, prefix: str) -> list[Numbered]:
+        """The pinned entries of one kind of key (`pins`), in order."""
+        ...
+
+
+class Log(ReadableLog, Protocol):
+    """A session's log, for its one writer."""
+
+    def append(self, entries: Sequence[LogEntry]) -> int:
+        """Commit entries; gives the new head. What has not returned has not happened."""
         ...
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
@@ -58,10 +66,6 @@ class Log(Protocol):
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
         """The pinned entries of a range of numbers, in order."""
-        ...
-
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        """The pinned entries of one kind of key (`pins`), in order."""
         ...
 
 

@@ -18,7 +18,7 @@ from lastword.gateway.log import BATCH_BYTES
 
 if TYPE_CHECKING:
     from lastword.gateway.entries import Numbered
-    from lastword.gateway.log import Log
+    from lastword.gateway.log import Log, ReadableLog
 
 
 class CursorError(ValueError):
@@ -123,7 +123,7 @@ def cursor_of(value: object) -> Cursor:
     return Cursor(epoch, seq)
 
 
-def start(log: Log, cursor: Cursor | None) -> tuple[int, Reset | None]:
+def start(log: ReadableLog, cursor: Cursor | None) -> tuple[int, Reset | None]:
     """Where a viewer with this cursor begins, and why it is not where it wanted to.
 
     Raises:

@@ -30,6 +30,7 @@ from lastword.gateway.quality.service import QualityOptions
 from lastword.gateway.tokens import Grant, Keeper
 from lastword.gateway.viewers import Role
 from lastword.outbox.target import Wish
+from lastword.record.paths import store_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,6 +187,7 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
                 state_folder=settings.state_folder,
                 behind_proxy=settings.behind_proxy,
             ),
+            record=store_path(settings.record_folder) if settings.record_folder else "",
         ),
     )
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -234,7 +236,7 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
         await task
         return False
     again = waiting.result() is signal.SIGHUP
-    await front.close(*((1012, "restarts") if again else (1001, "the gateway shuts down")))
+    await front.close(*((1012, "gateway_restarts") if again else (1001, "gateway_stops")))
     server.should_exit = True
     await task
     for done in (forgetting, watching):

@@ -7,15 +7,21 @@ new agent.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
+import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
 from lastword.gateway import wire
+from lastword.gateway.api.shapes import ViewerCount
+from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.compact import joined
 from lastword.gateway.hub import Hub, Retell, ToAgent
 from lastword.gateway.lag import LagMeter
@@ -24,12 +30,15 @@ from lastword.gateway.render import Renderer, with_session
 from lastword.gateway.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.entries import Gap
     from lastword.gateway.front_link import AttachedSession
     from lastword.gateway.holder import Holder
     from lastword.gateway.hub import HubEffect
-    from lastword.gateway.viewers import Attachment
+    from lastword.gateway.viewers import Attachment, Viewer
 
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
@@ -64,6 +73,10 @@ class HeldSession:
             unattended_seconds=holder.settings.unattended_seconds,
         )
         self._attached: set[AttachedSession] = set()
+        self.is_over = False
+        """It has ended; its log is still to be read."""
+        self._watching: set[asyncio.Event] = set()
+        """Who waits for entries without being a viewer."""
         self._alone_since: float | None = time.monotonic()
         """Since when nobody is there."""
         self._trimmed_at = self.log.head
@@ -110,6 +123,7 @@ class HeldSession:
             raise StoreError(f"{folder} cannot be used ({reason})") from error
         disk = SqliteLog(cls.path(holder, session_id))
         disk.remember("id", session_id)
+        disk.remember("ended", "")
         if agents_id:
             disk.remember("agents_id", agents_id)
         session = cls(holder, session_id, disk)
@@ -124,8 +138,16 @@ class HeldSession:
     ) -> None:
         """Keep what a later holder needs to bring the session back, and a viewer to load it."""
         known = {key: value for key, value in result.items() if key != "sessionId"}
-        for name, value in (("params", params), ("result", known), ("client", client)):
+        kept = {"params": params, "result": known, "client": client, "agent": self.agent}
+        for name, value in kept.items():
             self.disk.remember(name, jsonrpc.dumps(value).decode())
+
+    @property
+    def agent(self) -> dict[str, Any]:
+        """What the agent calls itself."""
+        initialized = self._holder.initialized
+        dialect = acp.dialect(initialized.get("protocolVersion"))
+        return object_of(initialized.get(dialect.agent_info))
 
     def recall(self, name: str) -> dict[str, Any]:
         """What was kept."""
@@ -212,6 +234,31 @@ class HeldSession:
             self._lag.mark(self.log.first, self.log.head, self.log.written_bytes)
         for attached in self._attached:
             attached.wake()
+        self._wake_watching()
+
+    def _wake_watching(self) -> None:
+        for grown in self._watching:
+            grown.set()
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[asyncio.Event]:
+        """An event that is set whenever the log has grown, and at the session's end."""
+        grown = asyncio.Event()
+        self._watching.add(grown)
+        try:
+            yield grown
+        finally:
+            self._watching.discard(grown)
+
+    def end(self, word: str) -> None:
+        """Its holder ends it: the log says so, and who is there is told."""
+        at_ms = _now_ms()
+        self.hub.note(at_ms, "session_ended", cause=word)
+        with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
+            self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
+        self.is_over = True
+        self.shut(4410, "session_ended")
+        self._wake_watching()
 
     def tick(self, now: float) -> None:
         """Do what is due."""
@@ -307,7 +354,22 @@ class HeldSession:
             "questions": self.hub.open_questions,
             "controllers": sum(viewer.controls for viewer in attached),
             "observers": sum(not viewer.controls for viewer in attached),
+            "view": msgspec.to_builtins(self._view(attached)),
         }
+
+    def _view(self, attached: list[Viewer]) -> SessionView:
+        controllers = sum(viewer.controls for viewer in attached)
+        cwd = self.recall("params").get("cwd")
+        return view_of(
+            self.log,
+            KnownOfSession(
+                id=self.id,
+                agent=self.agent,
+                cwd=cwd if isinstance(cwd, str) else None,
+                viewers=ViewerCount(controllers, len(attached) - controllers),
+                refused=self.failed,
+            ),
+        )
 
 
 async def pump(attached: AttachedSession) -> None:

@@ -238,10 +238,7 @@ class SqliteLog:
         self._recent: OrderedDict[int, Batch] = OrderedDict()
         """Batches that were read from the file last, by their first number."""
         self._bytes = self._written = int(size)
-        rows = self._db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
-        self._pins = Pins(
-            (name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows
-        )
+        self._pins = pins_in(self._db)
 
     def _remember(self, **facts: str) -> None:
         self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
@@ -338,34 +335,9 @@ class SqliteLog:
         kept = self._tail.after(after)
         if kept is not None:
             return _whole(kept, after, max_entries, max_bytes)
-        rows = self._db.execute(
-            "SELECT first, entries FROM batches WHERE first >="
-            " coalesce((SELECT max(first) FROM batches WHERE first <= ?), 0) AND last > ?"
-            " ORDER BY first",
-            (after + 1, after),
+        return read_batches(
+            self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
         )
-        with contextlib.closing(rows):
-            return _whole(self._decoded(rows), after, max_entries, max_bytes)
-
-    def _decoded(self, rows: Iterable[tuple[int, bytes]]) -> Iterator[Batch]:
-        """The batches of rows, up to one that cannot be read where any could be."""
-        is_any = False
-        for first, blob in rows:
-            batch = self._recent.get(first)
-            if batch is None:
-                try:
-                    entries = _entries_of.decode(blob)
-                except msgspec.MsgspecError:
-                    if is_any:
-                        return
-                    continue
-                batch = Batch.of(first, entries)
-                if batch.size <= BATCH_BYTES:
-                    self._recent[first] = batch
-                if len(self._recent) > RECENT_BATCHES:
-                    self._recent.popitem(last=False)
-            is_any = True
-            yield batch
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Let the oldest go, whole batches of them; the newest batch stays."""
@@ -404,6 +376,55 @@ class SqliteLog:
             self._remember(clean="1")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._db.close()
+
+
+def read_batches(
+    db: sqlite3.Connection,
+    after: int,
+    *,
+    max_entries: int,
+    max_bytes: int,
+    recent: OrderedDict[int, Batch],
+) -> list[Numbered]:
+    """The oldest entries after a number in a log's file.
+
+    A batch that cannot be read is as one that is gone. Those in `recent` are not read again.
+    """
+    rows = db.execute(
+        "SELECT first, entries FROM batches WHERE first >="
+        " coalesce((SELECT max(first) FROM batches WHERE first <= ?), 0) AND last > ?"
+        " ORDER BY first",
+        (after + 1, after),
+    )
+    with contextlib.closing(rows):
+        return _whole(_decoded(rows, recent), after, max_entries, max_bytes)
+
+
+def _decoded(rows: Iterable[tuple[int, bytes]], recent: OrderedDict[int, Batch]) -> Iterator[Batch]:
+    """The batches of rows, up to one that cannot be read where any could be."""
+    is_any = False
+    for first, blob in rows:
+        batch = recent.get(first)
+        if batch is None:
+            try:
+                entries = _entries_of.decode(blob)
+            except msgspec.MsgspecError:
+                if is_any:
+                    return
+                continue
+            batch = Batch.of(first, entries)
+            if batch.size <= BATCH_BYTES:
+                recent[first] = batch
+            if len(recent) > RECENT_BATCHES:
+                recent.popitem(last=False)
+        is_any = True
+        yield batch
+
+
+def pins_in(db: sqlite3.Connection) -> Pins:
+    """What a log's file has pinned."""
+    rows = db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
+    return Pins((name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows)
 
 
 class _Checkpoints:

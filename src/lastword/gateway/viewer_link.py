@@ -327,7 +327,7 @@ class ViewerLink(ABC):
         for session_id in gone:
             del self._by_session[session_id]
         if gone:  # nothing would be heard of them here; who comes back finds them again
-            await self.close(HOLDER_LOST, "agent-lost")
+            await self.close(HOLDER_LOST, "agent_lost")
 
     async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
         """Send on what came: frames that are ready, or those of one read together."""

@@ -53,7 +53,7 @@ class ViewerSocket(ViewerLink):
                 if line is not None:
                     await self.take(line)
         except TimeoutError:
-            await self.close(NO_INITIALIZE, "no initialize")
+            await self.close(NO_INITIALIZE, "initialize_first")
         except WebSocketDisconnect as left:
             self.code, self.cause = left.code, left.reason or "left"
         finally:
@@ -121,7 +121,7 @@ class ViewerSocket(ViewerLink):
                 line = await self._receive()
         frame = jsonrpc.decode(line)
         if not isinstance(frame, jsonrpc.Frame) or frame.message.method != acp.INITIALIZE:
-            await self.close(NO_INITIALIZE, "initialize first")
+            await self.close(NO_INITIALIZE, "initialize_first")
             return False
         await self.send(await self.introduce(frame))
         return True

@@ -2,7 +2,9 @@
 
 Owns its version and its control lines. A line that begins with `{` is an ACP frame, passed as it
 is; one that begins with `!` is a control line. A front of version n speaks to holders of n and
-n - 1, which live on until their sessions end.
+n - 1, which live on until their sessions end. Version 2 has `EVENTS_PAGE` and `NOTE`, and a
+holder's `STATUS` says its version; one of version 1 does not, and leaves a word unanswered that it
+does not know.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from typing import Any, NamedTuple, TypeAlias
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
-VERSION = 1
+VERSION = 2
+HAS_PAGES = 2
+"""The first version with `EVENTS_PAGE` and `NOTE`."""
+
 CONTROL = b"!"
 
 HELLO = "hello"
@@ -44,6 +49,10 @@ STOP = "stop"
 STATUS = "status"
 """Front: how are you? Holder: so. `quality` came later than the rest: a holder without it counts
 for nothing, and a front that does not know it passes it by."""
+EVENTS_PAGE = "events-page"
+"""Front: a part of a session's log as events, once there is some. Holder: this one."""
+NOTE = "note"
+"""Front: a client reported an error of its own at a session. Holder: it is this entry."""
 
 
 def control(word: str, **facts: Any) -> bytes:

@@ -53,7 +53,7 @@ class FailureReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         report_id: the same however often it is sent.
         at_epoch_ms: when it happened, in milliseconds since 1970 UTC.
         what: what failed: `turn`, `request`, `start` (a request before the agent was ready, or
-            a start of ours), `holder` or `test`.
+            a start of ours), `holder`, `client` (a page's or a connector's own error) or `test`.
         run_id: incident ids begin with it.
         door: `run`, `guard`, `serve` or `gateway`.
         program: the agent's program, its base name alone.

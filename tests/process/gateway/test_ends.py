@@ -157,7 +157,7 @@ def test_a_reload_under_connects_refuses_none_and_closes_viewers_as_restarting(
     hammering.start()
     try:
         assert gateway.tell("reload").returncode == 0
-        assert before.closed() == (1012, "restarts")
+        assert before.closed() == (1012, "gateway_restarts")
         pid = gateway.front.pid
         until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
         with ViewerClient(gateway) as after:

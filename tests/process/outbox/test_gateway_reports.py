@@ -12,6 +12,7 @@ import pytest
 
 from lastword.outbox.store import Outbox
 from tests.kit.collector import Collector
+from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.outbox_kills import FAILING, write_script
@@ -176,3 +177,20 @@ def test_headers_that_are_none_keep_a_gateway_from_starting(tmp_path: Path) -> N
     )
     assert done.returncode == 2
     assert "LASTWORD_REPORT_HEADERS cannot be used" in done.stderr
+
+
+def test_what_a_page_reports_of_no_session_that_runs_is_reported(
+    serve: Callable[..., Gateway],
+) -> None:
+    with Collector() as collector:
+        gateway = serve("--report-to", collector.url)
+        page = ApiClient(gateway)
+        told = page.report(
+            source="page", word="session_unknown", session_id="a-lost-one", code=4404
+        )
+        assert (told.status, told.json["seq"]) == (202, None)
+        (came,) = collector.expect(1)
+    assert came.facts["lastword.what"] == "client"
+    assert came.facts["error.type"] == "invalid_request"
+    assert came.facts["lastword.reason"] == "session_unknown"
+    assert "a-lost-one" not in came.body.decode()

@@ -1,0 +1,81 @@
+"""What a holder answers a front that asks for events.
+
+Owns the two control words and their facts. A front asks over a connection that has no viewer, one
+question at a time; what it does not take is not read from the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.gateway import wire
+from lastword.gateway.api.scan import EventQuery, Scan, as_facts
+from lastword.gateway.pull import CursorError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lastword.gateway.holder import Holder
+    from lastword.gateway.session import HeldSession
+
+MAX_WAIT_SECONDS = 30.0
+
+UNKNOWN = "unknown"
+REFUSED = "refused"
+PAGE = "page"
+"""The facts of an answer: the session is not here; the cursor is none of its log's; the part."""
+
+
+async def _events(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
+    session = holder.sessions.get(str(facts.get("session")))
+    if session is None:
+        return {UNKNOWN: True}
+    query = msgspec.convert(facts.get("query"), EventQuery)
+    wait = facts.get("wait_seconds")
+    seconds = min(float(wait), MAX_WAIT_SECONDS) if isinstance(wait, int | float) else 0.0
+    try:
+        scan = await _scanned(session, query, seconds)
+    except CursorError as error:
+        return {REFUSED: str(error)}
+    return {PAGE: as_facts(scan.page())}
+
+
+async def _scanned(session: HeldSession, query: EventQuery, seconds: float) -> Scan:
+    """A page with something on it, or whatever there is after so long."""
+    until = time.monotonic() + seconds
+    scan = Scan(session.log, session.id, query)
+    with session.watched() as grown:
+        while True:
+            grown.clear()
+            scan.go_on()
+            while not scan.step():  # noqa: ASYNC110 - it waits for nothing
+                await asyncio.sleep(0)  # the agent and the viewers have this loop, too
+            left = until - time.monotonic()
+            if scan.is_news or session.is_over or left <= 0:
+                return scan
+            try:
+                async with asyncio.timeout(left):
+                    await grown.wait()
+            except TimeoutError:
+                return scan
+
+
+async def _note(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
+    session = holder.sessions.get(str(facts.get("session")))
+    told = facts.get("facts")
+    if session is None or not isinstance(told, dict):
+        return {UNKNOWN: True}
+    session.hub.note(time.time_ns() // 1_000_000, "client_error", **told)
+    session.grew()
+    return {"seq": session.log.head}
+
+
+ANSWERED: dict[str, Callable[[Holder, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
+    wire.EVENTS_PAGE: _events,
+    wire.NOTE: _note,
+}
+"""What answers each word."""

@@ -1,0 +1,103 @@
+"""Errors that pages and connectors report of themselves.
+
+Owns how many one peer may send, what is counted of them, and the entry or the report that becomes
+of one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from lastword.client.link_words import BY_NAME
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.gateway.api.requests import ProblemError
+from lastword.gateway.api.shapes import ClientEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPORTS = 60
+WITHIN_SECONDS = 60.0
+"""So many of one peer within so long."""
+
+MAX_PEERS = 4096
+MAX_BODY_BYTES = 4096
+MAX_WORDS = 256
+"""Words that are counted by themselves; others count together."""
+
+
+class ReportPace:
+    """How fast each peer reports."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Measure by a clock that gives seconds."""
+        self._clock = clock
+        self._by_peer: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def take(self, peer: str) -> int:
+        """Count one; gives how many seconds the peer has to wait instead, 0 for not at all."""
+        now = self._clock()
+        times = self._by_peer.setdefault(peer, deque(maxlen=REPORTS))
+        self._by_peer.move_to_end(peer)
+        if len(self._by_peer) > MAX_PEERS:
+            self._by_peer.popitem(last=False)
+        if len(times) == REPORTS and now - times[0] < WITHIN_SECONDS:
+            return max(1, int(times[0] + WITHIN_SECONDS - now) + 1)
+        times.append(now)
+        return 0
+
+
+class ReportCounts:
+    """What was reported, by its word."""
+
+    def __init__(self) -> None:
+        self._by_word: Counter[str] = Counter()
+
+    def note(self, event: ClientEvent) -> None:
+        """Count one."""
+        known = event.word in self._by_word or len(self._by_word) < MAX_WORDS
+        self._by_word[event.word if known else "other"] += 1
+
+    def told(self) -> dict[str, int]:
+        """How many there were of each."""
+        return dict(self._by_word)
+
+
+def read_report(body: bytes) -> ClientEvent:
+    """A report.
+
+    Raises:
+        ProblemError: It is none, or too large.
+    """
+    if len(body) > MAX_BODY_BYTES:
+        said = f"A report has at most {MAX_BODY_BYTES} bytes."
+        raise ProblemError(413, "too_large", said)
+    try:
+        return msgspec.json.decode(body, type=ClientEvent)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        said = f"This is no report of an error: {str(error)[:200]}."
+        raise ProblemError(400, "bad_request", said) from None
+
+
+def facts_of(event: ClientEvent) -> dict[str, Any]:
+    """What stands on the entry."""
+    facts: dict[str, Any] = msgspec.to_builtins(event)
+    facts.pop("session_id", None)
+    return facts
+
+
+def failure_of(event: ClientEvent) -> dict[str, Any]:
+    """What a report to a collector says of one, as members of a payload."""
+    known = BY_NAME.get(event.word)
+    members = {
+        "type": known.type if known is not None else ErrorType.UNKNOWN.value,
+        "reason": event.word,
+        "by": event.source.value,
+        "http_status": event.status,
+        "attempts": event.tries,
+    }
+    return {name: value for name, value in members.items() if value is not UNSET}

@@ -1,0 +1,250 @@
+"""The events API's answers: one method for each path.
+
+Owns who may ask for what. Somebody whose token is for one session is answered of every other as if
+it were not there. What waits, waits in a holder or in a thread: the loop is the viewers'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+from starlette.responses import Response, StreamingResponse
+
+from lastword.errors import StoreError
+from lastword.gateway.api import requests
+from lastword.gateway.api.client_errors import (
+    MAX_BODY_BYTES,
+    ReportCounts,
+    ReportPace,
+    facts_of,
+    failure_of,
+    read_report,
+)
+from lastword.gateway.api.openapi import document
+from lastword.gateway.api.requests import EVENTS_TYPE, JSON_TYPE, ProblemError
+from lastword.gateway.api.shapes import (
+    VERSION,
+    ClientEventTaken,
+    GatewayCounts,
+    SessionList,
+    SessionOne,
+    StatsView,
+    ViewerCount,
+)
+from lastword.gateway.api.source import NoSessionError, SessionSource
+from lastword.gateway.api.stream import stream_of
+from lastword.gateway.api.views import visible
+from lastword.gateway.pull import CursorError
+from lastword.gateway.viewers import Role
+from lastword.record.spans import trends_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+
+    from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.holders import Holders
+    from lastword.gateway.tokens import Grant
+
+MAX_STREAMS = 256
+"""Streams that are open at once."""
+
+
+class EventsApi:
+    """What the front answers below `/v1`, but for sockets."""
+
+    def __init__(self, holders: Holders, record: str = "") -> None:
+        """Tell of these holders' sessions, and of the record in this file; empty for none."""
+        self._source = SessionSource(holders)
+        self._outbox = holders.reports
+        self._record = record
+        self._pace = ReportPace(time.monotonic)
+        self._reports = ReportCounts()
+        self._closed: Counter[str] = Counter()
+        self._since_ms = _now_ms()
+        self._closing = asyncio.Event()
+        self._streams = 0
+
+    def note_closed(self, code: int) -> None:
+        """A viewer's socket was closed with this code."""
+        self._closed[str(code)] += 1
+
+    def close(self) -> None:
+        """End every stream."""
+        self._closing.set()
+
+    async def sessions(self, request: Request, grant: Grant) -> Response:
+        """`GET /v1/sessions`."""
+        requests.accepts(request, JSON_TYPE)
+        content = _content(request, grant)
+        views, more = await self._all(grant)
+        shown = [visible(view, controls=_controls(grant), content=content) for view in views]
+        return requests.answer(
+            SessionList(version=VERSION, role=grant.role, sessions=shown, more=more)
+        )
+
+    async def _all(self, grant: Grant) -> tuple[list[SessionView], int]:
+        if grant.session:
+            try:
+                return [await self._source.one(grant.session)], 0
+            except (NoSessionError, StoreError):
+                return [], 0
+        live = await self._source.live()
+        ended, more = await self._source.ended(set(live))
+        views = sorted([*live.values(), *ended], key=lambda view: -view.since_epoch_ms)
+        return views, more
+
+    async def session(self, request: Request, grant: Grant) -> Response:
+        """`GET /v1/sessions/{session_id}`."""
+        requests.accepts(request, JSON_TYPE)
+        content = _content(request, grant)
+        session_id = _session_of(request, grant)
+        try:
+            view = await self._source.one(session_id)
+        except NoSessionError:
+            raise requests.unknown_session() from None
+        except StoreError as error:
+            raise _unreadable(error) from None
+        shown = visible(view, controls=_controls(grant), content=content)
+        return requests.answer(SessionOne(version=VERSION, role=grant.role, session=shown))
+
+    async def events(self, request: Request, grant: Grant) -> Response:
+        """`GET /v1/sessions/{session_id}/events`, as one part or as a stream."""
+        kind = requests.accepts(request, JSON_TYPE, EVENTS_TYPE)
+        query = requests.event_query(request)
+        _content(request, grant)
+        session_id = _session_of(request, grant)
+        is_stream = kind == EVENTS_TYPE and request.method == "GET"
+        if is_stream and self._streams >= MAX_STREAMS:
+            said = "Too many streams are open. Close one of them."
+            raise ProblemError(429, "too_many", said, {"retry-after": "30"})
+        try:
+            page = await self._source.page(session_id, query)
+        except NoSessionError:
+            raise requests.unknown_session() from None
+        except CursorError as error:
+            raise ProblemError(400, "bad_cursor", f"{str(error).capitalize()}.") from None
+        except StoreError as error:
+            raise _unreadable(error) from None
+        if not is_stream:
+            return requests.answer(page)
+        stream = stream_of(self._source, session_id, query, page, self._closing)
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return StreamingResponse(self._counted(stream), 200, headers, EVENTS_TYPE)
+
+    async def _counted(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        self._streams += 1
+        try:
+            async for part in stream:
+                yield part
+        finally:
+            self._streams -= 1
+
+    async def stats(self, request: Request, grant: Grant) -> Response:
+        """`GET /v1/stats`."""
+        requests.accepts(request, JSON_TYPE)
+        if grant.session:
+            said = "The token is for one session. `lastword gateway token` prints one for all."
+            raise ProblemError(403, "forbidden", said)
+        days = requests.number(request, "days", requests.DEFAULT_DAYS, requests.MAX_DAYS)
+        end = _now_ms() + 1
+        found = None
+        if self._record:
+            try:
+                found = await asyncio.to_thread(trends_of, self._record, days, end)
+            except StoreError:
+                found = None  # nothing has been recorded, or nothing that can be read
+        views, _ = await self._all(grant)
+        return requests.answer(
+            StatsView(
+                version=VERSION,
+                days=days,
+                from_epoch_ms=end - days * 24 * 3600 * 1000,
+                to_epoch_ms=end,
+                now=found.now if found else None,
+                before=found.before if found else None,
+                gateway=self._counts(views),
+            )
+        )
+
+    def _counts(self, views: list[SessionView]) -> GatewayCounts:
+        return GatewayCounts(
+            since_epoch_ms=self._since_ms,
+            sessions=dict(Counter(view.state.value for view in views)),
+            viewers=ViewerCount(
+                sum(view.viewers.controllers for view in views),
+                sum(view.viewers.observers for view in views),
+            ),
+            closed=dict(self._closed),
+            client_errors=self._reports.told(),
+        )
+
+    async def client_event(self, request: Request, grant: Grant) -> Response:
+        """`POST /v1/client-events`."""
+        requests.accepts(request, JSON_TYPE)
+        wait = self._pace.take(request.client.host if request.client else "")
+        if wait:
+            said = f"Too many reports came from here. Send the next in {wait} seconds."
+            raise ProblemError(429, "too_many", said, {"retry-after": str(wait)})
+        if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
+            raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
+        event = read_report(await _body(request))
+        if event.session_id is not UNSET and grant.session not in {"", event.session_id}:
+            raise requests.unknown_session()
+        self._reports.note(event)
+        session_id = "" if event.session_id is UNSET else event.session_id
+        seq = await self._source.note(session_id, facts_of(event)) if session_id else None
+        if seq is None:  # no log has it
+            self._outbox.tell("client", failure_of(event), session_id)
+        return requests.answer(ClientEventTaken(version=VERSION, seq=seq), 202)
+
+    async def openapi(self, request: Request, _: Grant) -> Response:
+        """`GET /v1/openapi.json`."""
+        requests.accepts(request, JSON_TYPE)
+        return Response(document(), 200, {"cache-control": "no-store"}, JSON_TYPE)
+
+
+def _controls(grant: Grant) -> bool:
+    return grant.role is Role.CONTROLLER
+
+
+def _content(request: Request, grant: Grant) -> bool:
+    """Is content wanted, by somebody who may see it?
+
+    Raises:
+        ProblemError: By somebody who may not.
+    """
+    content = requests.flag(request, "content")
+    if content and not _controls(grant):
+        said = "content=1 takes a controller's token; this one may watch. Leave content out."
+        raise ProblemError(403, "forbidden", said)
+    return content
+
+
+def _session_of(request: Request, grant: Grant) -> str:
+    session_id: str = request.path_params["session_id"]
+    if grant.session not in {"", session_id}:
+        raise requests.unknown_session()
+    return session_id
+
+
+def _unreadable(error: StoreError) -> ProblemError:
+    return ProblemError(503, "log_unreadable", f"{str(error).capitalize()}. Try again.")
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY_BYTES:
+            break
+    return bytes(body)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,267 @@
+"""The OpenAPI document of the events API.
+
+Owns the list of operations: the front's routes are made from it, and the shapes are those that the
+answers are made of, so the document says what is served.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from lastword._version import __version__
+from lastword.gateway.api.requests import (
+    CURSOR,
+    DEFAULT_DAYS,
+    EVENTS_TYPE,
+    JSON_TYPE,
+    MAX_DAYS,
+)
+from lastword.gateway.api.scan import DEFAULT_LIMIT, MAX_LIMIT
+from lastword.gateway.api.shapes import (
+    ApiProblem,
+    ClientEvent,
+    ClientEventTaken,
+    EventKind,
+    EventsPage,
+    Healthy,
+    SessionList,
+    SessionOne,
+    StatsView,
+)
+
+_REF = "#/components/schemas/{name}"
+_PROBLEMS = {
+    400: "The request cannot be read.",
+    401: "A token is missing, wrong, or has expired.",
+    403: "The token, the host or the origin does not allow it.",
+    404: "There is no such session, or none for this token.",
+    406: "The answer has none of the types that Accept names.",
+    413: "The body is too large.",
+    415: "The body is of another type.",
+    429: "Too much came from here; see Retry-After.",
+    503: "The session's log cannot be read.",
+}
+
+
+class Parameter(msgspec.Struct, frozen=True):
+    """A parameter of an operation, with its JSON schema."""
+
+    name: str
+    place: str
+    schema: dict[str, Any]
+    description: str
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One method of one path.
+
+    Attributes:
+        handler: the method of `EventsApi` that answers.
+        method: of HTTP.
+        path: as OpenAPI writes it.
+        summary: what it is for.
+        answer: the shape of its answer; `None` for the document itself.
+        status: of that answer.
+        parameters: what it takes.
+        body: the shape that it takes.
+        problems: the statuses of its refusals.
+        streams: it answers with a stream, too.
+        needs_token: whoever has no token is refused.
+    """
+
+    handler: str
+    method: str
+    path: str
+    summary: str
+    answer: type[msgspec.Struct] | None
+    status: int = 200
+    parameters: tuple[Parameter, ...] = ()
+    body: type[msgspec.Struct] | None = None
+    problems: tuple[int, ...] = (401, 403, 406, 429)
+    streams: bool = False
+    needs_token: bool = True
+
+
+_FLAG = {"type": "string", "enum": ["0", "1"]}
+_CONTENT = Parameter(
+    "content", "query", _FLAG, "1: with content, which takes a controller's token."
+)
+_SESSION = Parameter("session_id", "path", {"type": "string", "minLength": 1}, "The session's id.")
+_CURSOR = {
+    "type": "string",
+    "pattern": CURSOR,
+    "minLength": 3,
+    "maxLength": 80,
+    "examples": ["9292412d918b:0"],
+}
+_EVENTS = (
+    _SESSION,
+    Parameter("after", "query", _CURSOR, "A cursor, EPOCH:SEQ. Without one, the oldest is first."),
+    Parameter(
+        "limit",
+        "query",
+        {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+        "Events at most.",
+    ),
+    Parameter(
+        "kinds",
+        "query",
+        {"type": "array", "items": {"type": "string", "enum": [kind.value for kind in EventKind]}},
+        "Only these.",
+    ),
+    _CONTENT,
+    Parameter("Last-Event-ID", "header", _CURSOR, "In the place of after, as EventSource has it."),
+)
+_DAYS = {"type": "integer", "minimum": 1, "maximum": MAX_DAYS, "default": DEFAULT_DAYS}
+
+OPERATIONS = (
+    Operation(
+        handler="sessions",
+        method="GET",
+        path="/v1/sessions",
+        summary="The sessions, those that have ended included.",
+        answer=SessionList,
+        parameters=(_CONTENT,),
+        problems=(400, 401, 403, 406, 429),
+    ),
+    Operation(
+        handler="events",
+        method="GET",
+        path="/v1/sessions/{session_id}/events",
+        summary="A session's log from a cursor on: one part as JSON, or a stream that goes on.",
+        answer=EventsPage,
+        parameters=_EVENTS,
+        problems=(400, 401, 403, 404, 406, 429, 503),
+        streams=True,
+    ),
+    Operation(
+        handler="session",
+        method="GET",
+        path="/v1/sessions/{session_id}",
+        summary="One session.",
+        answer=SessionOne,
+        parameters=(_SESSION, _CONTENT),
+        problems=(400, 401, 403, 404, 406, 429, 503),
+    ),
+    Operation(
+        handler="stats",
+        method="GET",
+        path="/v1/stats",
+        summary="Failures and how long turns take, against the days before.",
+        answer=StatsView,
+        parameters=(Parameter("days", "query", _DAYS, "So many."),),
+        problems=(400, 401, 403, 406, 429),
+    ),
+    Operation(
+        handler="client_event",
+        method="POST",
+        path="/v1/client-events",
+        summary="An error of a page's or a connector's own. 60 a minute from one address.",
+        answer=ClientEventTaken,
+        status=202,
+        body=ClientEvent,
+        problems=(400, 401, 403, 404, 406, 413, 415, 429),
+    ),
+    Operation(
+        handler="openapi",
+        method="GET",
+        path="/v1/openapi.json",
+        summary="This document.",
+        answer=None,
+    ),
+    Operation(
+        handler="health",
+        method="GET",
+        path="/healthz",
+        summary="Does the front answer? Says nothing of sessions, and needs no token.",
+        answer=Healthy,
+        problems=(),
+        needs_token=False,
+    ),
+)
+"""In the order in which a request is matched: a session's id may have slashes in it."""
+
+
+@cache
+def document() -> bytes:
+    """The document, as JSON."""
+    shapes = [each.answer for each in OPERATIONS if each.answer is not None]
+    bodies = [each.body for each in OPERATIONS if each.body is not None]
+    _, components = msgspec.json.schema_components(
+        [*shapes, *bodies, ApiProblem], ref_template=_REF
+    )
+    paths: dict[str, dict[str, Any]] = {}
+    for each in OPERATIONS:
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
+    return msgspec.json.encode(
+        {
+            "openapi": "3.1.0",
+            "info": {
+                "title": "lastword gateway",
+                "version": __version__,
+                "description": "What a gateway's sessions are and were. Every refusal has one "
+                "shape, {error, reason}.",
+            },
+            "paths": paths,
+            "security": [{"bearer": []}, {"cookie": []}],
+            "components": {
+                "schemas": components,
+                "securitySchemes": {
+                    "bearer": {"type": "http", "scheme": "bearer"},
+                    "cookie": {"type": "apiKey", "in": "cookie", "name": "lastword_token"},
+                },
+            },
+        }
+    )
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "operationId": operation.handler,
+        "summary": operation.summary,
+        "responses": _responses(operation),
+    }
+    if operation.parameters:
+        told["parameters"] = [_parameter(each) for each in operation.parameters]
+    if operation.body is not None:
+        content = {JSON_TYPE: {"schema": _ref(operation.body)}}
+        told["requestBody"] = {"required": True, "content": content}
+    if not operation.needs_token:
+        told["security"] = []
+    return told
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    schema = {"type": "object"} if operation.answer is None else _ref(operation.answer)
+    content: dict[str, Any] = {JSON_TYPE: {"schema": schema}}
+    if operation.streams:
+        content[EVENTS_TYPE] = {"schema": {"type": "string"}}
+    told: dict[str, Any] = {
+        str(operation.status): {"description": "The answer.", "content": content}
+    }
+    for status in operation.problems:
+        told[str(status)] = {
+            "description": _PROBLEMS[status],
+            "content": {JSON_TYPE: {"schema": _ref(ApiProblem)}},
+        }
+    return told
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.place == "path",
+        "description": parameter.description,
+        "schema": parameter.schema,
+    }
+    if parameter.schema["type"] == "array":
+        told |= {"style": "form", "explode": False}
+    return told
+
+
+def _ref(shape: type[msgspec.Struct]) -> dict[str, str]:
+    return {"$ref": _REF.format(name=shape.__name__)}

@@ -1,0 +1,159 @@
+"""A request to the events API, read and refused.
+
+Owns what a query may say, which answer a client takes, and the one shape of a refusal:
+`{error, reason}`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+from lastword.gateway.api.scan import DEFAULT_LIMIT, MAX_LIMIT, EventQuery
+from lastword.gateway.api.shapes import ApiProblem, EventKind, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from starlette.requests import Request
+
+JSON_TYPE, EVENTS_TYPE = "application/json", "text/event-stream"
+CURSOR = "^[A-Za-z0-9_-]{1,64}:[0-9]{1,15}$"
+DEFAULT_DAYS, MAX_DAYS = 7, 3650
+
+_CURSOR = re.compile(r"([A-Za-z0-9_-]{1,64}):([0-9]{1,15})")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+class ProblemError(Exception):
+    """A request is refused.
+
+    Attributes:
+        status: of the answer.
+        reason: a word.
+        headers: further headers of the answer.
+    """
+
+    def __init__(
+        self, status: int, reason: str, said: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(said)
+        self.status = status
+        self.reason = reason
+        self.headers = dict(headers or {})
+
+    def response(self) -> Response:
+        """The answer."""
+        return problem(self.status, self.reason, str(self), self.headers)
+
+
+def problem(
+    status: int, reason: str, said: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A refusal as an answer."""
+    shown = {"cache-control": "no-store"} | dict(headers or {})
+    return Response(encode(ApiProblem(said, reason)), status, shown, JSON_TYPE)
+
+
+def answer(value: Any, status: int = 200) -> Response:
+    """An answer."""
+    return Response(encode(value), status, {"cache-control": "no-store"}, JSON_TYPE)
+
+
+def unknown_session() -> ProblemError:
+    """There is no such session, or none for whoever asks: which of both is not told."""
+    return ProblemError(404, "session_unknown", "There is no such session on this gateway.")
+
+
+def _bad(said: str) -> ProblemError:
+    return ProblemError(400, "bad_request", said)
+
+
+def accepts(request: Request, *types: str) -> str:
+    """The type, of those that there are, that a client takes.
+
+    Raises:
+        ProblemError: It takes none of them.
+    """
+    wanted = _taken(request.headers.get("accept", ""))
+    for kind in types:
+        if kind in wanted:
+            return kind
+    for kind in types:
+        if not wanted or {"*/*", f"{kind.partition('/')[0]}/*"} & wanted:
+            return kind
+    said = f"The answer is {' or '.join(types)}; the request's Accept names neither."
+    raise ProblemError(406, "not_acceptable", said)
+
+
+def _taken(header: str) -> set[str]:
+    found = set()
+    for part in header.split(","):
+        kind, _, options = part.partition(";")
+        if kind.strip() and not re.search(r"\bq=0(\.0*)?\s*$", options):
+            found.add(kind.strip().lower())
+    return found
+
+
+def number(request: Request, name: str, default: int, most: int) -> int:
+    """A number of the query, from 1 up.
+
+    Raises:
+        ProblemError: It is none, or beyond the bound.
+    """
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= most:
+        raise _bad(f"{name} is a whole number from 1 to {most}.")
+    return int(text)
+
+
+def flag(request: Request, name: str) -> bool:
+    """Is a flag of the query set?
+
+    Raises:
+        ProblemError: It is neither 0 nor 1.
+    """
+    text = request.query_params.get(name, "0")
+    if text not in {"0", "1"}:
+        raise _bad(f"{name} is 0 or 1.")
+    return text == "1"
+
+
+def event_query(request: Request) -> EventQuery:
+    """Which events are wanted; a stream that comes back says where it was in `Last-Event-ID`.
+
+    Raises:
+        ProblemError: That cannot be read.
+    """
+    began = _cursor(request.query_params.get("after"))
+    epoch, seq = _cursor(request.headers.get("last-event-id")) or began or ("", 0)
+    return EventQuery(
+        epoch=epoch,
+        seq=seq,
+        limit=number(request, "limit", DEFAULT_LIMIT, MAX_LIMIT),
+        kinds=_kinds(request.query_params.get("kinds", "")),
+        content=flag(request, "content"),
+    )
+
+
+def _cursor(text: str | None) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    found = _CURSOR.fullmatch(text)
+    if not found:
+        said = "after, or Last-Event-ID, is EPOCH:SEQ, as an answer's next has it."
+        raise ProblemError(400, "bad_cursor", said)
+    return found[1], int(found[2])
+
+
+def _kinds(text: str) -> frozenset[EventKind]:
+    try:
+        return frozenset(EventKind(word.strip()) for word in text.split(",") if word.strip())
+    except ValueError:
+        known = ", ".join(kind.value for kind in EventKind)
+        raise _bad(f"kinds are of these, with commas between them: {known}.") from None

@@ -1,0 +1,143 @@
+"""The log of a session that no holder has, as its file tells it.
+
+Owns the reading of that file: nothing is written, not even beside it. A file that was closed
+cleanly is read as one that does not change, since SQLite would else leave companions there, whose
+dates say when a log is old enough to be deleted (`Holders.forget_old`); where that turns out to be
+wrong it is read again. Everything here blocks: it is for a thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.errors import StoreError
+from lastword.gateway.api.views import KnownOfSession, view_of
+from lastword.gateway.log import BATCH_BYTES, BATCH_ENTRIES
+from lastword.gateway.sqlite_log import BUSY_SECONDS, FORMAT, pins_in, read_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.entries import Numbered
+    from lastword.gateway.pins import Pins
+    from lastword.gateway.sqlite_log import Batch
+
+_Read = TypeVar("_Read")
+TRIES = 3
+
+
+class StoredLog:
+    """A log's file at one moment."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        db.execute("BEGIN")  # all that is read is of one moment
+        self.facts: dict[str, str] = dict(db.execute("SELECT name, value FROM facts"))
+        if self.facts.get("format") != str(FORMAT):
+            raise sqlite3.DatabaseError("the log was written by another version")
+        self.epoch: str = self.facts["epoch"]
+        first, last, self.last_ms = db.execute(
+            "SELECT min(first), max(last), coalesce(max(until_ms), 0) FROM batches"
+        ).fetchone()
+        self.head: int = last if last is not None else int(self.facts.get("trimmed", "0"))
+        self.first: int = first if first is not None else self.head + 1
+        self._pins: Pins | None = None
+        self._recent: OrderedDict[int, Batch] = OrderedDict()
+
+    def remembered(self, name: str) -> str:
+        """A fact that was kept; empty where there is none."""
+        return self.facts.get(f"session.{name}", "")
+
+    def read(
+        self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
+    ) -> list[Numbered]:
+        """The oldest entries after a number."""
+        return read_batches(
+            self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
+        )
+
+    def pins_of(self, prefix: str) -> list[Numbered]:
+        """The pinned entries of one kind."""
+        if self._pins is None:
+            self._pins = pins_in(self._db)
+        return self._pins.of(prefix)
+
+
+def reading(path: str, read: Callable[[StoredLog], _Read]) -> _Read:
+    """Read a log's file.
+
+    Raises:
+        FileNotFoundError: There is none.
+        StoreError: It cannot be read.
+    """
+    for attempt in range(1, TRIES + 1):
+        before = _state_of(path)
+        try:
+            with contextlib.closing(_opened(path, is_closed=before[1] is None)) as db:
+                found = read(StoredLog(db))
+        except (sqlite3.Error, msgspec.MsgspecError, KeyError, ValueError) as error:
+            os.stat(path)  # it may have been deleted just now
+            if attempt == TRIES:
+                raise StoreError("the session's log cannot be read") from error
+            continue
+        if before[1] is not None or _state_of(path) == before:
+            return found
+    raise StoreError("the session's log is being written")
+
+
+def _opened(path: str, *, is_closed: bool) -> sqlite3.Connection:
+    how = "mode=ro&immutable=1" if is_closed else "mode=ro"
+    return sqlite3.connect(f"file:{quote(path)}?{how}", uri=True, timeout=BUSY_SECONDS)
+
+
+def _state_of(path: str) -> tuple[tuple[int, int], tuple[int, int] | None]:
+    """The file's date and size, and those of the log of changes beside it."""
+    with contextlib.suppress(FileNotFoundError):
+        return _date_of(path), _date_of(f"{path}-wal")
+    return _date_of(path), None
+
+
+def _date_of(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_mtime_ns, status.st_size
+
+
+def view_in(path: str) -> SessionView:
+    """The session whose log this is, which no holder has.
+
+    Raises:
+        FileNotFoundError: There is none.
+        StoreError: It cannot be read.
+    """
+    return reading(path, stored_view)
+
+
+def stored_view(log: StoredLog) -> SessionView:
+    """The session of a log."""
+    ended = _object(log.remembered("ended")).get("at_ms")
+    is_over = isinstance(ended, int) or log.facts.get("clean") == "1"
+    cwd = _object(log.remembered("params")).get("cwd")
+    return view_of(
+        log,
+        KnownOfSession(
+            id=log.remembered("id"),
+            agent=_object(log.remembered("agent")),
+            cwd=cwd if isinstance(cwd, str) else None,
+            ended_ms=ended if isinstance(ended, int) else (log.last_ms if is_over else 0),
+            lost_ms=0 if is_over else log.last_ms or 1,
+        ),
+    )
+
+
+def _object(text: str) -> dict[str, Any]:
+    return object_of(jsonrpc.loads(text.encode()))

@@ -1,0 +1,230 @@
+"""From an entry of a session's log to the event that is told of it.
+
+Owns what of an entry is content: the frame alone, which is told only where it was asked for. What
+the facts hold is closed words, numbers, ids, and what programs call themselves. It depends on the
+entry alone, so an event is the same whenever and however it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from lastword.client.close_codes import plain
+from lastword.core.failure import wording
+from lastword.core.failure.payload import read_payload, read_retry
+from lastword.core.failure.taxonomy import DEFAULTS
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Kind, level_of
+from lastword.gateway.api.shapes import EventKind, EventLevel, SessionEvent
+from lastword.gateway.entries import LogKind
+from lastword.gateway.recorded_entries import recorded
+
+if TYPE_CHECKING:
+    from lastword.core.failure.taxonomy import AgentError
+    from lastword.gateway.entries import LogEntry, Numbered
+
+MAX_NAME_CHARS = 128
+"""As the record has it: of names, versions and ids that a peer chose."""
+
+_WORD = re.compile(r"[a-z][a-z_/$]{0,63}", re.IGNORECASE)
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+_OWN_LEVELS = {
+    EventKind.UPDATE: EventLevel.DEBUG,
+    EventKind.REQUEST: EventLevel.INFO,
+    EventKind.RESULT: EventLevel.INFO,
+    EventKind.WAITS: EventLevel.WARNING,
+    EventKind.CLIENT_ERROR: EventLevel.ERROR,
+    EventKind.LIFE: EventLevel.INFO,
+}
+"""Of the kinds that the record does not have; it says what the others' are."""
+
+_LIFE = {"waits": EventKind.WAITS, "client_error": EventKind.CLIENT_ERROR}
+"""The words that the record does not have."""
+
+_LIFE_TEXTS = frozenset({"epoch", "source", "text", "word"})
+"""The facts of `life` that may be text beside those of the record: words of ours, and the line that
+tells of a wait, which is ours. Of every other fact numbers alone are told, so that what is added to
+an entry later is no content by accident."""
+
+Facts = dict[str, Any]
+
+
+def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEvent:
+    """The event of one entry; its frame with `content`."""
+    seq, entry = numbered
+    kind, facts = _TOLD[entry.kind](entry)
+    about = entry.about
+    is_turn = about.method == acp.PROMPT and entry.kind in {LogKind.IN, LogKind.END}
+    return SessionEvent(
+        seq=seq,
+        kind=kind,
+        level=_level(kind, facts),
+        at_epoch_ms=entry.at_ms,
+        at_seconds=entry.at_ms / 1000,
+        session_id=session_id,
+        turn=about.number if is_turn else None,
+        request_id=_name(about.request.decode(errors="replace")) if about.request else None,
+        facts=facts,
+        viewer=about.viewer or None,
+        content=jsonrpc.loads(entry.frame) if content and entry.frame else UNSET,
+    )
+
+
+def _level(kind: EventKind, facts: Facts) -> EventLevel:
+    """How much it matters; of the kinds that the record has, what it says."""
+    own = _OWN_LEVELS.get(kind)
+    if own is not None:
+        return own
+    return EventLevel(level_of(Kind(kind.value), facts).value)
+
+
+def failure_facts(error: AgentError) -> Facts:
+    """A failure's facts, as the record has them without `--record-text`, and a sentence of ours."""
+    facts = msgspec.structs.replace(error, detail=None, extra=None).payload()
+    del facts["message"]
+    return facts | {"sentence": sentence_of(error)}
+
+
+def sentence_of(error: AgentError) -> str:
+    """What failed and what to do, in lastword's own words: a peer's may quote a prompt."""
+    return wording.own_sentence(error.type, error.action or DEFAULTS[error.type].action)
+
+
+def _out(entry: LogEntry) -> tuple[EventKind, Facts]:
+    frame = jsonrpc.decode(entry.frame)
+    message = frame.message if isinstance(frame, jsonrpc.Frame) else None
+    update = message.update if message else None
+    if update is None:
+        method = message.method if message else None
+        return EventKind.UPDATE, {"update": _word(method), "bytes": len(entry.frame)}
+    kind = update.session_update
+    if kind in acp.AGENT_RETRY_KINDS:
+        return EventKind.RETRY, _retry(entry)
+    if kind in acp.TOOL_KINDS:
+        known = {"call": _name(update.tool_call_id or "")}
+        if update.status in acp.TOOL_ENDS:
+            return EventKind.TOOL_ENDED, known | {"status": update.status}
+        if kind == "tool_call":
+            tool = {"tool": update.kind} if update.kind in acp.TOOL_KIND_NAMES else {}
+            return EventKind.TOOL_STARTED, known | tool
+    return EventKind.UPDATE, {"update": _word(kind), "bytes": len(entry.frame)}
+
+
+def _retry(entry: LogEntry) -> Facts:
+    params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
+    told = read_retry(object_of(params.get("update")))
+    facts = {
+        "type": told.error.type.value if told.error else None,
+        "attempt": told.attempt,
+        "max_attempts": told.max_attempts,
+        "wait_seconds": told.wait_seconds,
+        "source": "wire",
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _ask(entry: LogEntry) -> tuple[EventKind, Facts]:
+    about = entry.about
+    question = {"question": about.number}
+    if about.method in acp.ASKS_USER:
+        what = "permission" if about.method == acp.PERMISSION else "form"
+        return EventKind.ASKED, {"what": what} | question
+    what = "command" if about.method.startswith("terminal/") else "file"
+    return EventKind.DELEGATED, {"what": what, "method": _word(about.method)} | question
+
+
+def _told(entry: LogEntry) -> tuple[EventKind, Facts]:
+    _, facts = _as_recorded(entry)
+    facts["question"] = entry.about.number
+    answer = object_of(jsonrpc.loads(entry.frame)) if entry.frame else {}
+    outcome = object_of(object_of(answer.get("result")).get("outcome")).get("outcome")
+    if "error" in answer:
+        facts["outcome"] = "error"
+    elif outcome in {"selected", "cancelled"}:
+        facts["outcome"] = outcome
+    return EventKind.QUESTION_DECIDED, facts
+
+
+def _in(entry: LogEntry) -> tuple[EventKind, Facts]:
+    method = entry.about.method
+    if method == acp.PROMPT:
+        params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
+        trace = object_of(params.get("_meta")).get("traceparent")
+        known = isinstance(trace, str) and _TRACEPARENT.fullmatch(trace)
+        return EventKind.PROMPT, {"traceparent": trace} if known else {}
+    if method in {acp.CANCEL, acp.CANCEL_REQUEST}:
+        return EventKind.CANCEL, {"by": "user"}
+    return EventKind.REQUEST, {"method": _word(method)}
+
+
+def _end(entry: LogEntry) -> tuple[EventKind, Facts]:
+    about = entry.about
+    frame = object_of(jsonrpc.loads(entry.frame))
+    method = {} if about.method == acp.PROMPT else {"method": _word(about.method)}
+    if about.failure is not None:
+        return EventKind.ERROR, failure_facts(read_payload(about.failure)) | {"by": "agent"}
+    if "error" in frame:
+        data = object_of(object_of(frame["error"]).get("data"))
+        error = read_payload(object_of(data.get("agent_error")))
+        return EventKind.ERROR, failure_facts(error) | method
+    if method:
+        return EventKind.RESULT, method
+    reason = object_of(frame.get("result")).get("stopReason")
+    told = {"stop_reason": reason} if reason in acp.STOP_REASONS else {}
+    return EventKind.ANSWER, told | {"by": "agent"}
+
+
+def _life(entry: LogEntry) -> tuple[EventKind, Facts]:
+    about = entry.about
+    facts: Facts = {"question": about.number} if about.number else {}
+    for name, value in about.facts.items():
+        if isinstance(value, str) and name in _LIFE_TEXTS:
+            facts[name] = _name(value)
+        elif isinstance(value, bool | int | float):
+            facts[name] = value
+    kind, recorded_facts = _as_recorded(entry)
+    if kind is not None:
+        facts.pop("status", None)  # of an agent's end, as exit_code or exit_signal
+        return kind, facts | recorded_facts
+    kind = _LIFE.get(about.word, EventKind.LIFE)
+    if kind is EventKind.LIFE:
+        facts["word"] = _word(about.word)
+    return kind, facts
+
+
+def _as_recorded(entry: LogEntry) -> tuple[EventKind | None, Facts]:
+    """What the record says of an entry, if anything: its kind, and the facts that are known."""
+    told = recorded(entry, "", 0.0)
+    if told is None:
+        return None, {}
+    facts = {
+        name: _name(value) if isinstance(value, str) else value
+        for name, value in told.facts.items()
+        if value is not None and value != ""
+    }
+    return EventKind(told.kind.value), facts
+
+
+_TOLD = {
+    LogKind.OUT: _out,
+    LogKind.ASK: _ask,
+    LogKind.TOLD: _told,
+    LogKind.IN: _in,
+    LogKind.END: _end,
+    LogKind.LIFE: _life,
+}
+
+
+def _word(text: str | None) -> str:
+    """A peer's word for something, where it is one; a sentence might say anything."""
+    return text if text and _WORD.fullmatch(text) else "other"
+
+
+def _name(text: str) -> str:
+    return plain(text)[:MAX_NAME_CHARS]

@@ -1,0 +1,154 @@
+"""A session as the list shows it: how it is, since when, and what failed last.
+
+Owns what a session's state is called, from what its log has pinned; so a session whose process has
+died is told of in the same way as one that runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from lastword.core.failure.payload import read_payload
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.api.shapes import (
+    AgentNamed,
+    LastFailure,
+    SessionState,
+    SessionView,
+    ViewerCount,
+)
+from lastword.gateway.api.telling import MAX_NAME_CHARS, sentence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.gateway.entries import Numbered
+    from lastword.gateway.log import ReadableLog
+
+MAX_TITLE_CHARS = 500
+
+
+class KnownOfSession(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a session beside its entries.
+
+    Attributes:
+        id: its id.
+        agent: what its agent says of itself, as in `initialize`'s result.
+        cwd: where it works.
+        viewers: who looks at it.
+        refused: the error object of an agent that could not take it up.
+        ended_ms: when it ended; 0 where it has not.
+        lost_ms: when its process was last heard of; 0 where it runs or has ended.
+    """
+
+    id: str
+    agent: dict[str, Any] = {}
+    cwd: str | None = None
+    viewers: ViewerCount = ViewerCount()
+    refused: dict[str, Any] | None = None
+    ended_ms: int = 0
+    lost_ms: int = 0
+
+
+def view_of(log: ReadableLog, known: KnownOfSession) -> SessionView:
+    """The session, with what only some may see; `visible` takes that away."""
+    ends = [each for each in log.pins_of("end:") if each.entry.about.method == acp.PROMPT]
+    failed = next((each for each in reversed(ends) if each.entry.about.failure), None)
+    updates = _state_updates(log)
+    state, since = _state(log, known, ends, _by_state(updates))
+    _, info = updates.get("session_info_update", (None, {}))
+    title = info.get("title")
+    name, version = known.agent.get("name"), known.agent.get("version")
+    return SessionView(
+        id=known.id,
+        state=state,
+        since_epoch_ms=since,
+        agent=AgentNamed(_short(name) or "", _short(version)) if _short(name) else None,
+        viewers=known.viewers,
+        questions=len(log.pins_of("ask:")) if not known.ended_ms else 0,
+        epoch=log.epoch,
+        head=log.head,
+        first=max(log.first, 1),
+        last_failure=_last_failure(known, failed, since),
+        title=title[:MAX_TITLE_CHARS] if isinstance(title, str) else None,
+        cwd=known.cwd,
+    )
+
+
+def visible(view: SessionView, *, controls: bool, content: bool) -> SessionView:
+    """What somebody may see of it."""
+    return msgspec.structs.replace(
+        view,
+        title=view.title if controls and content else UNSET,
+        cwd=view.cwd if controls else UNSET,
+    )
+
+
+def _state(
+    log: ReadableLog,
+    known: KnownOfSession,
+    ends: Sequence[Numbered],
+    working: Numbered | None,
+) -> tuple[SessionState, int]:
+    if known.ended_ms:
+        return SessionState.ENDED, known.ended_ms
+    if known.lost_ms:
+        return SessionState.LOST, known.lost_ms
+    asks = log.pins_of("ask:")
+    if asks:
+        return SessionState.WAITING_FOR_ANSWER, asks[0].entry.at_ms
+    prompts = [each for each in log.pins_of("open:") if each.entry.about.method == acp.PROMPT]
+    prompts += [working] if working is not None else []
+    if prompts:
+        return SessionState.RUNNING, prompts[0].entry.at_ms
+    is_failed = known.refused is not None or bool(ends and ends[-1].entry.about.failure)
+    state = SessionState.FAILED if is_failed else SessionState.IDLE
+    if ends:
+        return state, ends[-1].entry.at_ms
+    oldest = log.read(log.first - 1, max_entries=1)
+    return state, oldest[0].entry.at_ms if oldest else 0
+
+
+def _state_updates(log: ReadableLog) -> dict[str, tuple[Numbered, dict[str, Any]]]:
+    """The last update of each kind of state, by its kind."""
+    found = {}
+    for kept in log.pins_of("state:"):
+        params = object_of(object_of(jsonrpc.loads(kept.entry.frame)).get("params"))
+        update = object_of(params.get("update"))
+        found[str(update.get("sessionUpdate"))] = (kept, update)
+    return found
+
+
+def _by_state(updates: dict[str, tuple[Numbered, dict[str, Any]]]) -> Numbered | None:
+    """The update that says that the agent works, as version 2 of the protocol has it."""
+    kept, update = updates.get(acp.STATE_UPDATE, (None, {}))
+    return kept if isinstance(update.get("state"), str) and update["state"] != acp.IDLE else None
+
+
+def _last_failure(known: KnownOfSession, end: Numbered | None, since: int) -> LastFailure | None:
+    payload = end.entry.about.failure if end is not None else None
+    at_ms, seq = (end.entry.at_ms, end.seq) if end is not None else (since, 0)
+    if known.refused is not None:
+        payload = object_of(object_of(known.refused.get("data")).get("agent_error"))
+        at_ms, seq = since, 0
+    if payload is None:
+        return None
+    error = read_payload(payload)
+    return LastFailure(
+        type=error.type,
+        sentence=sentence_of(error),
+        retryable=error.retryable,
+        at_epoch_ms=at_ms,
+        reason=error.reason,
+        action=error.action,
+        incident_id=error.incident_id,
+        seq=seq,
+    )
+
+
+def _short(text: object) -> str | None:
+    return text[:MAX_NAME_CHARS] if isinstance(text, str) and text else None

@@ -1,0 +1,92 @@
+"""Trends of a stretch of time and of the one before it, read from a store.
+
+Owns what a stretch is summed from, and where its days begin. The sums are `trends`'s.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.record import reader, trends
+from lastword.record.trends import Period  # noqa: TC001 - msgspec reads annotations
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_QUARTER_MS = 15 * 60 * 1000
+"""Days begin on a quarter of an hour, wherever one is; asking for each turn takes long."""
+
+
+class Trends(msgspec.Struct, frozen=True, kw_only=True):
+    """Sums of some days, and of as many days before.
+
+    Attributes:
+        days: how many.
+        from_epoch_ms: the first moment, in milliseconds since 1970 UTC.
+        to_epoch_ms: the moment after the last.
+        now: these days.
+        before: those before.
+    """
+
+    days: int
+    from_epoch_ms: int
+    to_epoch_ms: int
+    now: Period
+    before: Period
+
+
+def trends_of(path: str, days: int, end_ms: int) -> Trends:
+    """Sum up the days before a moment.
+
+    Raises:
+        StoreError: There is no store, or it cannot be read.
+    """
+    span = days * trends.DAY_MS
+    with reader.reading(path) as record:
+        return Trends(
+            days=days,
+            from_epoch_ms=end_ms - span,
+            to_epoch_ms=end_ms,
+            now=trends.period(_found(record, end_ms - span, end_ms), _day),
+            before=trends.period(_found(record, end_ms - 2 * span, end_ms - span), _day),
+        )
+
+
+def _found(record: sqlite3.Connection, start: int, end: int) -> trends.Found:
+    turns = list(reader.turns_between(record, start, end))
+    requests = reader.failed_requests(record, start, end)
+    runs = {run.id: run for run in reader.runs_between(record, start, end)}
+    for run in {turn.run for turn in turns} | {request.run for request in requests}:
+        # A run is written down a moment after its first prompt.
+        runs[run] = runs.get(run) or reader.run_of(record, run)
+    restarts = [
+        restart
+        for run in runs
+        for restart in reader.restarts_of(record, run)
+        if start <= restart.at_epoch_ms < end
+    ]
+    return trends.Found(
+        turns=turns,
+        requests=requests,
+        restarts=restarts,
+        runs=runs,
+        alive=frozenset(run.id for run in runs.values() if reader.is_alive(run)),
+        gateway=list(reader.gateway_entries(record, start, end)),
+    )
+
+
+def _day(epoch_ms: int) -> str:
+    return _day_of_quarter(epoch_ms // _QUARTER_MS)
+
+
+@cache
+def _day_of_quarter(quarter: int) -> str:
+    try:
+        moment = datetime.fromtimestamp(quarter * _QUARTER_MS / 1000).astimezone()
+    except (ValueError, OverflowError, OSError):
+        moment = datetime.fromtimestamp(0).astimezone()  # of a clock that was out of bounds
+    return f"{moment:%Y-%m-%d}"

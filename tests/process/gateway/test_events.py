@@ -1,0 +1,301 @@
+"""The events API of a real gateway: sessions, their logs, what is refused, and no content."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.gateway.viewers import Role
+from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+CANARY = "canary-of-the-conversation"
+TELLING: dict[str, Any] = {
+    "turns": [
+        [
+            {"update": {"sessionUpdate": "session_info_update", "title": f"{CANARY} title"}},
+            {"say": f"{CANARY} answer"},
+            {
+                "update": {
+                    "sessionUpdate": "tool_call",
+                    "toolCallId": "call-1",
+                    "title": f"{CANARY} tool",
+                    "kind": "execute",
+                    "status": "pending",
+                    "rawInput": {"command": f"{CANARY} input"},
+                }
+            },
+            {
+                "update": {
+                    "sessionUpdate": "tool_call_update",
+                    "toolCallId": "call-1",
+                    "status": "completed",
+                    "rawOutput": f"{CANARY} output",
+                }
+            },
+            {"fail": {"error": {"code": -32603, "message": f"{CANARY} overloaded"}}},
+        ]
+    ]
+}
+GO = [{"type": "text", "text": f"{CANARY} prompt"}]
+
+
+def played(gateway: Gateway) -> tuple[ViewerClient, str]:
+    """A viewer whose turn has ended, and its session."""
+    viewer = ViewerClient(gateway, capabilities=TYPED)
+    session = viewer.new(gateway.root)
+    viewer.answer(viewer.request("session/prompt", {"sessionId": session, "prompt": GO}))
+    return viewer, session
+
+
+def test_events_are_the_records_entries_and_hold_no_content(serve: Serve) -> None:
+    gateway = serve(TELLING)
+    viewer, session = played(gateway)
+    with viewer:
+        for token in (gateway.token(), gateway.token(role=Role.OBSERVER)):
+            api = ApiClient(gateway, token)
+            for path in ("", f"/{session}", f"/{session}/events"):
+                answer = api.ask(f"/v1/sessions{path}")
+                assert answer.status == 200
+                assert CANARY not in answer.body.decode(), path
+        api = ApiClient(gateway)
+        events = api.events(session, limit=2)
+        kinds = [event["kind"] for event in events]
+        assert kinds == [
+            *("viewer_came", "prompt", "update", "update", "tool_started", "tool_ended"),
+            "error",
+        ]
+        assert [event["seq"] for event in events] == list(range(1, 8))
+        assert events[4]["facts"] == {"call": "call-1", "tool": "execute"}
+        assert events[5]["facts"] == {"call": "call-1", "status": "completed"}
+        error = events[-1]["facts"]
+        assert error["type"] in {"provider_unavailable", "internal", "unknown"}
+        assert error["sentence"].endswith(".")
+        assert "message" not in error
+        assert events[1]["turn"] == events[-1]["turn"] is not None
+        assert [event["kind"] for event in api.events(session, kinds="error,prompt", limit=1)] == [
+            *("prompt", "error"),
+        ]
+
+
+def test_content_is_for_a_controller_that_asks_for_it(serve: Serve) -> None:
+    gateway = serve(TELLING)
+    viewer, session = played(gateway)
+    with viewer:
+        told = ApiClient(gateway).ask(f"/v1/sessions/{session}/events?content=1").body.decode()
+        for what in ("prompt", "answer", "tool", "input", "output"):
+            assert f"{CANARY} {what}" in told
+        view = ApiClient(gateway).json(f"/v1/sessions/{session}?content=1")["session"]
+        assert view["title"] == f"{CANARY} title"
+        observer = ApiClient(gateway, gateway.token(role=Role.OBSERVER))
+        for path in ("", f"/{session}", f"/{session}/events"):
+            assert observer.refusal(f"/v1/sessions{path}?content=1") == (403, "forbidden")
+        assert "cwd" not in observer.json(f"/v1/sessions/{session}")["session"]
+
+
+def test_a_session_is_told_while_it_runs_asks_fails_and_after_its_end(serve: Serve) -> None:
+    gateway = serve("permission")
+    api = ApiClient(gateway)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        view = api.json(f"/v1/sessions/{session}")["session"]
+        assert view["state"] == "idle"
+        assert view["agent"]["name"]
+        assert view["viewers"] == {"controllers": 1, "observers": 0}
+        prompt = viewer.prompt(session)
+        ask = viewer.find(lambda frame: frame.get("method") == "session/request_permission")
+        view = api.json("/v1/sessions")["sessions"][0]
+        assert (view["state"], view["questions"]) == ("waiting_for_answer", 1)
+        outcome = {"outcome": "selected", "optionId": ask["params"]["options"][0]["optionId"]}
+        viewer.send({"id": ask["id"], "result": {"outcome": outcome}})
+        viewer.answer(prompt)
+        assert api.json(f"/v1/sessions/{session}")["session"]["state"] == "idle"
+        before = api.events(session)
+        told = [event for event in before if event["kind"] in {"asked", "question_decided"}]
+        decided = {"question": 1, "what": "permission", "how": "answered", "outcome": "selected"}
+        assert [event["facts"] for event in told] == [
+            {"what": "permission", "question": 1},
+            decided | {"viewer": told[1]["viewer"]},
+        ]
+        viewer.result("session/close", {"sessionId": session})
+    until(
+        "the session has ended",
+        lambda: api.json(f"/v1/sessions/{session}")["session"]["state"] == "ended",
+    )
+    after = api.events(session)
+    assert after[: len(before)] == before
+    assert "session_ended" in [event["kind"] for event in after]
+    folder = gateway.state / "gateway" / "sessions"
+    until("the holder is gone", lambda: not list(folder.glob("*-wal")))
+    assert api.events(session) == after
+    assert [path.suffix for path in folder.iterdir()] == [".db"]  # reading leaves nothing there
+    assert api.json("/v1/sessions")["sessions"][0]["state"] == "ended"
+    assert api.json("/v1/stats")["gateway"]["sessions"] == {"ended": 1}
+
+
+def test_a_failed_session_says_of_what_and_a_killed_holders_is_lost(serve: Serve) -> None:
+    gateway = serve("rate_limit")
+    api = ApiClient(gateway)
+    viewer, session = played(gateway)
+    with viewer:
+        view = api.json(f"/v1/sessions/{session}")["session"]
+        assert view["state"] == "failed"
+        failure = view["last_failure"]
+        assert (failure["type"], failure["retryable"]) == ("rate_limit", True)
+        assert failure["sentence"].endswith(".")
+        assert failure["seq"] == view["head"]
+        os.kill(gateway.holders()[0]["pid"], signal.SIGKILL)
+    until(
+        "it is lost",
+        lambda: api.json(f"/v1/sessions/{session}")["session"]["state"] == "lost",
+    )
+    assert api.json("/v1/sessions")["sessions"][0]["last_failure"] == failure
+    assert [event["kind"] for event in api.events(session)][-1] == "error"
+
+
+def test_a_cursor_is_refused_or_begun_anew_and_never_taken_for_another(serve: Serve) -> None:
+    gateway = serve("healthy")
+    viewer, session = played(gateway)
+    with viewer:
+        api = ApiClient(gateway)
+        path = f"/v1/sessions/{session}/events"
+        page = api.json(path)
+        epoch, head = page["epoch"], page["head"]
+        assert api.json(f"{path}?after={epoch}:{head}")["events"] == []
+        other = api.json(f"{path}?after=0ther:{head}")
+        assert other["reset"] is True
+        assert other["events"] == page["events"]
+        bad = ("", "text", f"{epoch}:-1", f"{epoch}:1.5", f"{epoch}:{head + 1}", ":1")
+        for after in (*bad, f"{epoch}:{2**53}"):
+            assert api.refusal(f"{path}?after={after}") == (400, "bad_cursor")
+        for query in ("limit=0", "limit=1001", "limit=-1", "limit=x", "kinds=what", "content=2"):
+            assert api.refusal(f"{path}?{query}") == (400, "bad_request")
+        assert api.refusal("/v1/stats?days=0") == (400, "bad_request")
+        assert api.refusal(path, Accept="text/html") == (406, "not_acceptable")
+        assert api.refusal(path, method="POST") == (405, "method_not_allowed")
+        assert api.refusal("/v1/what") == (404, "not_found")
+        assert api.refusal("/v1/sessions/never-was/events") == (404, "session_unknown")
+        assert ApiClient(gateway, "").refusal(path) == (401, "unauthorized")
+        assert ApiClient(gateway, "").json("/healthz") == {"status": "ok"}
+
+
+def test_a_token_for_one_session_sees_no_other(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer, ViewerClient(gateway) as other:
+        mine, theirs = viewer.new(gateway.root), other.new(gateway.root)
+        api = ApiClient(gateway, gateway.token(session=mine))
+        assert [each["id"] for each in api.json("/v1/sessions")["sessions"]] == [mine]
+        assert api.json(f"/v1/sessions/{mine}")["session"]["id"] == mine
+        for unseen in (theirs, "never-was"):
+            for path in (f"/v1/sessions/{unseen}", f"/v1/sessions/{unseen}/events"):
+                assert api.refusal(path) == (404, "session_unknown")
+            report = api.report(source="page", word="stalled", session_id=unseen)
+            assert (report.status, report.json["reason"]) == (404, "session_unknown")
+        assert api.refusal("/v1/stats") == (403, "forbidden")
+
+
+def test_a_stream_tells_the_past_and_what_comes_and_goes_on_from_its_last_id(serve: Serve) -> None:
+    gateway = serve("healthy")
+    viewer, session = played(gateway)
+    api = ApiClient(gateway)
+    with viewer, api.stream(session) as stream:
+        past = stream.until(lambda _, data: data.get("kind") == "answer")
+        assert past[0][0] == "open"
+        first = viewer.prompt(session)
+        viewer.answer(first)
+        come = stream.until(lambda _, data: data.get("kind") == "answer")
+        numbers = [data["seq"] for name, data in past + come if name == "message"]
+        assert numbers == list(range(1, len(numbers) + 1))
+        last = stream.ids[-1]
+        viewer.answer(viewer.prompt(session))
+        with api.stream(session, "after=ignored:1", **{"Last-Event-ID": last}) as back:
+            more = back.until(lambda _, data: data.get("kind") == "answer")
+            assert more[1][1]["seq"] == numbers[-1] + 1
+        with api.stream(session, f"after={last}&kinds=answer") as narrow:
+            assert [name for name, _ in narrow.until(lambda name, _: name == "message")] == [
+                *("open", "message"),
+            ]
+        gateway.tell("reload")
+        stream.answer.read()  # a front that is replaced ends it, and it comes back
+    with api.stream(session, **{"Last-Event-ID": stream.ids[-1]}) as again:
+        assert again.until(lambda name, _: name == "message")
+
+
+def test_a_stream_goes_on_over_the_end_of_a_session_and_its_return(serve: Serve) -> None:
+    gateway = serve({"turns": [[{"say": "One."}, {"result": "end_turn"}]], "sessions": "resume"})
+    viewer, session = played(gateway)
+    with ApiClient(gateway).stream(session) as stream:
+        stream.until(lambda _, data: data.get("kind") == "answer")
+        viewer.result("session/close", {"sessionId": session})
+        stream.until(lambda _, data: data.get("kind") == "session_ended")
+        with ViewerClient(gateway) as after:
+            after.load(session, gateway.root)
+            stream.until(lambda _, data: data.get("kind") == "session_restored")
+
+
+def test_what_a_page_reports_becomes_an_entry_without_content(serve: Serve) -> None:
+    gateway = serve("healthy")
+    viewer, session = played(gateway)
+    with viewer:
+        api = ApiClient(gateway, gateway.token(role=Role.OBSERVER))
+        told = api.report(source="page", word="closed_1006", session_id=session, code=1006, tries=2)
+        assert told.status == 202
+        event = api.events(session, kinds="client_error")[0]
+        assert event["seq"] == told.json["seq"]
+        assert event["facts"] == {
+            "source": "page",
+            "word": "closed_1006",
+            "code": 1006,
+            "tries": 2,
+        }
+        assert api.report(source="connect", word="gave_up").json["seq"] is None
+        for wrong in (
+            {"source": "page"},
+            {"source": "page", "word": "Two words"},
+            {"source": "page", "word": "x" * 65},
+            {"source": "page", "word": "ok", "message": "a text"},
+            {"source": "somebody", "word": "ok"},
+        ):
+            assert api.report(**wrong).status == 400
+        assert api.report(source="page", word="ok", session_id="s" * 5000).status == 413
+        assert ApiClient(gateway).json("/v1/stats")["gateway"]["client_errors"] == {
+            "closed_1006": 1,
+            "gave_up": 1,
+        }
+
+
+def test_a_peer_reports_sixty_times_a_minute(serve: Serve) -> None:
+    gateway = serve("healthy")
+    api = ApiClient(gateway)
+    taken = [api.report(source="page", word="stalled").status for _ in range(60)]
+    assert set(taken) == {202}
+    refused = api.report(source="page", word="stalled")
+    assert (refused.status, refused.json["reason"]) == (429, "too_many")
+    assert 1 <= int(refused.headers["retry-after"]) <= 61
+
+
+@pytest.mark.parametrize("word", ["healthy", "rate_limit"])
+def test_statistics_are_those_of_lastword_stats(serve: Serve, word: str) -> None:
+    gateway = serve(word)
+    viewer, _ = played(gateway)
+    with viewer:
+
+        def recorded() -> Any:
+            told = ApiClient(gateway).json("/v1/stats?days=3")
+            return told if told["now"] and told["now"]["turns"] else None
+
+        told = until("the turn is recorded", recorded)
+        assert told["days"] == 3
+        assert told["now"]["by_type"] == ({"rate_limit": 1} if word == "rate_limit" else {})
+        assert told["gateway"]["viewers"] == {"controllers": 1, "observers": 0}
