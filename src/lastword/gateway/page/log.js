@@ -1,0 +1,291 @@
+/**
+ * A session's log: what happened, turn by turn, without what was said; the frames come when they
+ * are asked for.
+ * @module
+ */
+import { ApiError, ask, controls, events, problem, sessionPath } from "./api.js";
+import { TITLES, failureCard, failureText, mark } from "./cards.js";
+import { LongText, add, button, clock, copyButton, download, facts, h, line, plural, span, when } from "./dom.js";
+import { sessionNav } from "./session.js";
+import { wordOfClose } from "./words.js";
+
+const MOST = 5000;
+const MOST_EXPORTED = 200_000;
+
+/** What the filter offers: a name, and the kinds that it leaves. */
+/** @type {[string, string][]} */
+const FILTERS = [
+  ["All but what was said", "prompt,cancel,asked,delegated,user_answered,tool_started,tool_ended,retry,answer,error,agent_exited,session_resumed,context_lost,client_attached,client_detached,request,result,waits,log_reset,session_ended,client_error,life"],
+  ["Failures", "error,agent_exited,context_lost,client_error,log_reset"],
+  ["Failures and retries", "error,retry,waits,agent_exited,context_lost,client_error,log_reset"],
+  ["Turns", "prompt,answer,error,cancel"],
+  ["Tools and questions", "tool_started,tool_ended,asked,user_answered,delegated"],
+  ["Connections", "client_attached,client_detached,client_error,agent_exited,session_resumed"],
+  ["Everything", ""],
+];
+
+/** @type {Record<string, string>} */
+const KINDS = {
+  prompt: "Prompt",
+  cancel: "Cancel",
+  asked: "The agent asks",
+  delegated: "The agent uses the client",
+  user_answered: "Answer to a question",
+  tool_started: "Tool starts",
+  tool_ended: "Tool ends",
+  retry: "The agent tries again",
+  answer: "The turn ends",
+  error: "Failure",
+  agent_exited: "The agent's process ended",
+  session_resumed: "The session was brought back",
+  context_lost: "The session could not be brought back",
+  client_attached: "A viewer came",
+  client_detached: "A viewer left",
+  update: "The agent says something",
+  request: "Request",
+  result: "Answer to a request",
+  waits: "Told of a wait",
+  log_reset: "The log begins anew",
+  session_ended: "The session ended",
+  client_error: "A viewer reports an error",
+  life: "News",
+};
+
+/**
+ * @param {string} id
+ * @param {URLSearchParams} query
+ * @returns {import("./main.js").View}
+ */
+export function logView(id, query) {
+  const heading = h("h1", {}, line(id, 80));
+  const filter = h("select", { id: "filter" }, ...FILTERS.map(([name], place) => h("option", { value: place }, name)));
+  const content = h("input", { type: "checkbox", id: "content" });
+  const says = h("p", { role: "status", class: "quiet" });
+  const list = h("div", { class: "log" });
+  /** @type {(kind: string) => Promise<void>} */
+  const give = (kind) => exported(id, kind, content.checked, says);
+  const element = h(
+    "div",
+    {},
+    h("div", { class: "heading" }, heading, sessionNav(id, true)),
+    h("p", { class: "bar" }, h("label", { for: "filter" }, "Show"), " ", filter),
+    h(
+      "details",
+      { class: "bar" },
+      h("summary", {}, "Export"),
+      h("p", {}, content, " ", h("label", { for: "content" }, "with what was said")),
+      h("p", { class: "buttons" }, button("As JSON", () => give("json")), button("As JSON Lines", () => give("jsonl"))),
+    ),
+    says,
+    list,
+  );
+  let asked = 0;
+
+  async function look() {
+    asked += 1;
+    const mine = asked;
+    says.textContent = "Loading.";
+    try {
+      const kinds = FILTERS[Number(filter.value)]?.[1] ?? "";
+      const { session } = await ask(sessionPath(id));
+      const from = Math.max(session.first - 1, session.head - 50_000, kinds ? 0 : session.head - MOST);
+      const place = `&after=${encodeURIComponent(`${session.epoch}:${from}`)}`;
+      const found = await events(id, `${kinds ? `&kinds=${kinds}` : ""}${from >= session.first ? place : ""}`, MOST);
+      if (mine !== asked) return;
+      const more = found.more || from >= session.first ? " There is more; export it to see all." : "";
+      says.textContent = `${plural(found.events.length, "entry").replace("entrys", "entries")}.${more}`;
+      list.replaceChildren(...timeline(id, found, await controls()));
+      openIncident(list, query.get("incident"));
+    } catch (error) {
+      says.textContent = "";
+      const isGone = error instanceof ApiError && error.status === 404;
+      list.replaceChildren(
+        isGone ? h("p", {}, "This session no longer exists on the gateway. ", h("a", { href: "#/" }, "All sessions")) : problem(error, look),
+      );
+    }
+  }
+  filter.addEventListener("change", look);
+  void look();
+  return { element, title: "Log", close: () => (asked += 1) };
+}
+
+/**
+ * @param {Element} list
+ * @param {string | null} incident
+ */
+function openIncident(list, incident) {
+  if (!incident) return;
+  const found = [...list.querySelectorAll("details")].find((each) => each.dataset["incident"] === incident);
+  if (!found) return;
+  found.open = true;
+  found.scrollIntoView({ block: "center" });
+  found.querySelector("summary")?.focus({ preventScroll: true });
+}
+
+/**
+ * @param {string} id
+ * @param {{events: any[], gap: any}} found
+ * @param {boolean} mayRead
+ */
+function timeline(id, found, mayRead) {
+  const parts = [];
+  if (found.gap) {
+    const lost = plural(found.gap.to - found.gap.from + 1, "entry").replace("entrys", "entries");
+    parts.push(h("p", { class: "note warning" }, mark("warning"), `${lost} before this are no longer kept.`));
+  }
+  /** @type {{title: string, events: any[]}[]} */
+  const groups = [{ title: "Before the first turn", events: [] }];
+  let number = 0;
+  for (const event of found.events) {
+    if (event.kind === "prompt") {
+      number += 1;
+      groups.push({ title: `Turn ${number}`, events: [] });
+    }
+    groups[groups.length - 1]?.events.push(event);
+  }
+  for (const group of groups) {
+    if (!group.events.length) continue;
+    const heading = h("h2", {}, group.title, h("small", {}, turnAbout(group.events)));
+    parts.push(h("section", { class: "turn-log" }, heading, h("ol", {}, ...group.events.map((event) => row(id, event, mayRead)))));
+  }
+  if (!found.events.length) parts.push(h("p", { class: "quiet" }, "Nothing of this kind is in the log."));
+  return parts;
+}
+
+/** @param {any[]} events */
+function turnAbout(events) {
+  const [first] = events;
+  if (first?.kind !== "prompt") return "";
+  const end = events.find((event) => event.turn === first.turn && event !== first);
+  if (!end) return " has not ended";
+  const how = end.kind === "error" ? "failed" : end.facts.stop_reason === "cancelled" ? "cancelled" : "ended well";
+  return ` ${how} after ${span((end.at_epoch_ms - first.at_epoch_ms) / 1000)}`;
+}
+
+/**
+ * @param {string} id
+ * @param {any} event
+ * @param {boolean} mayRead
+ */
+function row(id, event, mayRead) {
+  const sign = event.level === "error" ? mark("failed") : event.level === "warning" ? mark("warning") : null;
+  const about = event.facts;
+  const summary = h("summary", {}, h("time", {}, clock(event.at_epoch_ms)), " ", sign, h("span", {}, inWords(event)));
+  const made = h("details", { class: `row ${event.level}`, "data-incident": about.incident_id ?? null }, summary);
+  made.addEventListener("toggle", () => {
+    if (made.open && made.children.length === 1) made.append(opened(id, event, mayRead));
+  });
+  return h("li", {}, made);
+}
+
+/**
+ * What happened, in a line.
+ * @param {any} event
+ */
+function inWords(event) {
+  const { kind, facts: about } = event;
+  const what = KINDS[kind] ?? kind;
+  switch (kind) {
+    case "error":
+      return `${TITLES[about.type] ?? what}. ${about.sentence ?? ""}`;
+    case "retry": {
+      const tries = about.attempt ? `, attempt ${about.attempt}${about.max_attempts ? ` of ${about.max_attempts}` : ""}` : "";
+      const waits = about.wait_seconds ? `, in ${span(about.wait_seconds)}` : "";
+      return `${what} after “${TITLES[about.type] ?? "a failure"}”${tries}${waits}`;
+    }
+    case "client_detached": {
+      const word = wordOfClose(about.code ?? 0, about.cause ?? "");
+      return `${what}: ${word ? word.sentence : `closed with ${about.code}`} (${about.code})`;
+    }
+    case "client_attached":
+      return `${what}: ${about.name || "without a name"}, ${about.role ?? "controller"}`;
+    case "answer":
+      return about.stop_reason && about.stop_reason !== "end_turn" ? `${what}: ${about.stop_reason.replaceAll("_", " ")}` : what;
+    case "agent_exited":
+      return about.exit_code === undefined ? what : `${what}: exit status ${about.exit_code}`;
+    case "tool_started":
+    case "tool_ended":
+      return `${what}: ${about.tool ?? about.status ?? "other"}`;
+    case "user_answered":
+      return `${what}: ${about.outcome ?? ""}${about.by === "viewer" ? "" : ` (${about.by})`}`;
+    case "client_error":
+      return `${what}: ${String(about.word).replaceAll("_", " ")}${about.code ? ` (${about.code})` : ""}`;
+    case "session_resumed":
+      return about.history === "none" ? `${what}, without its history` : what;
+    default: {
+      const known = about.method ?? about.update ?? about.word ?? about.what;
+      return known ? `${what}: ${String(known).replaceAll("_", " ")}` : what;
+    }
+  }
+}
+
+/**
+ * @param {string} id
+ * @param {any} event
+ * @param {boolean} mayRead
+ */
+function opened(id, event, mayRead) {
+  const place = h("div", { class: "body" });
+  const { sentence, ...known } = event.facts;
+  if (event.kind === "error") {
+    const error = { ...known, message: sentence ?? "" };
+    const { card } = failureCard(error, { received: event.at_epoch_ms, logUrl: sessionUrl(id, event) });
+    add(place, card);
+  }
+  const rows = Object.entries(known).map(([name, value]) => /** @type {[string, any]} */ ([name.replaceAll("_", " "), typeof value === "object" ? JSON.stringify(value) : String(value)]));
+  add(place, facts([["When", when(event.at_epoch_ms)], ["Entry", event.seq], ["Viewer", event.viewer], ...(event.kind === "error" ? [] : rows)]));
+  const frames = h("div");
+  const buttons = h("p", { class: "buttons" });
+  if (mayRead) add(buttons, button("Show the frame", () => showFrame(id, event, frames)));
+  add(buttons, copyButton("Copy", () => (event.kind === "error" ? failureText({ ...known, message: sentence }, event.at_epoch_ms) : JSON.stringify(event, null, 2))));
+  add(place, buttons, frames);
+  return place;
+}
+
+/**
+ * @param {string} id
+ * @param {any} event
+ */
+function sessionUrl(id, event) {
+  const incident = event.facts.incident_id;
+  return `#/session/${encodeURIComponent(id)}/log${incident ? `?incident=${encodeURIComponent(incident)}` : ""}`;
+}
+
+/**
+ * @param {string} id
+ * @param {any} event
+ * @param {Element} place
+ */
+async function showFrame(id, event, place) {
+  try {
+    const { session } = await ask(sessionPath(id));
+    const after = encodeURIComponent(`${session.epoch}:${event.seq - 1}`);
+    const page = await ask(`${sessionPath(id)}/events?limit=1&content=1&after=${after}`);
+    const content = page.events[0]?.seq === event.seq ? page.events[0].content : undefined;
+    const text = content === undefined ? "This entry has no frame." : JSON.stringify(content, null, 2);
+    place.replaceChildren(h("div", { class: "code" }, new LongText(text, 4000).element));
+  } catch (error) {
+    place.replaceChildren(problem(error, () => showFrame(id, event, place)));
+  }
+}
+
+/**
+ * @param {string} id
+ * @param {string} kind
+ * @param {boolean} withContent
+ * @param {Element} says
+ */
+async function exported(id, kind, withContent, says) {
+  try {
+    const found = await events(id, withContent ? "&content=1" : "", MOST_EXPORTED);
+    const name = `lastword-${id.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 60)}.${kind}`;
+    if (kind === "jsonl") download(name, "application/jsonl", found.events.map((event) => `${JSON.stringify(event)}\n`));
+    else {
+      const whole = { version: 1, session_id: id, epoch: found.epoch, gap: found.gap, events: found.events };
+      download(name, "application/json", [JSON.stringify(whole, null, 2)]);
+    }
+    says.textContent = `${plural(found.events.length, "entry").replace("entrys", "entries")} exported to ${name}.`;
+  } catch (error) {
+    says.textContent = error instanceof Error ? error.message : "The export failed.";
+  }
+}
