@@ -39,7 +39,6 @@ SAFE = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
 }
 """No script but the page's own files, no style but theirs, no other site's frame around it."""
 

@@ -50,12 +50,13 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(FUSE_SECONDS)
-        finally:
-            self._process.kill()
+        with self._process as process:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(FUSE_SECONDS)
+            finally:
+                process.kill()
 
     def do(self, page: int, step: str, *values: Any) -> Any:
         """Take a step on a page; gives what it gives."""
@@ -85,7 +86,9 @@ class Tab:
         """Take a step."""
         return self._browser.do(self.number, step, *values)
 
-    def log_in(self, gateway: Gateway, place: str = "", *, host: str = "127.0.0.1", **grant: str) -> None:
+    def log_in(
+        self, gateway: Gateway, place: str = "", *, host: str = "127.0.0.1", **grant: str
+    ) -> None:
         """Follow a link that the gateway's command prints."""
         options = [word for name, value in grant.items() for word in (f"--{name}", value)]
         url = f"http://{host}:{gateway.port}"
@@ -118,4 +121,5 @@ class Tab:
     def without_errors(self) -> Iterator[None]:
         """Hold that no script of the page fails meanwhile."""
         yield
-        assert self.do("errors") == []
+        errors = self.do("errors")
+        assert errors == [], errors

@@ -75,9 +75,7 @@ class FaultProxy:
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
-        for task in self._open:
-            task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await self.cut()
 
     @property
     def port(self) -> int:
@@ -86,17 +84,28 @@ class FaultProxy:
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
+    async def cut(self) -> None:
+        """Cut every connection that is open."""
+        open_now = list(self._open)
+        for task in open_now:
+            task.cancel()
+        await asyncio.gather(*open_now, return_exceptions=True)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
+        with contextlib.suppress(asyncio.CancelledError):  # it is cut
+            await self._carry(reader, writer)
+        self._open.discard(task)
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         plan = self._plans(self.connections)
         self.connections += 1
         try:
             there, onward = await asyncio.open_connection("127.0.0.1", self._to)
         except OSError:
             writer.transport.abort()
-            self._open.discard(task)
             return
         try:
             up = asyncio.create_task(self._up(reader, onward, plan))
@@ -107,7 +116,6 @@ class FaultProxy:
                 if plan.fault is Fault.RESET:
                     _reset(end)
                 end.transport.abort() if plan.fault is Fault.RESET else end.close()
-            self._open.discard(task)
 
     async def _up(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, plan: Plan

@@ -72,7 +72,7 @@ export function failureCard(error, about) {
   const card = h(
     "section",
     { class: "card failure", "aria-label": `Failure: ${title}` },
-    h("h3", {}, mark("failed"), title),
+    h("h2", {}, mark("failed"), title),
     h("p", { class: "sentence", dir: "auto" }, error.message),
   );
   const ends = waitEnds(error, about.received);

@@ -129,11 +129,18 @@ export const count = (number) => number.toLocaleString("en");
  */
 export const plural = (number, one) => `${count(number)} ${one}${number === 1 ? "" : "s"}`;
 
+/** @param {number} number */
+const two = (number) => String(number).padStart(2, "0");
+
+/** @param {number} ms */
+export function dayOf(ms) {
+  const at = new Date(ms);
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
 /** @param {number} ms */
 export function clock(ms) {
   const at = new Date(ms);
-  /** @param {number} number */
-  const two = (number) => String(number).padStart(2, "0");
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
@@ -141,8 +148,7 @@ export function clock(ms) {
 export function when(ms) {
   const at = new Date(ms);
   const sameDay = at.toDateString() === new Date().toDateString();
-  const day = `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`;
-  const shown = sameDay ? clock(ms) : `${day} ${clock(ms)}`;
+  const shown = sameDay ? clock(ms) : `${dayOf(ms)} ${clock(ms)}`;
   return h("time", { datetime: Number.isNaN(at.getTime()) ? null : at.toISOString() }, shown);
 }
 

@@ -5,9 +5,13 @@
  */
 import { ask, problem } from "./api.js";
 import { TITLES } from "./cards.js";
-import { add, count, h, span, when } from "./dom.js";
+import { add, count, dayOf, h, span, when } from "./dom.js";
 import { rtts } from "./link.js";
 import { wordOfClose } from "./words.js";
+
+/** What two codes mean that viewers close with themselves. */
+/** @type {Record<string, string>} */
+const OWN = { 1000: "The viewer wanted it, or the session has ended.", 1001: "A page was left, or the gateway shut down." };
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -96,11 +100,11 @@ function change(is, was) {
  * @param {any} told
  */
 function byDay(now, told) {
-  const days = Object.keys(now.turns_by_day).concat(Object.keys(now.by_day));
-  const known = [...new Set(days)].sort();
-  if (!known.length) return h("p", { class: "quiet" }, "No turn began in these days.");
+  if (!now.turns) return h("p", { class: "quiet" }, "No turn began in these days.");
+  const days = Array.from({ length: told.days }, (_, back) => dayOf(told.to_epoch_ms - back * 86_400_000));
+  const known = [...new Set([...days, ...Object.keys(now.turns_by_day), ...Object.keys(now.by_day)])].sort();
   const most = Math.max(1, ...known.map((day) => now.by_day[day] ?? 0));
-  const chart = h("div", { class: "chart" }, columns(known.map((day) => (now.by_day[day] ?? 0) / most), told.days));
+  const chart = h("div", { class: "chart" }, columns(known.map((day) => (now.by_day[day] ?? 0) / most)));
   const rows = known.map((day) => [day, count(now.turns_by_day[day] ?? 0), count(now.by_day[day] ?? 0)]);
   return h("div", {}, chart, table(["Day", "Turns", "Failed"], rows));
 }
@@ -126,8 +130,8 @@ function closes(gateway) {
   const parts = h("div", {}, h("p", { class: "quiet" }, "Since the front was started, ", when(gateway.since_epoch_ms), "."));
   if (!codes.length) return add(parts, h("p", { class: "quiet" }, "No connection has been closed.")), parts;
   const rows = codes.map(([code, times]) => {
-    const word = wordOfClose(Number(code));
-    return [code, code === "1001" ? "A page was left, or the gateway shut down." : (word?.sentence ?? "Unknown code."), count(Number(times))];
+    const meaning = OWN[code] ?? wordOfClose(Number(code))?.sentence ?? "Unknown code.";
+    return [code, meaning, count(Number(times))];
   });
   add(parts, table(["Code", "Meaning", "Times"], rows));
   const errors = Object.entries(gateway.client_errors);
@@ -178,12 +182,9 @@ function bars(now, before) {
   return made;
 }
 
-/**
- * @param {number[]} parts of the highest
- * @param {number} most
- */
-function columns(parts, most) {
-  const wide = 100 / Math.max(parts.length, Math.min(most, 7));
+/** @param {number[]} parts of the highest */
+function columns(parts) {
+  const wide = 100 / Math.max(parts.length, 7);
   const made = svg("svg", { viewBox: "0 0 100 30", preserveAspectRatio: "none", "aria-hidden": "true" });
   parts.forEach((part, place) => {
     const high = Math.max(part * 30, 0.3);

@@ -94,7 +94,7 @@ export function logView(id, query) {
       if (mine !== asked) return;
       const more = found.more || from >= session.first ? " There is more; export it to see all." : "";
       says.textContent = `${plural(found.events.length, "entry").replace("entrys", "entries")}.${more}`;
-      list.replaceChildren(...timeline(id, found, await controls()));
+      list.replaceChildren(...timeline(id, found.events, session.first - 1, await controls()));
       openIncident(list, query.get("incident"));
     } catch (error) {
       says.textContent = "";
@@ -124,19 +124,20 @@ function openIncident(list, incident) {
 
 /**
  * @param {string} id
- * @param {{events: any[], gap: any}} found
+ * @param {any[]} told
+ * @param {number} gone
  * @param {boolean} mayRead
  */
-function timeline(id, found, mayRead) {
+function timeline(id, told, gone, mayRead) {
   const parts = [];
-  if (found.gap) {
-    const lost = plural(found.gap.to - found.gap.from + 1, "entry").replace("entrys", "entries");
+  if (gone > 0) {
+    const lost = plural(gone, "entry").replace("entrys", "entries");
     parts.push(h("p", { class: "note warning" }, mark("warning"), `${lost} before this are no longer kept.`));
   }
   /** @type {{title: string, events: any[]}[]} */
   const groups = [{ title: "Before the first turn", events: [] }];
   let number = 0;
-  for (const event of found.events) {
+  for (const event of told) {
     if (event.kind === "prompt") {
       number += 1;
       groups.push({ title: `Turn ${number}`, events: [] });
@@ -148,7 +149,7 @@ function timeline(id, found, mayRead) {
     const heading = h("h2", {}, group.title, h("small", {}, turnAbout(group.events)));
     parts.push(h("section", { class: "turn-log" }, heading, h("ol", {}, ...group.events.map((event) => row(id, event, mayRead)))));
   }
-  if (!found.events.length) parts.push(h("p", { class: "quiet" }, "Nothing of this kind is in the log."));
+  if (!told.length) parts.push(h("p", { class: "quiet" }, "Nothing of this kind is in the log."));
   return parts;
 }
 
@@ -194,8 +195,9 @@ function inWords(event) {
       return `${what} after “${TITLES[about.type] ?? "a failure"}”${tries}${waits}`;
     }
     case "client_detached": {
+      if (about.code === 1000) return `${what}, as it wanted to`;
       const word = wordOfClose(about.code ?? 0, about.cause ?? "");
-      return `${what}: ${word ? word.sentence : `closed with ${about.code}`} (${about.code})`;
+      return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"} (${about.code})`;
     }
     case "client_attached":
       return `${what}: ${about.name || "without a name"}, ${about.role ?? "controller"}`;

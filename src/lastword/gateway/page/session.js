@@ -4,7 +4,7 @@
  */
 import { readError } from "./agent_error.js";
 import { ask, controls, loginHelp, problem, sessionPath } from "./api.js";
-import { blockText, failureCard, permissionCard } from "./cards.js";
+import { TITLES, blockText, failureCard, permissionCard } from "./cards.js";
 import { add, button, h, line, plural, span, toast } from "./dom.js";
 import { Link } from "./link.js";
 import { Transcript } from "./transcript.js";
@@ -315,7 +315,9 @@ class SessionPage {
       case "agent_retry":
       case "_agent_retry": {
         const error = update.error && readError(update.error);
-        return this.transcript.retry(error?.message ?? "The model call failed.", update);
+        // What the user could do about it is not to be done: the agent does.
+        const [what = ""] = (error?.message ?? "The model call failed.").split(/(?<=\.)\s/, 1);
+        return this.transcript.retry(what, update);
       }
       case "session_info_update":
         if (typeof update.title === "string" && update.title) this.#name(update.title);
@@ -354,7 +356,7 @@ class SessionPage {
     const name = error.incident_id ?? JSON.stringify(error);
     const isKnown = this.#failed !== "" && this.failure === name;
     this.failure = name;
-    this.#failed = `The turn failed. ${error.message}`;
+    this.#failed = `The turn failed: ${TITLES[error.type]}.`;
     if (!isKnown) {
       const known = this.#lastFailure;
       const isPast = known && error.incident_id && known.incident_id === error.incident_id;

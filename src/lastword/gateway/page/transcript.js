@@ -255,7 +255,9 @@ export class Transcript {
   /** @param {any} update */
   #tool(update) {
     const id = String(update.toolCallId);
-    const known = this.#tools.get(id);
+    const before = this.#tools.get(id);
+    const isOver = ["completed", "failed", "cancelled"].includes(before?.tool.status);
+    const known = update.sessionUpdate === "tool_call" && isOver ? undefined : before; // an id used again
     const given = Object.fromEntries(Object.entries(update).filter(([, value]) => value !== null && value !== undefined));
     if (Array.isArray(given["content"])) given["content"] = given["content"].slice(0, MAX_TOOL_PARTS);
     if (known) {
