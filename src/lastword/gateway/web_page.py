@@ -150,8 +150,10 @@ class WebPage:
 
 def refused(refusal: Refusal) -> Response:
     """A refusal as a page in words."""
-    how = _HOW if refusal.status == 401 else ""  # noqa: PLR2004
-    body = _REFUSED.format(said=html.escape(refusal.said), how=how)
+    said, how = refusal.said, ""
+    if refusal.status == 401:  # noqa: PLR2004
+        said, how = f"{said.partition('.')[0]}.", _HOW  # what to do stands below, for a browser
+    body = _REFUSED.format(said=html.escape(said), how=how)
     headers = SAFE | {"cache-control": "no-store"}
     if refusal.retry_after:
         headers["retry-after"] = str(refusal.retry_after)

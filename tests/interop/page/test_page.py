@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.interop.page.browser import Browser, Tab
 
 COUNTING = [sys.executable, "-m", "tests.kit.gateway.counting_agent"]
+TALKATIVE = [sys.executable, "-m", "tests.kit.gateway.talkative_agent"]
 NO_SCROLL = "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 
 
@@ -302,3 +303,31 @@ def test_what_is_no_longer_kept_is_told_as_a_gap(browser: Browser, tmp_path: Pat
     finally:
         tab.do("close")
         until("the gateway is gone", lambda: gateway.close() or True)
+
+
+def test_what_an_agent_says_is_text_and_however_much_it_is_it_is_bounded(
+    browser: Browser, tmp_path: Path
+) -> None:
+    gateway = Gateway(tmp_path, TALKATIVE)
+    tab = browser.tab()
+    try:
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            session = viewer.new(gateway.root)
+            viewer.answer(viewer.prompt(session, "10000 1000000 10000000"))
+        with tab.without_errors():
+            tab.session(gateway, session)
+            tab.see("That was all.", "Show more (")
+            nodes = "() => document.querySelectorAll('*').length"
+            assert tab.do("evaluate", nodes) < 10_000
+            assert tab.do("evaluate", "() => document.body.innerText.length") < 500_000
+            assert tab.do("count", "main img, main script, main a[href^=javascript]") == 0
+            assert "hacked" not in tab.do("evaluate", "() => document.title.slice(0, 20)")
+            assert "<script>" in tab.do("text", "h1")
+            tab.do("click", "Show more")
+            tab.do("click", "Show earlier")
+            tab.see("<script>")
+            assert tab.do("evaluate", NO_SCROLL)
+            tab.shot("hostile")
+    finally:
+        tab.do("close")
+        gateway.close()

@@ -26,10 +26,6 @@ export const TITLES = {
   internal: "Internal error",
 };
 
-/** What a button of the page's can do for an action; for the others the sentence says it. */
-/** @type {Record<string, string>} */
-const EDITS = { rephrase: "Edit the prompt", shorten: "Edit the prompt" };
-
 /**
  * When a wait is over, in milliseconds since 1970; null where none was told.
  * @param {any} error
@@ -56,7 +52,7 @@ export function retryRule(error, ends) {
 /**
  * @typedef {{
  *   received: number,
- *   logUrl: string,
+ *   logUrl?: string,
  *   again?: (() => void) | null,
  *   edit?: (() => void) | null,
  * }} FailureAbout
@@ -90,13 +86,12 @@ export function failureCard(error, about) {
       if (rule.can && !place.firstChild) offerRetry(place, again, rule.confirm);
       return left > 0;
     });
-    const label = EDITS[error.action];
-    if (about.edit && label) add(buttons, button(label, about.edit));
+    if (about.edit && !retryRule(error, ends).can) add(buttons, button("Edit the prompt", about.edit));
   }
   add(
     buttons,
     copyButton("Copy the details", () => failureText(error, about.received)),
-    h("a", { href: about.logUrl }, "Session log"),
+    about.logUrl ? h("a", { href: about.logUrl }, "Session log") : null,
   );
   add(card, failureDetails(error));
   return { card, settle: () => (countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };

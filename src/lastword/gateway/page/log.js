@@ -4,7 +4,7 @@
  * @module
  */
 import { ApiError, ask, controls, events, problem, sessionPath } from "./api.js";
-import { TITLES, failureCard, failureText, mark } from "./cards.js";
+import { TITLES, failureCard, mark } from "./cards.js";
 import { LongText, add, button, clock, copyButton, download, facts, h, line, plural, span, when } from "./dom.js";
 import { sessionNav } from "./session.js";
 import { wordOfClose } from "./words.js";
@@ -135,18 +135,19 @@ function timeline(id, told, gone, mayRead) {
     parts.push(h("p", { class: "note warning" }, mark("warning"), `${lost} before this are no longer kept.`));
   }
   /** @type {{title: string, events: any[]}[]} */
-  const groups = [{ title: "Before the first turn", events: [] }];
+  const groups = [{ title: "", events: [] }];
   let number = 0;
   for (const event of told) {
     if (event.kind === "prompt") {
       number += 1;
-      groups.push({ title: `Turn ${number}`, events: [] });
+      if (number === 1 && groups[0]) groups[0].title = gone > 0 ? "Earlier" : "Before the first turn";
+      groups.push({ title: gone > 0 ? `Turn of ${clock(event.at_epoch_ms)}` : `Turn ${number}`, events: [] });
     }
     groups[groups.length - 1]?.events.push(event);
   }
   for (const group of groups) {
     if (!group.events.length) continue;
-    const heading = h("h2", {}, group.title, h("small", {}, turnAbout(group.events)));
+    const heading = group.title ? h("h2", {}, group.title, h("small", {}, turnAbout(group.events))) : null;
     parts.push(h("section", { class: "turn-log" }, heading, h("ol", {}, ...group.events.map((event) => row(id, event, mayRead)))));
   }
   if (!told.length) parts.push(h("p", { class: "quiet" }, "Nothing of this kind is in the log."));
@@ -231,7 +232,7 @@ function opened(id, event, mayRead) {
   const { sentence, ...known } = event.facts;
   if (event.kind === "error") {
     const error = { ...known, message: sentence ?? "" };
-    const { card } = failureCard(error, { received: event.at_epoch_ms, logUrl: sessionUrl(id, event) });
+    const { card } = failureCard(error, { received: event.at_epoch_ms });
     add(place, card);
   }
   const rows = Object.entries(known).map(([name, value]) => /** @type {[string, any]} */ ([name.replaceAll("_", " "), typeof value === "object" ? JSON.stringify(value) : String(value)]));
@@ -239,18 +240,9 @@ function opened(id, event, mayRead) {
   const frames = h("div");
   const buttons = h("p", { class: "buttons" });
   if (mayRead) add(buttons, button("Show the frame", () => showFrame(id, event, frames)));
-  add(buttons, copyButton("Copy", () => (event.kind === "error" ? failureText({ ...known, message: sentence }, event.at_epoch_ms) : JSON.stringify(event, null, 2))));
+  if (event.kind !== "error") add(buttons, copyButton("Copy", () => JSON.stringify(event, null, 2)));
   add(place, buttons, frames);
   return place;
-}
-
-/**
- * @param {string} id
- * @param {any} event
- */
-function sessionUrl(id, event) {
-  const incident = event.facts.incident_id;
-  return `#/session/${encodeURIComponent(id)}/log${incident ? `?incident=${encodeURIComponent(incident)}` : ""}`;
 }
 
 /**

@@ -17,6 +17,14 @@ const STOPS = {
   cancelled: "Stopped.",
 };
 
+/** @type {Record<string, string>} */
+const ENDS = {
+  unauthorized: "Not logged in any more",
+  session_unknown: "No such session",
+  session_ended: "Ended",
+  superseded: "Open elsewhere",
+};
+
 /** @param {string} name */
 const sentence = (name) => {
   const word = TRANSPORT_WORDS.find((each) => each.word === name);
@@ -73,7 +81,8 @@ class SessionPage {
     this.says = h("span", { role: "status", class: "says" });
     this.countdown = h("span", { class: "countdown" });
     this.help = h("div");
-    this.status = h("div", { class: "link-status", hidden: true }, this.says, this.countdown, this.help);
+    this.title = h("h2");
+    this.status = h("div", { class: "link-status", hidden: true }, this.title, this.says, this.countdown, this.help);
     this.turn = h("p", { role: "status", class: "turn" }, "Loading the conversation…");
     this.questions = h("div");
     this.box = h("textarea", { id: "prompt", rows: 2, "aria-describedby": "prompt-hint", autocomplete: "off" });
@@ -95,12 +104,14 @@ class SessionPage {
       event.preventDefault();
       this.#submit();
     });
+    const foot = h("div", { class: "foot" }, this.status, this.questions, this.turn, this.form);
+    new ResizeObserver(() => this.transcript.keepEnd()).observe(foot);
     this.element = h(
       "div",
       { class: "session" },
       h("div", { class: "heading" }, this.heading, sessionNav(id, false), this.about),
       this.transcript.element,
-      h("div", { class: "foot" }, this.status, this.questions, this.turn, this.form),
+      foot,
     );
     this.link = new Link(id, {
       frame: (frame) => this.#frame(frame),
@@ -191,6 +202,7 @@ class SessionPage {
    */
   #show(said, cause, why, advice, label) {
     this.#isEnded = why !== null;
+    this.title.textContent = why && (ENDS[why] ?? "No connection to the gateway");
     this.says.textContent = `${said} ${advice}`.trim();
     this.help.replaceChildren();
     this.status.hidden = !said;
@@ -202,7 +214,6 @@ class SessionPage {
     if (why) add(buttons, h("a", { href: this.logUrl }, "Session log"), h("a", { href: "#/" }, "All sessions"));
     if (buttons.firstChild) add(this.help, buttons);
     if (!why && said.startsWith("Reconnected")) setTimeout(() => this.#quiet(said), 8000);
-    if (why) this.transcript.note(this.says.textContent, "warning");
     this.#enable();
   }
 
@@ -234,7 +245,7 @@ class SessionPage {
     this.stop.disabled = !this.#isLive;
     let said = "";
     if (this.#isEnded) said = "";
-    else if (!this.#isLive) said = this.transcript.length ? "The link to this session is not there." : "Loading the conversation…";
+    else if (!this.#isLive) said = this.transcript.length ? "Not connected. What the agent does meanwhile is shown once the link is back." : "Loading the conversation…";
     else if (this.#asks.size) said = "The agent waits for your answer.";
     else if (this.#isTurn) said = "The agent is working.";
     else if (this.#failed) said = this.#failed;

@@ -58,9 +58,16 @@ export class Transcript {
     this.earlier = button("", () => this.#showEarlier(), { class: "earlier", hidden: true });
     this.empty = h("p", { class: "quiet" }, "Nothing has been said here yet.");
     this.element = h("section", { class: "transcript", "aria-label": "Conversation" }, this.earlier, this.empty, this.list);
-    const look = () => (this.#isAtEnd = isAtEnd());
-    addEventListener("scroll", look, { passive: true });
-    this.close = () => removeEventListener("scroll", look);
+    const over = new AbortController();
+    const listen = { passive: true, signal: over.signal };
+    addEventListener("scroll", () => (this.#isAtEnd = isAtEnd()), listen);
+    addEventListener("resize", () => this.keepEnd(), listen);
+    this.close = () => over.abort();
+  }
+
+  /** Whoever was at the end stays there, though there is more or less room now. */
+  keepEnd() {
+    if (this.#isAtEnd) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
   }
 
   get length() {
@@ -364,7 +371,8 @@ export class Transcript {
     this.list.append(made);
     if (wasAtEnd && this.#drawn - this.#first > MAX_SHOWN) this.#shorten();
     this.#label();
-    if (wasAtEnd) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+    this.#isAtEnd = wasAtEnd;
+    this.keepEnd();
   }
 
   /** @param {number} place */
