@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 AGENT = """
@@ -33,14 +34,15 @@ for line in sys.stdin:
     elif method == "session/new":
         result = {"sessionId": "bench"}
     elif method == "session/prompt":
-        count = int(asked["params"]["prompt"][0]["text"])
+        count, turn = asked["params"]["prompt"][0]["text"].split()
         content = {"type": "text", "text": "x" * 160}
         update = {"sessionUpdate": "agent_message_chunk", "content": content}
         params = {"sessionId": asked["params"]["sessionId"], "update": update}
         frame = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}) + "\\n"
-        for _ in range(count // 16):
+        for _ in range(int(count) // 16):
             sys.stdout.write(frame * 16)
             sys.stdout.flush()
+        sys.stdout.write(frame.replace("xxxxx", f"turn {turn} ends", 1))
         result = {"stopReason": "end_turn"}
     answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
     sys.stdout.write(json.dumps(answer) + "\\n")
@@ -211,9 +213,10 @@ def opened(gateway: Lastword | Websocketd, folder: Path) -> Socket:
     return made
 
 
-def prompt(count: int) -> dict[str, object]:
-    """A prompt for so many updates."""
-    return {"sessionId": "bench", "prompt": [{"type": "text", "text": str(count)}]}
+def prompt(count: int, turn: int = 0) -> dict[str, object]:
+    """A prompt for so many updates, and one that says which turn this was."""
+    text = {"type": "text", "text": f"{count} {turn}"}
+    return {"sessionId": "bench", "prompt": [text]}
 
 
 def stream(
@@ -222,12 +225,14 @@ def stream(
     """One turn of many frames, to one viewer and to others."""
     before = {name: cpu_seconds([pid]) for name, pid in gateway.processes.items()}
     began = time.perf_counter()
-    mark = viewer.request("session/prompt", prompt(count))
-    viewer.until(mark)
-    took = time.perf_counter() - began
-    for other in others:
-        # Nobody else is answered; what all have is behind their own answer.
-        other.ask("session/list", {})
+    turn = 1 + len(others)
+    mark = viewer.request("session/prompt", prompt(count, turn))
+    with ThreadPoolExecutor(turn) as pool:
+        ends = [pool.submit(other.until, b"turn %d ends" % turn) for other in others]
+        viewer.until(mark)
+        took = time.perf_counter() - began
+        for end in ends:
+            end.result()
     spent = {
         name: (cpu_seconds([pid]) - before[name]) / count * 1e6
         for name, pid in gateway.processes.items()

@@ -87,7 +87,7 @@ def test_the_vectors_have_every_event_action_kind_and_end() -> None:
 
 def test_every_code_and_status_of_the_classifier_has_its_line() -> None:
     codes = {told["code"] for told in document()["close"]}
-    assert set(close_codes._CODES) | set(close_codes._SAME_CODE) <= codes
+    assert set(close_codes._CODES) | set(close_codes.SAME_CODE) <= codes
     assert set(close_codes._STATUSES) <= {told["status"] for told in document()["upgrade"]}
 
 

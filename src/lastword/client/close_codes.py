@@ -72,7 +72,9 @@ class Loss:
     wait: int | None = None
 
 
-_SAME_CODE = {4000: 4408, 4001: 4401}
+SAME_CODE = {4000: 4408, 4001: 4401}
+"""Codes that clients in the field send, and the ones that they mean."""
+
 _CODES: dict[int, tuple[LossKind, Why | None]] = {
     1000: (LossKind.FINAL, Why.SESSION_ENDED),
     1001: (LossKind.PATIENT, None),
@@ -132,7 +134,7 @@ def classify_close(code: int, reason: str = "") -> Loss:
     """
     if (refused := _STATUS_IN_WORDS.search(reason)) and code in {1005, 1006, 1015}:
         return classify_upgrade(int(refused[1]))
-    kind, why = _meaning_of_code(_SAME_CODE.get(code, code))
+    kind, why = _meaning_of_code(SAME_CODE.get(code, code))
     asked = _RETRY_IN_REASON.search(reason)
     return Loss(
         kind,

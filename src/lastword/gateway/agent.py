@@ -22,12 +22,10 @@ MAX_LINE_BYTES = 80 * 1024 * 1024
 
 
 class SupervisedAgent(asyncio.SubprocessProtocol):
-    """A child, whose lines are handed on in the batches in which they came."""
+    """A child, whose lines are handed on in the blocks in which they came."""
 
-    def __init__(
-        self, deliver: Callable[[list[bytes]], None], ended: Callable[[int], None]
-    ) -> None:
-        """Hand lines to `deliver`, and at its end its status to `ended`."""
+    def __init__(self, deliver: Callable[[bytes], None], ended: Callable[[int], None]) -> None:
+        """Hand blocks of whole lines to `deliver`, and at its end its status to `ended`."""
         self._deliver = deliver
         self._ended = ended
         self._rest = bytearray()
@@ -87,14 +85,14 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:  # noqa: ARG002
         """Take in what it wrote."""
         self._rest += data if isinstance(data, bytes) else data.encode()
-        end = self._rest.rfind(b"\n")
-        if end < 0:
+        end = self._rest.rfind(b"\n") + 1
+        if not end:
             if len(self._rest) > MAX_LINE_BYTES:
                 self._rest.clear()
             return
         block = bytes(self._rest[:end])
-        del self._rest[: end + 1]
-        self._deliver([line for line in block.split(b"\n") if line])
+        del self._rest[:end]
+        self._deliver(block)
 
     def process_exited(self) -> None:
         """It has ended."""

@@ -146,7 +146,7 @@ class Doorkeeper:
         wait = self._failures.wait_seconds(asked.peer)
         if wait:
             said = f"Too many wrong tokens came from here. Try again in {wait} seconds."
-            raise Refusal(429, 4429, "too-many-failures", said, retry_after=wait)
+            raise Refusal(429, 4429, "too_many_failures", said, retry_after=wait)
 
     def _look_at_host(self, host: str) -> None:
         """A page of another name that resolves to this machine must not get in by it."""

@@ -120,7 +120,7 @@ class Front:
     def _look_for(self, session_id: str) -> None:
         if not self.holders.is_known(session_id):
             said = "There is no such session on this gateway."
-            raise Refusal(404, 4404, "session-unknown", said)
+            raise Refusal(404, 4404, "session_unknown", said)
 
     async def _serve(self, websocket: WebSocket, grant: Grant, session_id: str) -> None:
         socket = ViewerSocket(self, websocket, grant, session_id)

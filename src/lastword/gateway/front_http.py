@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway.api.requests import problem
 from lastword.gateway.viewer_link import BATCH, NOT_JSON
 from lastword.gateway.viewer_streams import SessionEvents, ViewerStreams
 
@@ -58,7 +59,7 @@ class HttpTransport:
 
     async def _post(self, request: Request, grant: Grant) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
-            return _refused(415, f"Post {JSON_TYPE}.")
+            return problem(415, "bad_request", f"Post {JSON_TYPE}.")
         line = await self._body(request)
         if line is None:
             return JSONResponse({"jsonrpc": "2.0", "id": None, "error": TOO_LARGE}, 413)
@@ -74,7 +75,7 @@ class HttpTransport:
         named = request.headers.get(SESSION)
         session_id = frame.message.session_id
         if session_id is not None and named is not None and named != session_id:
-            return _refused(400, f"{SESSION} names another session than the message.")
+            return problem(400, "bad_request", f"{SESSION} names another session than the message.")
         await known.post(frame.line)
         return Response(status_code=202)
 
@@ -90,7 +91,9 @@ class HttpTransport:
     async def _open(self, frame: jsonrpc.Frame, grant: Grant) -> Response:
         if len(self._connections) >= MAX_CONNECTIONS:
             headers = {"retry-after": "30"}
-            return _refused(429, "Too many connections are open. Close one of them.", headers)
+            return problem(
+                429, "too_many", "Too many connections are open. Close one of them.", headers
+            )
         connection = ViewerStreams(self._front, grant)
         answer = await connection.introduce(frame)
         self._connections[connection.connection_id] = connection
@@ -110,19 +113,23 @@ class HttpTransport:
         """The connection that a request names, which only its own grant may use."""
         name = request.headers.get(CONNECTION)
         if name is None:
-            return _refused(400, "Acp-Connection-Id is missing: post initialize first.")
+            return problem(
+                400, "bad_request", "Acp-Connection-Id is missing: post initialize first."
+            )
         connection = self._connections.get(name)
         if connection is None or connection.grant != grant or connection.is_over.is_set():
-            return _refused(404, "There is no such connection. Post initialize for a new one.")
+            said = "There is no such connection. Post initialize for a new one."
+            return problem(404, "connection_unknown", said)
         return connection
 
     @staticmethod
     def _stream(request: Request, connection: ViewerStreams) -> Response:
         if EVENTS_TYPE not in request.headers.get("accept", ""):
-            return _refused(406, f"Accept {EVENTS_TYPE}.")
+            return problem(406, "not_acceptable", f"Accept {EVENTS_TYPE}.")
         stream = connection.stream(request.headers.get(SESSION, ""))
         if stream is None:
-            return _refused(404, "Too many sessions' streams are open on this connection.")
+            said = "Too many sessions' streams are open on this connection."
+            return problem(404, "too_many", said)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         events = _until(stream, connection)
         return StreamingResponse(events, headers=headers, media_type=EVENTS_TYPE)
@@ -137,7 +144,3 @@ async def _until(stream: SessionEvents, connection: ViewerStreams) -> AsyncItera
                 return
     finally:
         stream.left()
-
-
-def _refused(status: int, said: str, headers: dict[str, str] | None = None) -> Response:
-    return JSONResponse({"error": said}, status, headers)

@@ -18,7 +18,7 @@ from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
 from lastword.gateway.api import answering
 from lastword.gateway.pull import CursorError, cursor_of
-from lastword.gateway.render import META
+from lastword.gateway.render import META, Form
 from lastword.gateway.session import pump
 from lastword.gateway.viewers import Role, Viewer
 
@@ -97,6 +97,8 @@ class FrontLink:
         self._reader = reader
         self._writer = writer
         self._viewer: Viewer | None = None
+        self.form = Form.LINES
+        """How its viewer is sent what others are sent too."""
         self._attached: dict[str, AttachedSession] = {}
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
@@ -138,6 +140,7 @@ class FrontLink:
         if word == wire.HELLO:
             failed = await self._holder.ready()
             self._viewer = _viewer(facts)
+            self.form = Form.FRAMED if facts.get("framed") is True else Form.LINES
             welcome = {
                 "version": wire.VERSION,
                 "initialize": self._holder.initialized,
@@ -262,6 +265,11 @@ class FrontLink:
         if frames and not self._writer.is_closing():
             frames.append(b"")
             self._writer.write(b"\n".join(frames))
+
+    def write_ready(self, block: bytes) -> None:
+        """Write what has been put together."""
+        if not self._writer.is_closing():
+            self._writer.write(block)
 
     async def drain(self) -> None:
         """Wait until the front has taken what was written, but for the high water."""

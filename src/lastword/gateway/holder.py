@@ -93,6 +93,8 @@ class Holder:
         self.agent = SupervisedAgent(self._from_agent, self._agent_ended)
         self.conversation = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
+        self._by_agents_id: dict[str, HeldSession] = {}
+        """The same, by the ids that the agent knows."""
         self.initialized: dict[str, Any] = {}
         """What the agent answered to `initialize`."""
         self._initialize_failed: dict[str, Any] | None = None
@@ -211,36 +213,31 @@ class Holder:
 
     # The agent.
 
-    def _from_agent(self, lines: list[bytes]) -> None:
+    def _from_agent(self, block: bytes) -> None:
+        """Take in what the agent wrote: what is one session's in a row goes to it in one go."""
         run: list[Frame] = []
-        session_of_run: HeldSession | None = None
-        for line in lines:
-            frame = jsonrpc.decode(line)
-            if not isinstance(frame, jsonrpc.Frame) or self.conversation.takes(frame):
+        owner: HeldSession | None = None
+        for frame in jsonrpc.decode_lines(block):
+            if not isinstance(frame, jsonrpc.Frame):
                 continue
             session = self._session_of(frame)
-            if session is None:
-                if run and session_of_run is not None:
-                    session_of_run.from_agent(run)
-                    run = []
+            if session is not owner:
+                if owner is not None:
+                    owner.from_agent(run)
+                owner, run = session, []
+            if session is not None:
+                run.append(frame)
+            else:
                 self._of_no_session(frame)
-                continue
-            if session is not session_of_run and run and session_of_run is not None:
-                session_of_run.from_agent(run)
-                run = []
-            session_of_run = session
-            run.append(frame)
-        if run and session_of_run is not None:
-            session_of_run.from_agent(run)
+        if owner is not None:
+            owner.from_agent(run)
         if any(session.log.is_behind for session in self.sessions.values()):
             self.agent.read_on(wanted=False)
 
     def _session_of(self, frame: Frame) -> HeldSession | None:
         message = frame.message
         if message.method is not None:
-            name = message.session_id
-            named = (each for each in self.sessions.values() if each.agents_id == name)
-            return next(named, None) or self._only_one(frame)
+            return self._by_agents_id.get(message.session_id or "") or self._only_one(frame)
         number = number_of(message.request_id)
         return next((each for each in self.sessions.values() if each.hub.has_open(number)), None)
 
@@ -253,7 +250,8 @@ class Holder:
     def _of_no_session(self, frame: Frame) -> None:
         message = frame.message
         if message.method is None:
-            self._opened(frame)
+            if not self.conversation.takes(frame):
+                self._opened(frame)
         elif message.session_id is not None:
             early = self._early.setdefault(message.session_id, [])
             if len(early) < MAX_EARLY:
@@ -284,6 +282,7 @@ class Holder:
 
     def _add(self, session: HeldSession) -> None:
         self.sessions[session.id] = session
+        self._by_agents_id[session.agents_id] = session
         name = os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
@@ -300,6 +299,8 @@ class Holder:
         """A session has ended: its viewers are told, its log stays for whoever reads it."""
         if self.sessions.pop(session.id, None) is None:
             return
+        if self._by_agents_id.get(session.agents_id) is session:
+            del self._by_agents_id[session.agents_id]
         session.end(word)
         name = os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
         with contextlib.suppress(FileNotFoundError):

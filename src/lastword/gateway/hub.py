@@ -12,6 +12,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
+from msgspec import UNSET
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import refusals
@@ -295,8 +296,16 @@ class Hub:
         entries: list[LogEntry] = []
         ended: list[int] = []
         effects: list[HubEffect] = []
+        has_spoken = False
         for frame in frames:
             message = frame.message
+            if _is_text(message):
+                entries.append(LogEntry(LogKind.OUT, now_ms, frame.line))
+                if not has_spoken:
+                    has_spoken = True
+                    self._waits.note(frame, now)
+                continue
+            has_spoken = False
             if message.method is None:
                 number = number_of(message.request_id)
                 opened = self._open.pop(number, None)
@@ -413,6 +422,17 @@ class Hub:
             if isinstance(frame, jsonrpc.Frame):
                 effects += self._decide(number, ask, frame, "", "policy", now_ms)
         return effects
+
+
+def _is_text(message: jsonrpc.Envelope) -> bool:
+    """Is this a piece of what the agent writes? That is most of what it says."""
+    params = message.params
+    if message.id is not UNSET or params is UNSET or params.update is UNSET:
+        return False
+    return message.method == acp.UPDATE and params.update.session_update in _TEXT
+
+
+_TEXT = acp.TEXT_KINDS | acp.THOUGHT_KINDS
 
 
 def _end(frame: Frame, number: int, opened: OpenIn, now_ms: int) -> LogEntry:

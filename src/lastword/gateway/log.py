@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.entries import LogEntry
 
-BATCH_ENTRIES = 256
+BATCH_ENTRIES = 1024
 BATCH_BYTES = 256 * 1024
 """What one read gives at most; a single larger entry is given alone."""
 

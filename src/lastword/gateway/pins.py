@@ -12,7 +12,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.entries import LogKind, Numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from lastword.gateway.entries import LogEntry
 
@@ -24,15 +24,21 @@ MAX_ENDS = 256
 back: it must be known by then that the agent has had it."""
 
 
-_BULK = (b'"agent_message_chunk"', b'"agent_thought_chunk"')
-"""Most of what an agent says, and nothing of it is state: it is not decoded again."""
-
-
 class Pins:
     """The pinned entries of one log, by what they stand for."""
 
     def __init__(self, kept: Iterable[tuple[str, Numbered]] = ()) -> None:
         self._kept: dict[str, Numbered] = dict(kept)
+
+    def note_all(
+        self, first: int, entries: Sequence[LogEntry]
+    ) -> list[tuple[str, Numbered | None]]:
+        """Take in entries that have the numbers from `first` on, as `note` does each."""
+        changes: list[tuple[str, Numbered | None]] = []
+        for seq, entry in enumerate(entries, first):
+            if not _is_bulk(entry):
+                changes += self.note(seq, entry)
+        return changes
 
     def note(self, seq: int, entry: LogEntry) -> list[tuple[str, Numbered | None]]:
         """Take in an entry; gives what has changed, `None` for what is pinned no more."""
@@ -56,7 +62,7 @@ class Pins:
     def _note_update(
         self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
     ) -> None:
-        if any(kind in entry.frame for kind in _BULK):
+        if _is_bulk(entry):
             return
         frame = jsonrpc.decode(entry.frame)
         update = frame.message.update if isinstance(frame, jsonrpc.Frame) else None
@@ -78,6 +84,8 @@ class Pins:
     def _let_go_of(
         self, prefix: str, limit: int, changes: list[tuple[str, Numbered | None]]
     ) -> None:
+        if len(self._kept) <= limit:
+            return
         kept = [key for key in self._kept if key.startswith(prefix)]
         for key in kept[: max(0, len(kept) - limit)]:
             self._drop(key, changes)
@@ -100,3 +108,11 @@ class Pins:
         """The pinned entries of one kind of key, in order."""
         found = [kept for key, kept in self._kept.items() if key.startswith(prefix)]
         return sorted(found, key=lambda kept: kept.seq)
+
+
+def _is_bulk(entry: LogEntry) -> bool:
+    """Is this most of what an agent says? Nothing of it is state: it is not decoded again."""
+    frame = entry.frame
+    return entry.kind is LogKind.OUT and (
+        b'"agent_message_chunk"' in frame or b'"agent_thought_chunk"' in frame
+    )

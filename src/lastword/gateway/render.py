@@ -6,6 +6,8 @@ on what is known of the attachment alone, so a past is told as the present was.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,8 +20,10 @@ from lastword.core.failure.taxonomy import RetrySafety
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 from lastword.core.redact.redactor import Redactor
+from lastword.gateway import wire
 from lastword.gateway.asks import ask_id, session_key
 from lastword.gateway.entries import LogKind, Numbered
+from lastword.gateway.framing import text_frames
 from lastword.gateway.waits import WAITS, retrying, sentence
 
 if TYPE_CHECKING:
@@ -37,8 +41,34 @@ META = "lastword"
 """The key under which the gateway's own facts stand in `_meta`."""
 
 
-_NOT_FOR_ALL = (b'agent_retry"', b'agent_error"', b'"notice"')
-"""What stands in the frames of updates that a client has to have asked for."""
+def _is_asked_for(frame: bytes) -> bool:
+    """Does it hold what stands in the updates that a client has to have asked for?"""
+    return b'agent_retry"' in frame or b'agent_error"' in frame or b'"notice"' in frame
+
+
+class Form(StrEnum):
+    """How what is sent to a viewer is put together."""
+
+    LINES = "lines"
+    """A frame a line."""
+    FRAMED = "framed"
+    """Blocks of WebSocket frames, each behind its control line (`wire.BLOCK`)."""
+
+
+class PulledStretch(msgspec.Struct):
+    """A stretch of the log, as viewers pull it.
+
+    Attributes:
+        is_for_all: it is all of the agent's, and shown to everybody as it came.
+        ready: what is sent for it then: with numbers and without, by form.
+    """
+
+    is_for_all: bool
+    ready: dict[tuple[bool, Form], bytes] = {}
+
+
+RECENT_STRETCHES = 8
+"""So many stretches are kept, of 256 KiB at most: viewers need not be in the same place."""
 
 
 class Renderer:
@@ -49,10 +79,8 @@ class Renderer:
         self._session_id = session_id
         self._is_renamed = is_renamed
         self._key = session_key(session_id)
-        self._span = (0, 0)
-        self._plain = False
-        self._shared: dict[bool, list[bytes]] = {}
-        """The frames of the batch that was pulled last, with numbers and without."""
+        self._stretches: OrderedDict[tuple[int, int], PulledStretch] = OrderedDict()
+        """The stretches of the log that were pulled last."""
         self._last: tuple[int, bytes] = (0, b"")
         """The frame that was last given a number: several viewers are sent the same."""
 
@@ -64,8 +92,6 @@ class Renderer:
         before an answer: one whose link is cut between the two knows that it has no answer yet, and
         sends its request again.
         """
-        if pulled.entries and self._is_for_all(pulled.entries):
-            return self._for_all(pulled.entries, attachment)
         frames: list[bytes] = []
         at = pulled.passed
         if pulled.gap is not None:
@@ -89,31 +115,41 @@ class Renderer:
             frames.append(self.position(last))
         return frames
 
-    def _is_for_all(self, entries: tuple[Numbered, ...]) -> bool:
-        """Is this all of the agent's, and shown to everybody as it came?
+    def for_all(self, pulled: Pulled, attachment: Attachment, form: Form) -> bytes | None:
+        """What is sent for a pull that everybody is shown as it came; `None` where it is none.
 
-        So it is while an agent speaks; several viewers that keep up with it pull the same.
+        So it is while an agent speaks. Viewers that keep up with it pull the same: it is put
+        together once for those that are sent it in one form.
         """
-        span = (entries[0].seq, entries[-1].seq)
-        if span != self._span:
-            plain = all(
-                entry.kind is LogKind.OUT and not any(kind in entry.frame for kind in _NOT_FOR_ALL)
-                for _, entry in entries
-            )
-            self._span, self._plain, self._shared = span, plain and not self._is_renamed, {}
-        return self._plain
-
-    def _for_all(self, entries: tuple[Numbered, ...], attachment: Attachment) -> list[bytes]:
-        """Such frames, which are numbered once."""
-        is_numbered = attachment.viewer.replay
-        frames = self._shared.get(is_numbered)
-        if frames is None:
+        entries = pulled.entries
+        if not entries or self._is_renamed:
+            return None
+        stretch = self._stretch(entries)
+        if not stretch.is_for_all:
+            return None
+        kind = (attachment.viewer.replay, form)
+        ready = stretch.ready.get(kind)
+        if ready is None:
             frames = [
-                _with_seq(entry.frame, seq) if is_numbered else entry.frame
+                _with_seq(entry.frame, seq) if attachment.viewer.replay else entry.frame
                 for seq, entry in entries
             ]
-            self._shared[is_numbered] = frames
-        return list(frames)
+            ready = _put_together(frames, form)
+            if len(entries) > 1:  # one may be of any size
+                stretch.ready[kind] = ready
+        return ready
+
+    def _stretch(self, entries: tuple[Numbered, ...]) -> PulledStretch:
+        ends = (entries[0].seq, entries[-1].seq)
+        stretch = self._stretches.get(ends)
+        if stretch is None:
+            is_for_all = all(
+                entry.kind is LogKind.OUT and not _is_asked_for(entry.frame) for _, entry in entries
+            )
+            stretch = self._stretches[ends] = PulledStretch(is_for_all=is_for_all)
+            if len(self._stretches) > RECENT_STRETCHES:
+                self._stretches.popitem(last=False)
+        return stretch
 
     def _gap(self, gap: Gap, attachment: Attachment) -> list[bytes]:
         told = {"from": gap.first, "to": gap.last, "reason": gap.reason}
@@ -159,7 +195,7 @@ class Renderer:
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile
-        if not any(kind in entry.frame for kind in _NOT_FOR_ALL):
+        if not _is_asked_for(entry.frame):
             return [entry.frame]
         kind = _kind(entry.frame)
         is_shown = True
@@ -322,8 +358,22 @@ def with_session(line: bytes, session_id: str) -> bytes:
     return msgspec.json.encode(members)
 
 
+def _put_together(frames: list[bytes], form: Form) -> bytes:
+    if form is Form.FRAMED:
+        return b"".join(map(wire.block, text_frames(frames)))
+    return b"\n".join(frames) + b"\n"
+
+
+_UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":'
+_BEFORE_SESSION = len(_UPDATE) - len(b'"sessionId":')
+_SEQ = _UPDATE[:_BEFORE_SESSION] + b'"_meta":{"%b":{"seq":%%d}},%%b' % META.encode()
+
+
 def _with_seq(line: bytes, seq: int) -> bytes:
     """The frame with its number in `params._meta`; all else as it came."""
+    # Most frames begin like this, and have neither `_meta` nor a key that could be one in disguise.
+    if line.startswith(_UPDATE) and b"_meta" not in line and b"\\u" not in line:
+        return _SEQ % (seq, line[_BEFORE_SESSION:])
     members = msgspec.json.decode(line, type=dict[str, Raw])
     params = raw_members(members.get("params"))
     meta = raw_members(params.get("_meta"))

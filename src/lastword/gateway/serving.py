@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import uvicorn
-import websockets  # noqa: F401 - uvicorn imports it later, when all seems well
 
 from lastword.errors import StoreError
 from lastword.gateway.doorkeeper import Doorkeeper
+from lastword.gateway.framed_protocol import FramedProtocol
 from lastword.gateway.front import Front, FrontOptions
 from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
@@ -211,7 +211,7 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
     """Serve; gives whether a newer front is to take over."""
     config = uvicorn.Config(
         front.app,
-        ws="websockets-sansio",
+        ws=FramedProtocol,
         ws_max_size=settings.frame_limit_bytes,
         ws_ping_interval=settings.ping_seconds,
         ws_ping_timeout=settings.pong_seconds,
@@ -239,7 +239,7 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
         await task
         return False
     again = waiting.result() is signal.SIGHUP
-    await front.close(*((1012, "restarts") if again else (1001, "the gateway shuts down")))
+    await front.close(*((1012, "gateway_restarts") if again else (1001, "gateway_stops")))
     server.should_exit = True
     forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
     await task

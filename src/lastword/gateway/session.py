@@ -240,7 +240,7 @@ class HeldSession:
         with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
             self.disk.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
         self.is_over = True
-        self.shut(4410, "session-ended")
+        self.shut(4410, "session_ended")
         self._wake_watching()
 
     def tick(self, now: float) -> None:
@@ -335,7 +335,11 @@ async def pump(attached: AttachedSession) -> None:
             await attached.answer_if_due()
             await attached.wait()
             continue
-        attached.write(session.renderer.pulled(pulled, attachment))
+        ready = session.renderer.for_all(pulled, attachment, attached.link.form)
+        if ready is not None:
+            attached.link.write_ready(ready)
+        else:
+            attached.write(session.renderer.pulled(pulled, attachment))
         await attached.answer_if_due()
         await attached.drain()
         # A log of megabytes must not keep the others from theirs.

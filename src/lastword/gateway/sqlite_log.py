@@ -17,19 +17,18 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
-from itertools import islice
-from typing import TYPE_CHECKING
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from lastword.errors import StoreError
-from lastword.gateway.entries import LogEntry, Numbered
+from lastword.gateway.entries import OVERHEAD_BYTES, LogEntry, Numbered
 from lastword.gateway.log import BATCH_BYTES, BATCH_ENTRIES, MemoryLog, new_epoch
 from lastword.gateway.pins import Pins
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 FORMAT = 1
 CHECKPOINT_BYTES = 1024 * 1024
@@ -38,8 +37,15 @@ CHECKPOINT_BYTES = 1024 * 1024
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
 """Beyond it the agent is not read on, until the checkpoint has caught up."""
 
-TAIL_BYTES = 512 * 1024
+TAIL_BYTES = 1024 * 1024
 """How much of its end is kept in memory: whoever is there reads what was just committed."""
+
+STRIDE = 512
+"""Reads end about where so many entries do, wherever they began."""
+
+RECENT_BATCHES = 8
+"""So many batches that were read from the file are kept: viewers that lag together, or whose bounds
+end within one, read them again at once."""
 
 BUSY_SECONDS = 2.0
 _TABLES = (
@@ -61,6 +67,91 @@ def boot_id() -> str:
             return file.read().strip()
     except OSError:
         return ""
+
+
+class Batch(NamedTuple):
+    """Entries that were committed in one go, and the bytes that they count for."""
+
+    entries: list[Numbered]
+    size: int
+
+    @classmethod
+    def of(cls, first: int, entries: Sequence[LogEntry]) -> Batch:
+        """Entries with the numbers from `first` on."""
+        numbered = list(map(Numbered, range(first, first + len(entries)), entries))
+        return cls(numbered, _size(numbered))
+
+    def after(self, seq: int) -> Batch:
+        """What of it follows a number."""
+        first = self.entries[0].seq
+        if first > seq:
+            return self
+        rest = self.entries[seq + 1 - first :]
+        return Batch(rest, _size(rest))
+
+
+class Tail:
+    """The newest batches of a log in memory: whoever keeps up reads what was just committed."""
+
+    def __init__(self) -> None:
+        self._batches: deque[Batch] = deque()
+        self._bytes = 0
+
+    def add(self, batch: Batch) -> None:
+        """Take in a batch; the oldest go."""
+        self._batches.append(batch)
+        self._bytes += batch.size
+        while self._bytes > TAIL_BYTES and len(self._batches) > 1:
+            self._bytes -= self._batches.popleft().size
+
+    def forget_before(self, first: int) -> None:
+        """Let the batches go that end before a number."""
+        while self._batches and self._batches[0].entries[-1].seq < first:
+            self._bytes -= self._batches.popleft().size
+
+    def after(self, after: int) -> Iterator[Batch] | None:
+        """The batches from the one on that holds what follows a number; `None` if it is gone."""
+        if not self._batches or after + 1 < self._batches[0].entries[0].seq:
+            return None
+        return (batch for batch in self._batches if batch.entries[-1].seq > after)
+
+
+def _size(entries: list[Numbered]) -> int:
+    return sum([len(entry.frame) for _, entry in entries]) + OVERHEAD_BYTES * len(entries)
+
+
+def _whole(
+    batches: Iterable[Batch], after: int, max_entries: int, max_bytes: int
+) -> list[Numbered]:
+    """What comes next of these batches, within bounds: whole ones, where more than one is begun.
+
+    It ends with the batch in which the next stride ends, so viewers that have fallen behind each in
+    its own place come to read the same.
+    """
+    found: list[Numbered] = []
+    size = 0
+    for batch in batches:
+        entries, more = batch.after(after)
+        size += more
+        if size <= max_bytes and len(found) + len(entries) <= max_entries:
+            found += entries
+            if found[-1].seq // STRIDE > (found[0].seq - 1) // STRIDE:
+                break
+        elif found:
+            break
+        else:
+            return _part(entries, max_entries, max_bytes)
+    return found
+
+
+def _part(entries: list[Numbered], max_entries: int, max_bytes: int) -> list[Numbered]:
+    """As many of a batch as fit, and one at least."""
+    size = 0
+    for count, (_, entry) in enumerate(entries[:max_entries]):
+        size += entry.size
+        if count and size > max_bytes:
+            return entries[:count]
+    return entries[:max_entries]
 
 
 class SqliteLog:
@@ -141,8 +232,9 @@ class SqliteLog:
         trimmed = self._db.execute("SELECT value FROM facts WHERE name='trimmed'").fetchone()
         self._head = last if last is not None else int(trimmed[0]) if trimmed else 0
         self._first = first if first is not None else self._head + 1
-        self._tail: deque[Numbered] = deque()
-        self._tail_bytes = 0
+        self._tail = Tail()
+        self._recent: OrderedDict[int, Batch] = OrderedDict()
+        """Batches that were read from the file last, by their first number."""
         self._bytes = int(size)
         self._pins = pins_in(self._db)
 
@@ -193,12 +285,9 @@ class SqliteLog:
         if not entries:
             return self._head
         first = self._head + 1
-        changes = [
-            change
-            for seq, entry in enumerate(entries, first)
-            for change in self._pins.note(seq, entry)
-        ]
-        size = sum(entry.size for entry in entries)
+        changes = self._pins.note_all(first, entries)
+        batch = Batch.of(first, entries)
+        size = batch.size
         last = self._head + len(entries)
         row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
         if changes:
@@ -215,10 +304,7 @@ class SqliteLog:
         self._head = last
         self._bytes += size
         self._checkpoints.written(size)
-        self._tail.extend(map(Numbered, range(first, last + 1), entries))
-        self._tail_bytes += size
-        while self._tail_bytes > TAIL_BYTES and len(self._tail) > 1:
-            self._tail_bytes -= self._tail.popleft().entry.size
+        self._tail.add(batch)
         return last
 
     def _write_pins(self, changes: list[tuple[str, Numbered | None]]) -> None:
@@ -238,18 +324,12 @@ class SqliteLog:
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
         """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
-        return read_batches(self._db, after, max_entries=max_entries, max_bytes=max_bytes)
-
-    def _of_tail(self, after: int, max_entries: int, max_bytes: int) -> list[Numbered]:
-        start = after + 1 - self._tail[0].seq
-        found: list[Numbered] = []
-        size = 0
-        for numbered in islice(self._tail, start, start + max_entries):
-            size += numbered.entry.size
-            if found and size > max_bytes:
-                break
-            found.append(numbered)
-        return found
+        kept = self._tail.after(after)
+        if kept is not None:
+            return _whole(kept, after, max_entries, max_bytes)
+        return read_batches(
+            self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
+        )
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
         """Let the oldest go, whole batches of them; the newest batch stays."""
@@ -268,6 +348,7 @@ class SqliteLog:
             return 0
         self._db.execute("DELETE FROM batches WHERE last < ?", (first,))
         self._first = first
+        self._tail.forget_before(first)
         self._bytes -= gone_bytes
         self._checkpoints.written(gone_bytes // 16)
         return gone
@@ -290,11 +371,17 @@ class SqliteLog:
 
 
 def read_batches(
-    db: sqlite3.Connection, after: int, *, max_entries: int, max_bytes: int
+    db: sqlite3.Connection,
+    after: int,
+    *,
+    max_entries: int,
+    max_bytes: int,
+    recent: OrderedDict[int, Batch],
 ) -> list[Numbered]:
-    """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
-    found: list[Numbered] = []
-    size = 0
+    """The oldest entries after a number in a log's file.
+
+    A batch that cannot be read is as one that is gone. Those in `recent` are not read again.
+    """
     rows = db.execute(
         "SELECT first, entries FROM batches WHERE first >="
         " coalesce((SELECT max(first) FROM batches WHERE first <= ?), 0) AND last > ?"
@@ -302,21 +389,28 @@ def read_batches(
         (after + 1, after),
     )
     with contextlib.closing(rows):
-        for first, blob in rows:
+        return _whole(_decoded(rows, recent), after, max_entries, max_bytes)
+
+
+def _decoded(rows: Iterable[tuple[int, bytes]], recent: OrderedDict[int, Batch]) -> Iterator[Batch]:
+    """The batches of rows, up to one that cannot be read where any could be."""
+    is_any = False
+    for first, blob in rows:
+        batch = recent.get(first)
+        if batch is None:
             try:
                 entries = _entries_of.decode(blob)
             except msgspec.MsgspecError:
-                if found:
-                    break
+                if is_any:
+                    return
                 continue
-            for seq, entry in enumerate(entries, first):
-                if seq <= after:
-                    continue
-                size += entry.size
-                if found and (size > max_bytes or len(found) >= max_entries):
-                    return found
-                found.append(Numbered(seq, entry))
-    return found
+            batch = Batch.of(first, entries)
+            if batch.size <= BATCH_BYTES:
+                recent[first] = batch
+            if len(recent) > RECENT_BATCHES:
+                recent.popitem(last=False)
+        is_any = True
+        yield batch
 
 
 def pins_in(db: sqlite3.Connection) -> Pins:

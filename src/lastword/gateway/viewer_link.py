@@ -98,6 +98,15 @@ class ViewerLink(ABC):
     async def send(self, *lines: bytes) -> None:
         """Send the viewer frames, once it takes them."""
 
+    @property
+    def takes_framed(self) -> bool:
+        """Can WebSocket frames be sent to it that are ready?"""
+        return False
+
+    async def send_framed(self, frames: bytes) -> None:
+        """Send the viewer such frames, once it takes them."""
+        raise NotImplementedError
+
     @abstractmethod
     async def close(self, code: int, reason: str) -> None:
         """Close the connection."""
@@ -252,6 +261,7 @@ class ViewerLink(ABC):
             "viewer": self._viewer,
             "role": self.grant.role.value,
             "replay": self._replay,
+            "framed": self.takes_framed,
             "initialize": self._client,
         }
         upstream = await Upstream.open(path, hello)
@@ -261,35 +271,28 @@ class ViewerLink(ABC):
 
     async def _pass_back(self, upstream: Upstream) -> None:
         """Send the viewer what a holder has for it."""
-        rest = bytearray()
+        incoming = wire.Incoming()
         with contextlib.suppress(OSError):
-            while block := await upstream.reader.read(READ_BYTES):
-                rest += block
-                end = rest.rfind(b"\n")
-                if end < 0:
-                    continue
-                lines = bytes(rest[:end]).split(b"\n")
-                del rest[: end + 1]
-                await self._pass(upstream, lines)
+            while data := await upstream.reader.read(READ_BYTES):
+                for item in incoming.feed(data):
+                    await self._pass(upstream, item)
         upstream.writer.close()
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
             del self._by_session[session_id]
         if gone:  # nothing would be heard of them here; who comes back finds them again
-            await self.close(HOLDER_LOST, "agent-lost")
+            await self.close(HOLDER_LOST, "agent_lost")
 
-    async def _pass(self, upstream: Upstream, lines: list[bytes]) -> None:
-        """Send what came in one read: frames together, up to each control line."""
-        frames: list[bytes] = []
-        for line in lines:
-            if line[:1] == wire.CONTROL:
-                await self.send(*frames)
-                frames.clear()
-                await self._control(*wire.read_control(line))
-            else:
+    async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
+        """Send on what came: frames that are ready, or those of one read together."""
+        if isinstance(item, bytes):
+            await self.send_framed(item)
+        elif isinstance(item, wire.Control):
+            await self._control(item.word, item.facts)
+        else:
+            for line in item:
                 self._note(upstream, line)
-                frames.append(line)
-        await self.send(*frames)
+            await self.send(*item)
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.SHUT:

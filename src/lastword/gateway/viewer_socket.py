@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway.framed_protocol import frames_of
+from lastword.gateway.framing import text_frames
 from lastword.gateway.viewer_link import ViewerLink
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from lastword.gateway.front import Front
     from lastword.gateway.tokens import Grant
 
@@ -44,7 +48,7 @@ class ViewerSocket(ViewerLink):
                 if line is not None:
                     await self.take(line)
         except TimeoutError:
-            await self.close(NO_INITIALIZE, "no initialize")
+            await self.close(NO_INITIALIZE, "initialize_first")
         except WebSocketDisconnect as left:
             self.code, self.cause = left.code, left.reason or "left"
         finally:
@@ -69,13 +73,31 @@ class ViewerSocket(ViewerLink):
         text = message.get("text")
         return text.encode(errors="replace") if text is not None else None
 
+    @property
+    def takes_framed(self) -> bool:
+        """Can frames be sent that are ready?"""
+        return frames_of(self._websocket.scope) is not None
+
     async def send(self, *lines: bytes) -> None:
         """Send frames, or close a socket that does not take them."""
+        texts = [jsonrpc.as_text(line) for line in lines]
+        if self.takes_framed:
+            for block in text_frames(texts):
+                await self.send_framed(block)
+            return
+        for text in texts:
+            await self._while_it_takes(self._websocket.send_text(text.decode()))
+
+    async def send_framed(self, frames: bytes) -> None:
+        """Send frames that are ready."""
+        write = frames_of(self._websocket.scope)
+        if write is not None:
+            await self._while_it_takes(write(frames))
+
+    async def _while_it_takes(self, sending: Awaitable[None]) -> None:
         try:
             async with asyncio.timeout(STALL_SECONDS):
-                for line in lines:
-                    if self._websocket.application_state is WebSocketState.CONNECTED:
-                        await self._websocket.send_text(line.decode(errors="replace"))
+                await sending
         except TimeoutError:
             await self.close(STALLED, "stalled")
         except (RuntimeError, OSError, WebSocketDisconnect):
@@ -89,7 +111,7 @@ class ViewerSocket(ViewerLink):
                 line = await self._receive()
         frame = jsonrpc.decode(line)
         if not isinstance(frame, jsonrpc.Frame) or frame.message.method != acp.INITIALIZE:
-            await self.close(NO_INITIALIZE, "initialize first")
+            await self.close(NO_INITIALIZE, "initialize_first")
             return False
         await self.send(await self.introduce(frame))
         return True

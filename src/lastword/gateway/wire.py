@@ -13,7 +13,7 @@ import hashlib
 import socket
 import struct
 import sys
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
@@ -34,6 +34,9 @@ SHUT = "shut"
 """Holder: the viewer's socket is to be closed with this code and reason."""
 ANSWER_FIRST = "answer-first"
 """Front: the next attach is answered before the past is told, since nobody reads that yet."""
+BLOCK = "block"
+"""Holder: so many bytes follow, whole WebSocket frames for the viewer's socket as they are. Only
+where the front's hello had `framed`."""
 STOP = "stop"
 """Front: end, with the agent. Only over a connection that has no viewer."""
 STATUS = "status"
@@ -47,6 +50,67 @@ NOTE = "note"
 def control(word: str, **facts: Any) -> bytes:
     """A control line without its end."""
     return CONTROL + jsonrpc.dumps({"word": word} | facts)
+
+
+def block(frames: bytes) -> bytes:
+    """Frames that are ready, with the line before them that says so."""
+    return control(BLOCK, bytes=len(frames)) + b"\n" + frames
+
+
+class Control(NamedTuple):
+    """A control line: its word and its facts."""
+
+    word: str
+    facts: dict[str, Any]
+
+
+Lines: TypeAlias = list[bytes]
+"""ACP frames that came in one read, one behind the other."""
+
+
+class Incoming:
+    """What comes from a holder, taken apart as far as it is whole."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._wanted = 0
+        """How many bytes of a block are to come."""
+
+    def feed(self, data: bytes) -> list[Lines | Control | bytes]:
+        """Take in what was read; gives frames, control lines and ready blocks in their order."""
+        self._rest += data
+        found: list[Lines | Control | bytes] = []
+        at = 0
+        while (step := self._step(at)) is not None:
+            at, item = step
+            if item is not None:
+                found.append(item)
+        del self._rest[:at]
+        return found
+
+    def _step(self, at: int) -> tuple[int, Lines | Control | bytes | None] | None:
+        rest = self._rest
+        if self._wanted:
+            end = at + self._wanted
+            if len(rest) < end:
+                return None
+            self._wanted = 0
+            return end, bytes(rest[at:end])
+        if rest[at : at + 1] == CONTROL:
+            end = rest.find(b"\n", at)
+            return self._controlled(at, end) if end >= 0 else None
+        # Frames up to the next control line, else up to the last whole one.
+        end = rest.find(b"\n" + CONTROL, at)
+        end = end if end >= 0 else rest.rfind(b"\n", at)
+        return (end + 1, bytes(rest[at:end]).split(b"\n")) if end >= 0 else None
+
+    def _controlled(self, at: int, end: int) -> tuple[int, Control | None]:
+        word, facts = read_control(bytes(self._rest[at:end]))
+        if word != BLOCK:
+            return end + 1, Control(word, facts)
+        size = facts.get("bytes")
+        self._wanted = size if isinstance(size, int) else 0
+        return end + 1, None
 
 
 def read_control(line: bytes) -> tuple[str, dict[str, Any]]:

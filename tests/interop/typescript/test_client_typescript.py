@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 SOURCE = PROTOCOL / "typescript" / "agent_error.ts"
+WORDS = PROTOCOL / "typescript" / "transport_words.ts"
 FUSE_SECONDS = 120
 MAX_READER_LINES = 100
 
@@ -61,7 +62,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = "--strict --noUnusedLocals --noUncheckedIndexedAccess --exactOptionalPropertyTypes"
     options += " --noImplicitReturns --target es2022 --module esnext --erasableSyntaxOnly"
     done = subprocess.run(
-        ["node", str(compiler), *options.split(), "--outDir", str(folder), str(SOURCE)],
+        ["node", str(compiler), *options.split(), "--outDir", str(folder), str(SOURCE), str(WORDS)],
         capture_output=True,
         text=True,
         timeout=FUSE_SECONDS,

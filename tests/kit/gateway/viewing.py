@@ -70,6 +70,11 @@ class ViewerClient:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    @property
+    def is_compressed(self) -> bool:
+        """Are its frames?"""
+        return bool(self._socket.protocol.extensions)
+
     def cut(self) -> None:
         """Be gone without a word, as a machine that goes to sleep."""
         self._socket.socket.shutdown(socket.SHUT_RDWR)

@@ -28,7 +28,7 @@ def test_a_session_that_is_closed_ends_for_every_viewer_of_it(serve: Serve) -> N
         other.load(session, gateway.root)
         # The scripted agent knows no `session/close`: the gateway closes it in its place.
         assert one.result("session/close", {"sessionId": session}) == {}
-        assert other.closed() == (4410, "session-ended")
+        assert other.closed() == (4410, "session_ended")
         assert one.closed()[0] == 4410
     assert sessions_of(gateway) == []
 

@@ -29,12 +29,10 @@ def test_a_wrong_token_answers_the_editor_typed_and_is_said_on_stderr(
     serve: Callable[..., Gateway],
 ) -> None:
     gateway = serve("healthy")
-    asyncio.run(_is_refused(gateway.url, "gateway_unauthorized", "HTTP 401"))
+    asyncio.run(_is_refused(gateway.url, "unauthorized", "HTTP 401"))
 
 
-@pytest.mark.parametrize(
-    ("status", "reason"), [(403, "gateway_forbidden"), (404, "gateway_not_found")]
-)
+@pytest.mark.parametrize(("status", "reason"), [(403, "forbidden"), (404, "gateway_not_found")])
 def test_a_refused_upgrade_answers_the_editor_typed_and_is_said_on_stderr(
     status: int, reason: str
 ) -> None:

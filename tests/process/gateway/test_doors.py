@@ -47,7 +47,7 @@ def test_who_is_not_let_in_gets_a_status_and_a_page_a_code(serve: Serve) -> None
     unknown = f"ws://127.0.0.1:{gateway.port}/v1/sessions/never-was/ws"
     assert refused(unknown, token) == 404
     assert closed(unknown, token, page)[0] == 4404
-    assert closed(unknown, token, page)[1]["reason"] == "session-unknown"
+    assert closed(unknown, token, page)[1]["reason"] == "session_unknown"
     assert refused(gateway.url, "wrong") == 401
     assert refused(gateway.url, past) == 401
     assert closed(gateway.url, "wrong", page)[0] == 4401

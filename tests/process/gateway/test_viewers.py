@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from lastword.gateway.viewers import Role
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
@@ -57,6 +59,24 @@ def test_a_stock_viewer_that_prompts_gets_a_json_rpc_error_and_the_typed_one_the
         (told,) = typed.updates("agent_error")
         assert told["error"]["type"] == "rate_limit"
         assert stock.updates("agent_error") == []
+
+
+@pytest.mark.parametrize("options", [(), ("--compress", "on")])
+def test_viewers_with_and_without_compression_are_sent_the_same(
+    serve: Serve, options: tuple[str, ...]
+) -> None:
+    gateway = serve("healthy", *options)
+    with ViewerClient(gateway) as first, ViewerClient(gateway) as second:
+        session = first.new(gateway.root)
+        second.load(session, gateway.root)
+        assert first.is_compressed is bool(options)
+        first.answer(first.prompt(session))
+        said = first.updates("agent_message_chunk")
+        assert said
+        second.find(lambda frame: "agent_message_chunk" in str(frame))
+        while len(second.updates("agent_message_chunk")) < len(said):
+            second.next()
+        assert second.updates("agent_message_chunk") == said
 
 
 def test_of_two_controllers_the_first_answer_counts_and_the_other_question_is_withdrawn(

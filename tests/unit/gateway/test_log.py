@@ -56,9 +56,16 @@ def test_a_read_is_bounded_by_entries_and_by_bytes_but_for_one(log: Log) -> None
     assert len(log.read(0, max_entries=3)) == 3
     assert len(log.read(3, max_bytes=2500)) == 2
     assert len(log.read(0, max_bytes=1)) == 1
-    for _ in range(300):
+    for _ in range(1200):
         log.append([out()])
-    assert len(log.read(0)) == 256
+    assert 500 <= len(log.read(10)) <= 1024
+
+
+def test_a_part_of_a_large_batch_is_read_within_the_bounds(log: Log) -> None:
+    log.append([out(text="x" * 1000) for _ in range(10)])
+    assert [seq for seq, _ in log.read(2, max_entries=3)] == [3, 4, 5]
+    assert [seq for seq, _ in log.read(2, max_bytes=2500)] == [3, 4]
+    assert [seq for seq, _ in log.read(9, max_bytes=1)] == [10]
 
 
 def test_the_oldest_go_beyond_a_size_and_the_newest_stays(log: Log) -> None:

@@ -9,11 +9,13 @@ import pytest
 
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway import wire
 from lastword.gateway.asks import ask_id, session_key
 from lastword.gateway.entries import About, Gap, LogEntry, LogKind, Numbered
+from lastword.gateway.framing import text_frames
 from lastword.gateway.log import MemoryLog
 from lastword.gateway.pull import Pulled, Reader
-from lastword.gateway.render import Renderer, with_session
+from lastword.gateway.render import Form, Renderer, with_session
 from lastword.gateway.viewers import Attachment, Role, Viewer
 from lastword.gateway.waits import WAITS
 from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told, update_line
@@ -264,16 +266,84 @@ def test_a_session_under_another_name_is_named_so_in_every_frame() -> None:
     assert with_session(bare, "ours") is bare
 
 
-def test_several_viewers_are_sent_the_same_bytes() -> None:
+def pulled_of(entries: Sequence[LogEntry], viewer: Viewer) -> tuple[Pulled, Attachment]:
     log = MemoryLog()
-    log.append([out()])
+    log.append(entries)
+    attachment = Attachment(viewer, Reader(log, 0), head=0, from_cursor=False)
+    return attachment.reader.pull(), attachment
+
+
+@pytest.mark.parametrize("replay", [False, True])
+@pytest.mark.parametrize("form", Form)
+def test_what_everybody_is_shown_is_put_together_once(replay: bool, form: Form) -> None:
     renderer = Renderer(SESSION)
-    sent = []
-    for name in ("a", "b"):
-        viewer = Viewer(id=name, replay=True)
-        attachment = Attachment(viewer, Reader(log, 0), head=0, from_cursor=False)
-        sent += renderer.pulled(attachment.reader.pull(), attachment)
-    assert sent[0] is sent[1]
+    entries = [out(text=f"{number}é") for number in range(300)]
+    pulled, attachment = pulled_of(entries, Viewer(id="me", replay=replay))
+    ready = renderer.for_all(pulled, attachment, form)
+    again, another = pulled_of(entries, Viewer(id="other", replay=replay))
+    assert ready is not None
+    assert renderer.for_all(again, another, form) is ready
+    lines = b"\n".join(renderer.pulled(pulled, attachment)) + b"\n"
+    found = b"".join(
+        item if isinstance(item, bytes) else b"".join(line + b"\n" for line in item)
+        for item in wire.Incoming().feed(ready)
+        if not isinstance(item, wire.Control)
+    )
+    if form is Form.LINES:
+        assert found == lines
+    else:
+        assert found == b"".join(text_frames(lines.splitlines()))
+
+
+def test_what_not_everybody_is_shown_is_put_together_for_each() -> None:
+    renderer = Renderer(SESSION)
+    for entries in ([out(), ask(1)], [out(), out(kind="notice")], [LogEntry(LogKind.LIFE, 1)]):
+        pulled, attachment = pulled_of(entries, Viewer(id="me"))
+        assert renderer.for_all(pulled, attachment, Form.LINES) is None
+    renamed = Renderer("other", is_renamed=True)
+    pulled, attachment = pulled_of([out()], Viewer(id="me"))
+    assert renamed.for_all(pulled, attachment, Form.LINES) is None
+
+
+def test_few_stretches_are_kept_ready() -> None:
+    renderer = Renderer(SESSION)
+    pulled, attachment = pulled_of([out()] * 3000, Viewer(id="me"))
+    first = renderer.for_all(pulled, attachment, Form.LINES)
+    while entries := attachment.reader.pull().entries:
+        for size in range(1, 10):
+            part = Pulled(entries=entries[:size])
+            assert renderer.for_all(part, attachment, Form.LINES) is not None
+    again = renderer.for_all(pulled, attachment, Form.LINES)
+    assert again == first
+    assert again is not first
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{}}}',
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s"}}',
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","_meta":{"a":1}}}',
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","\\u005fmeta":{}}}',
+        b'{"method":"session/update","jsonrpc":"2.0","params":{"sessionId":"s"}}',
+        b'{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}',
+        b'{"jsonrpc":"2.0","method":"session/update","params":{"update":{"_meta":{}}}}',
+    ],
+)
+def test_a_number_is_added_and_nothing_else_is_changed(line: bytes) -> None:
+    log = MemoryLog()
+    log.append([LogEntry(LogKind.OUT, 1, line)])
+    attachment = Attachment(Viewer(id="me", replay=True), Reader(log, 0), head=0, from_cursor=False)
+    [sent] = Renderer("s").pulled(attachment.reader.pull(), attachment)
+    value = msgspec.json.decode(sent)
+    meta = value["params"].pop("_meta")
+    assert meta["lastword"].pop("seq") == 1
+    left = msgspec.json.decode(line)
+    ours = left["params"].pop("_meta", {})
+    assert value == left
+    assert {name: each for name, each in meta.items() if each} == {
+        name: each for name, each in ours.items() if each
+    }
 
 
 def test_a_frame_that_cannot_be_read_is_no_answer_and_no_question() -> None:

@@ -107,7 +107,8 @@ def test_a_damaged_file_is_set_aside_and_a_new_one_begun(path: str, damage: str)
 
 
 def test_a_batch_that_cannot_be_read_is_told_as_a_gap_and_the_rest_is_read(path: str) -> None:
-    log = filled(path, 4)
+    filled(path, 4).close()
+    log = SqliteLog(path)
     log._db.execute("UPDATE batches SET entries=x'c1c1' WHERE first IN (3, 7)")
     reader, seen, gaps = Reader(log, 0), [], []
     while not (pulled := reader.pull()).is_empty:
@@ -241,7 +242,8 @@ def test_a_disk_that_cannot_even_forget_keeps_what_it_has(path: str) -> None:
 def test_a_file_that_can_be_read_no_more_is_told_as_a_gap_and_the_session_goes_on(
     path: str,
 ) -> None:
-    disk = filled(path)
+    filled(path).close()
+    disk = SqliteLog(path)
     log = LastingLog(disk)
     disk._db.execute("DROP TABLE batches")
     reader = Reader(log, 0)
@@ -277,3 +279,30 @@ def test_where_the_system_names_no_boot_a_crash_is_no_reboot(
 
     monkeypatch.setattr("builtins.open", no_such_file)
     assert sqlite_log.boot_id() == ""
+
+
+def test_what_was_trimmed_is_not_read_from_memory_either(path: str) -> None:
+    log = SqliteLog(path)
+    for _ in range(10):
+        log.append([out(text="x" * 1000)])
+    log.trim(limit_bytes=3500)
+    assert [seq for seq, _ in log.read(0)] == [9, 10]
+    log.close()
+
+
+def test_readers_that_lag_differently_come_to_read_the_same(path: str) -> None:
+    log = SqliteLog(path)
+    for _ in range(40):
+        log.append([out(text="x" * 1000)] * 60)
+    stretches = []
+    for after in (0, 30, 61):
+        reader = Reader(log, after)
+        seen = []
+        while entries := reader.pull().entries:
+            seen.append((entries[0].seq, entries[-1].seq))
+        assert seen[0][0] == after + 1
+        assert seen[-1][1] == log.head
+        stretches.append(set(seen))
+    common = stretches[0] & stretches[1] & stretches[2]
+    assert len(common) >= len(stretches[0]) - 4
+    log.close()

@@ -6,11 +6,15 @@ import os
 import socket
 
 import pytest
+from websockets.frames import Frame as WebSocketFrame
+from websockets.frames import Opcode
+from websockets.streams import StreamReader
 
 from lastword.core.protocol import jsonrpc
 from lastword.gateway import refusals, wire
 from lastword.gateway.asks import ask_id, number_of, read_ask_id, session_key
 from lastword.gateway.conversation import initialize_params
+from lastword.gateway.framing import text_frames
 from lastword.gateway.pull import CursorError, cursor_of
 
 
@@ -110,3 +114,55 @@ def test_the_agent_is_told_what_the_client_can_without_its_files() -> None:
     assert "terminal" not in told
     assert told["_meta"] == {"mine": 1, "agent_error": {"version": 1, "retry": True}}
     assert initialize_params(client, client_fs=True)["clientCapabilities"]["terminal"] is True
+
+
+def test_what_comes_is_the_same_however_it_is_cut() -> None:
+    ready = b"\x81\x03!\n!" + b"\x81\x01\n"
+    sent = b"".join(
+        [
+            b'{"a":1}\n{"b":2}\n',
+            wire.control(wire.LEAVE, code=1) + b"\n",
+            wire.block(ready),
+            b'{"c":3}\n',
+            wire.block(b"\x81\x00"),
+            wire.control(wire.SHUT) + b"\n",
+        ]
+    )
+    lines: list[object] = []
+    for cut in range(len(sent) + 1):
+        incoming = wire.Incoming()
+        found = [*incoming.feed(sent[:cut]), *incoming.feed(sent[cut:])]
+        flat = [
+            each
+            for item in found
+            for each in (item if isinstance(item, list) else [item])  # lines come as they are read
+        ]
+        lines = lines or flat
+        assert flat == lines
+    assert lines == [
+        b'{"a":1}',
+        b'{"b":2}',
+        wire.Control(wire.LEAVE, {"code": 1}),
+        ready,
+        b'{"c":3}',
+        b"\x81\x00",
+        wire.Control(wire.SHUT, {}),
+    ]
+
+
+def test_frames_are_whole_in_every_block() -> None:
+    texts = [b"", b"x" * 125, b"x" * 126, b"x" * 65_535, b"x" * 65_536, b"x" * 200_000, b"y"]
+    blocks = list(text_frames(texts))
+    assert len(blocks) > 3
+    found: list[bytes] = []
+    for block in blocks:
+        reader = StreamReader()
+        reader.feed_data(block)
+        while reader.buffer:
+            parsing = WebSocketFrame.parse(reader.read_exact, mask=False)
+            with pytest.raises(StopIteration) as parsed:
+                next(parsing)
+            frame = parsed.value.value
+            assert (frame.opcode, frame.fin) == (Opcode.TEXT, True)
+            found.append(bytes(frame.data))
+    assert found == texts

@@ -160,3 +160,29 @@ def test_what_json_takes_is_taken_though_msgspec_does_not() -> None:
     assert json.loads(jsonrpc.dumps(value)) == {"text": "x", "score": 0.5, "id": "a"}
     with pytest.raises(TypeError, match="object is no JSON"):
         jsonrpc.dumps({"at": object()})
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                UPDATE % b"{}",
+                b'{"jsonrpc":"2.0","id":1,"result":null}',
+                b'{"id":1}{"id":2}',
+                b'{"jsonrpc":"2.0"}',
+                b"no json",
+                b'{"method":"\xff"}',
+                b"{",
+                b"[]",
+                '{"method":"é"}'.encode(),
+            ]
+        ),
+        min_size=1,
+    )
+)
+def test_a_block_is_decoded_as_its_lines_are(lines: list[bytes]) -> None:
+    assert jsonrpc.decode_lines(b"\n".join(lines) + b"\n") == [decode(line) for line in lines]
+
+
+def test_empty_lines_of_a_block_are_none() -> None:
+    assert jsonrpc.decode_lines(b"\n\n") == []

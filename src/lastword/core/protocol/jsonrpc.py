@@ -165,6 +165,15 @@ def split_block(block: bytes, messages: list[Envelope]) -> list[bytes] | None:
     return lines
 
 
+def decode_lines(block: bytes) -> list[Frame | Malformed]:
+    """Decode a block of whole lines, never raising; each as `decode` does."""
+    messages = decode_block(block)
+    lines = split_block(block, messages) if messages else None
+    if messages is None or lines is None:
+        return [decode(line) for line in block.split(b"\n") if line]
+    return list(map(frame, lines, messages))
+
+
 def decode(line: bytes) -> Frame | Malformed:
     """Decode one line, never raising.
 

@@ -117,7 +117,7 @@ class EventsApi:
         query = requests.event_query(request)
         _content(request, grant)
         session_id = _session_of(request, grant)
-        is_stream = kind == EVENTS_TYPE
+        is_stream = kind == EVENTS_TYPE and request.method == "GET"
         if is_stream and self._streams >= MAX_STREAMS:
             said = "Too many streams are open. Close one of them."
             raise ProblemError(429, "too_many", said, {"retry-after": "30"})

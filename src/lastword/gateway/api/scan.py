@@ -24,7 +24,7 @@ DEFAULT_LIMIT, MAX_LIMIT = 500, 1000
 STEP_ENTRIES = 64
 """Decoding so many takes about a millisecond."""
 
-MAX_SCANNED = 20_000
+MAX_SCANNED = 16_384
 """Entries that one page looks at: a rare kind is sought in several requests."""
 
 PAGE_BYTES = 1024 * 1024

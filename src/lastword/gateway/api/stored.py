@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.entries import Numbered
     from lastword.gateway.pins import Pins
+    from lastword.gateway.sqlite_log import Batch
 
 _Read = TypeVar("_Read")
 TRIES = 3
@@ -39,6 +41,7 @@ class StoredLog:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        db.execute("BEGIN")  # all that is read is of one moment
         self.facts: dict[str, str] = dict(db.execute("SELECT name, value FROM facts"))
         if self.facts.get("format") != str(FORMAT):
             raise sqlite3.DatabaseError("the log was written by another version")
@@ -49,6 +52,7 @@ class StoredLog:
         self.head: int = last if last is not None else int(self.facts.get("trimmed", "0"))
         self.first: int = first if first is not None else self.head + 1
         self._pins: Pins | None = None
+        self._recent: OrderedDict[int, Batch] = OrderedDict()
 
     def remembered(self, name: str) -> str:
         """A fact that was kept; empty where there is none."""
@@ -58,7 +62,9 @@ class StoredLog:
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
         """The oldest entries after a number."""
-        return read_batches(self._db, after, max_entries=max_entries, max_bytes=max_bytes)
+        return read_batches(
+            self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
+        )
 
     def pins_of(self, prefix: str) -> list[Numbered]:
         """The pinned entries of one kind."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.client.close_codes import Why
+from lastword.client.link_words import BY_NAME
 from lastword.core.failure import ladder
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.payload import read_payload
@@ -26,22 +27,12 @@ if TYPE_CHECKING:
 UNREACHABLE = "gateway_unreachable"
 _MAX_SHOWN = 200
 
-_KINDS: dict[Why, tuple[ErrorType, str, Action]] = {
-    Why.UNREACHABLE: (ErrorType.NETWORK, UNREACHABLE, Action.RETRY),
-    Why.ASKED_TO_WAIT: (ErrorType.NETWORK, UNREACHABLE, Action.WAIT),
-    Why.UNAUTHORIZED: (ErrorType.AUTH, "gateway_unauthorized", Action.FIX_CONFIGURATION),
-    Why.FORBIDDEN: (ErrorType.AUTH, "gateway_forbidden", Action.FIX_CONFIGURATION),
-    Why.SESSION_UNKNOWN: (
-        ErrorType.INVALID_REQUEST,
-        "gateway_not_found",
-        Action.FIX_CONFIGURATION,
-    ),
-    Why.PROTOCOL: (ErrorType.PROTOCOL_ERROR, "gateway_protocol", Action.REPORT),
-    Why.REFUSED: (ErrorType.INVALID_REQUEST, "gateway_refused", Action.FIX_CONFIGURATION),
-    Why.REDIRECTED: (ErrorType.INVALID_REQUEST, "gateway_redirected", Action.FIX_CONFIGURATION),
-    Why.CERTIFICATE: (ErrorType.NETWORK, "gateway_certificate", Action.FIX_CONFIGURATION),
+_WORDS = {
+    Why.UNREACHABLE: UNREACHABLE,
+    Why.ASKED_TO_WAIT: UNREACHABLE,
+    Why.SESSION_UNKNOWN: "gateway_not_found",
 }
-"""What an end of the search is; all that is not here is like the first."""
+"""The words of ends of the search, where they are not the policy's own: it asks for no session."""
 
 
 NOT_FOUND = "There is no gateway at this address. Check its path, which is /acp unless set."
@@ -55,8 +46,10 @@ def words_of(end: GiveUp) -> str:
 
 def of_end(end: GiveUp) -> AgentError:
     """The failure of whatever was open when the gateway was given up."""
-    kind, reason, action = _KINDS.get(end.why, _KINDS[Why.UNREACHABLE])
-    retryable = reason == UNREACHABLE
+    word = BY_NAME[_WORDS.get(end.why, end.why.value)]
+    kind = ErrorType(word.type)
+    action = Action.WAIT if end.why is Why.ASKED_TO_WAIT else Action(word.action)
+    retryable = word.word == UNREACHABLE
     detail = {"text": end.cause} if end.cause else None
     return AgentError(
         type=kind,
@@ -64,7 +57,7 @@ def of_end(end: GiveUp) -> AgentError:
         detail=detail,
         retryable=retryable,
         source="lastword-gateway",
-        reason=reason,
+        reason=word.word,
         origin=Origin.NETWORK if kind is ErrorType.NETWORK else Origin.LASTWORD,
         retry_safety=RetrySafety.ASK,
         action=Action.CONFIRM_RETRY if action is Action.RETRY else action,

@@ -1,0 +1,44 @@
+"""The word of a link's end: what a close code, its reason, or a status says of it.
+
+Owns the choice. The words, their sentences and what to do stand in
+`lastword.core.failure.transport_words`, which is made from `protocol/words.json`. Needs nothing but
+the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+
+from lastword.client.close_codes import SAME_CODE
+from lastword.core.failure.transport_words import TRANSPORT_WORDS, TransportWord
+
+BY_NAME = {name: each for each in TRANSPORT_WORDS for name in (each.word, *each.aliases)}
+"""The words by what they are called, and were."""
+
+_BY_CODE = {code: each for each in TRANSPORT_WORDS for code in each.codes}
+_BY_STATUS = {status: each for each in TRANSPORT_WORDS for status in each.statuses}
+
+
+def word_of_close(code: int, reason: str = "") -> TransportWord | None:
+    """Return the word of a close: its reason's, else its code's; `None` where neither has one.
+
+    Args:
+        code: The close code.
+        reason: Its text: a word, a word and `retry=N`, or an object whose `reason` is a word.
+    """
+    said = _reason_in(reason) if reason.startswith("{") else reason.split(" retry=", maxsplit=1)[0]
+    return BY_NAME.get(said) or _BY_CODE.get(SAME_CODE.get(code, code))
+
+
+def word_of_status(status: int) -> TransportWord | None:
+    """Return the word of an HTTP status at an upgrade; `None` where it has none."""
+    return _BY_STATUS.get(status)
+
+
+def _reason_in(text: str) -> str:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    reason = told.get("reason") if isinstance(told, dict) else None
+    return reason if isinstance(reason, str) else ""

@@ -1,0 +1,114 @@
+"""The words of a link: one table, and what is made of it for each language."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.client.close_codes import LossKind, Why, classify_close, classify_upgrade
+from lastword.client.link_words import BY_NAME, word_of_close, word_of_status
+from lastword.client.reconnect_words import ENDS
+from lastword.core.failure.taxonomy import Action, ErrorType
+from lastword.core.failure.transport_words import TRANSPORT_WORDS
+from protocol import generate_words
+from tests.kit.places import PROTOCOL
+from tests.kit.sources import ROOT
+
+if TYPE_CHECKING:
+    from lastword.core.failure.transport_words import TransportWord
+
+ROWS: list[dict[str, Any]] = json.loads((PROTOCOL / "words.json").read_text())["words"]
+WORDS = pytest.mark.parametrize("word", TRANSPORT_WORDS, ids=lambda word: word.word)
+
+
+def test_what_is_committed_is_what_the_command_makes() -> None:
+    made = generate_words.made()
+    assert len(made) == 4
+    for path, text in made.items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run protocol/generate_words.py"
+    assert [word.word for word in TRANSPORT_WORDS] == [row["word"] for row in ROWS]
+
+
+@WORDS
+def test_a_word_is_a_reason_of_a_type_with_a_sentence_and_what_to_do(word: TransportWord) -> None:
+    assert word.type in set(ErrorType)
+    assert word.action in set(Action)
+    assert word.loss in {*LossKind, "none"}
+    assert word.sentence.endswith(".")
+    assert word.advice.endswith(".")
+    assert word.word.replace("_", "").isalnum()
+    assert word.word == word.word.lower()
+
+
+def test_no_name_code_or_status_stands_for_two_words() -> None:
+    for member in ("codes", "statuses"):
+        found = [each for word in TRANSPORT_WORDS for each in getattr(word, member)]
+        assert len(found) == len(set(found))
+    names = [name for word in TRANSPORT_WORDS for name in (word.word, *word.aliases)]
+    assert len(names) == len(set(names)) == len(BY_NAME)
+
+
+@WORDS
+def test_codes_and_statuses_mean_for_the_next_try_what_the_policy_says(word: TransportWord) -> None:
+    for code in word.codes:
+        loss = classify_close(code)
+        assert loss.kind == word.loss
+        assert loss.why in {None, word.word, "protocol"}
+        assert word_of_close(code) is word
+    for status in word.statuses:
+        assert word_of_status(status) is word
+        if status != 408:  # a request that took too long is no link that fell silent
+            assert classify_upgrade(status).kind == word.loss
+
+
+@pytest.mark.parametrize("why", [why for why in ENDS if "{" not in ENDS[why].line])
+def test_an_end_of_the_policy_is_told_in_the_same_words(why: Why) -> None:
+    word = BY_NAME[why.value]
+    assert (word.sentence, word.advice) == (ENDS[why].line, ENDS[why].advice)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "named"),
+    [
+        (1006, "", "closed_1006"),
+        (4000, "", "no_heartbeat"),
+        (4408, "stalled", "stalled"),
+        (1011, "keepalive ping timeout", "no_heartbeat"),
+        (4404, "session-unknown", "session_unknown"),
+        (4429, "too_many_failures retry=9", "too_many_failures"),
+        (4403, '{"reason":"host","message":"It is not known."}', "host"),
+        (4403, '{"reason":', "forbidden"),
+        (4403, '{"reason":7}', "forbidden"),
+        (4999, "nothing that is known", None),
+    ],
+)
+def test_a_close_has_its_reasons_word_or_its_codes(code: int, reason: str, named: str) -> None:
+    word = word_of_close(code, reason)
+    assert (word.word if word else None) == named
+
+
+CALLS = {"ProblemError": 1, "problem": 1, "Refusal": 2, "_refused": 0, "close": 1, "shut": 1}
+"""The functions of the gateway that refuse or close, and which of their arguments is the reason."""
+
+
+def test_the_gateway_refuses_and_closes_with_these_words_alone() -> None:
+    found = set()
+    for path in (ROOT / "gateway").rglob("*.py"):
+        if path.parent.name == "connecting":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            place = CALLS.get(name)
+            if place is None or len(node.args) <= place:
+                continue
+            reason = node.args[place]
+            if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
+                found.add(reason.value)
+    assert {"session_unknown", "stalled", "bad_cursor", "turn_open"} <= found
+    # The HTTP transport's own ends, which no client sees: they stand on an entry alone.
+    assert found - {word.word for word in TRANSPORT_WORDS} == {"deleted", "no stream is open"}

@@ -1,0 +1,41 @@
+"""The words of a link in JavaScript and in Python are of one mind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lastword.client.link_words import BY_NAME, word_of_close
+from tests.interop import toolchain
+from tests.kit.places import PROTOCOL
+from tests.kit.sources import ROOT
+
+HERE = Path(__file__).resolve().parent
+REASONS = [
+    *("", "nothing that is known", "stalled retry=9", '{"reason":"host","message":"So."}'),
+    *('{"reason":7}', '{"reason"', "{}", "[]"),
+]
+CLOSES = [(code, "") for code in (*range(1000, 1020), 3500, 4000, 4001, *range(4400, 4500))]
+
+
+@pytest.mark.parametrize(
+    "module", [PROTOCOL / "words.js", ROOT / "gateway" / "page" / "words.js"], ids=str
+)
+def test_a_close_has_the_same_word_in_both(module: Path) -> None:
+    toolchain.require_plain_node()
+    closes = CLOSES + [(1006, text) for text in (*REASONS, *BY_NAME)]
+    done = subprocess.run(
+        ["node", str(HERE / "words.mjs"), str(module)],
+        input=json.dumps(closes),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    told = [each["word"] if each else None for each in json.loads(done.stdout)]
+    found = [word_of_close(*close) for close in closes]
+    assert told == [word.word if word else None for word in found]

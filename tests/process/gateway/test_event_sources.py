@@ -1,0 +1,219 @@
+"""Where events come from: a holder that knows of them, one that does not, and files alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from lastword.core.protocol import jsonrpc
+from lastword.errors import StoreError
+from lastword.gateway import wire
+from lastword.gateway.api.answering import PAGE, REFUSED, UNKNOWN
+from lastword.gateway.api.scan import EventQuery, whole_page
+from lastword.gateway.api.shapes import SessionState
+from lastword.gateway.api.source import NoSessionError, SessionSource
+from lastword.gateway.api.stored import reading, view_in
+from lastword.gateway.entries import About, LogEntry, LogKind
+from lastword.gateway.holder import HolderSettings
+from lastword.gateway.holders import Holders
+from lastword.gateway.pull import CursorError
+from lastword.gateway.sqlite_log import SqliteLog
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SESSION = "s-1"
+
+
+class PlayedHolder:
+    """A holder of some version, that answers with what it is told to."""
+
+    def __init__(self, path: str, version: int | None, answers: dict[str, Any]) -> None:
+        self._path = path
+        self._version = version
+        self._answers = answers
+        self.asked: list[str] = []
+        self._served: list[asyncio.Event] = []
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_unix_server(self._serve, self._path)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for served in self._served:
+            await served.wait()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served = asyncio.Event()
+        self._served.append(served)
+        while line := await reader.readline():
+            word, _ = wire.read_control(line.rstrip(b"\n"))
+            self.asked.append(word)
+            known = {} if self._version is None else {"version": self._version}
+            sessions = [{"sessionId": SESSION, "head": 3}]
+            answers = {wire.STATUS: known | {"sessions": sessions}} | self._answers
+            if word in answers:
+                writer.write(wire.control(word, **answers[word]) + b"\n")
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+        served.set()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """The folders of a gateway, with the log of one session, which is being written."""
+    tmp_path = Path(tempfile.mkdtemp(prefix="lw-", dir="/tmp"))  # a socket's path is short
+    for name in ("run", "logs"):
+        (tmp_path / name).mkdir()
+    log = SqliteLog(str(tmp_path / "logs" / f"{wire.name_of(SESSION)}.db"))
+    log.remember("id", SESSION)
+    log.remember("params", jsonrpc.dumps({"cwd": "/w"}).decode())
+    for number in range(3):
+        log.append([LogEntry(LogKind.LIFE, number + 1, b"", About(word=f"w{number}"))])
+    tmp_path.joinpath("epoch").write_text(log.epoch)
+    KEPT.append(log)
+    yield tmp_path
+    while KEPT:
+        KEPT.pop().close()
+    shutil.rmtree(tmp_path)
+
+
+KEPT: list[SqliteLog] = []
+"""Logs stay open for a test, as a holder's do."""
+
+
+def source(folder: Path) -> SessionSource:
+    logs = str(folder / "logs")
+    template = HolderSettings(name="", run_folder=str(folder / "run"), log_folder=logs, command=[])
+    return SessionSource(Holders(template))
+
+
+def held(folder: Path, version: int | None, **answers: Any) -> PlayedHolder:
+    """A holder that has the session."""
+    os.symlink("agent-1.sock", folder / "run" / f"{wire.name_of(SESSION)}.session")
+    return PlayedHolder(str(folder / "run" / "agent-1.sock"), version, answers)
+
+
+def play(story: Callable[[], Any]) -> Any:
+    async def fused() -> Any:
+        async with asyncio.timeout(FUSE_SECONDS):
+            return await story()
+
+    return asyncio.run(fused())
+
+
+def test_a_holder_of_the_version_before_is_asked_nothing_that_it_does_not_know(
+    folder: Path,
+) -> None:
+    async def story() -> None:
+        async with held(folder, None) as holder:
+            page = await source(folder).page(SESSION, EventQuery())
+            assert [event["seq"] for event in page["events"]] == [1, 2, 3]
+            assert holder.asked == [wire.STATUS]
+            view = (await source(folder).live())[SESSION]
+            assert (view.id, view.head, view.cwd) == (SESSION, 3, "/w")
+            assert await source(folder).note(SESSION, {"word": "stalled"}) is None
+
+    play(story)
+
+
+def test_a_holder_that_knows_of_events_is_asked_and_believed(folder: Path) -> None:
+    async def story() -> None:
+        told = {"epoch": "e", "events": []}
+        answers = {wire.EVENTS: {PAGE: told}, wire.NOTE: {"seq": 9}}
+        async with held(folder, 2, **answers) as holder:
+            assert await source(folder).page(SESSION, EventQuery()) == told
+            assert await source(folder).note(SESSION, {"word": "stalled"}) == 9
+            assert holder.asked == [wire.STATUS, wire.EVENTS, wire.STATUS, wire.NOTE]
+
+    play(story)
+
+
+def test_what_a_holder_says_of_a_cursor_is_passed_on(folder: Path) -> None:
+    async def story() -> None:
+        async with held(folder, 2, **{wire.EVENTS: {REFUSED: "the log's last entry is 3"}}):
+            with pytest.raises(CursorError, match="last entry is 3"):
+                await source(folder).page(SESSION, EventQuery(epoch="e", seq=4))
+
+    play(story)
+
+
+def test_a_session_that_its_holder_has_let_go_is_read_from_its_file(folder: Path) -> None:
+    async def story() -> None:
+        async with held(folder, 2, **{wire.EVENTS: {UNKNOWN: True}, wire.NOTE: {UNKNOWN: True}}):
+            page = await source(folder).page(SESSION, EventQuery(kinds=frozenset()))
+            assert page["epoch"] == (folder / "epoch").read_text()
+            assert await source(folder).note(SESSION, {}) is None
+
+    play(story)
+
+
+def test_a_waiting_reader_of_a_file_hears_of_what_is_written(folder: Path) -> None:
+    async def story() -> None:
+        epoch = (folder / "epoch").read_text()
+        query = EventQuery(epoch=epoch, seq=3)
+        waiting = asyncio.create_task(source(folder).page(SESSION, query, 30.0))
+        await asyncio.sleep(0)
+        KEPT[0].append([LogEntry(LogKind.LIFE, 9, b"", About(word="later"))])
+        assert [event["seq"] for event in (await waiting)["events"]] == [4]
+
+    play(story)
+
+
+def test_what_is_no_session_or_no_log_is_said_so(folder: Path) -> None:
+    async def story() -> None:
+        with pytest.raises(NoSessionError):
+            await source(folder).page("never-was", EventQuery())
+        with pytest.raises(NoSessionError):
+            await source(folder).one("never-was")
+        broken = folder / "logs" / f"{wire.name_of('broken')}.db"
+        broken.write_bytes(b"no database" * 100)
+        with pytest.raises(StoreError):
+            await source(folder).one("broken")
+        views, more = await source(folder).ended(set())
+        assert ([view.id for view in views], more) == ([SESSION], 0)
+        assert (await source(folder).ended({SESSION}))[0] == []
+
+    play(story)
+
+
+def test_a_closed_log_is_read_without_a_trace_and_told_as_ended(folder: Path) -> None:
+    path = str(folder / "logs" / f"{wire.name_of(SESSION)}.db")
+    assert view_in(path).state is SessionState.LOST
+    KEPT.pop().close()
+    before = os.stat(path)
+    view = view_in(path)
+    assert (view.state, view.since_epoch_ms) == (SessionState.ENDED, 3)
+    page = reading(path, lambda log: whole_page(log, SESSION, EventQuery()))
+    assert [event.seq for event in page.events] == [1, 2, 3]
+    assert os.listdir(folder / "logs") == [os.path.basename(path)]
+    assert os.stat(path).st_mtime_ns == before.st_mtime_ns
+
+
+def test_what_is_known_of_an_ended_session_is_read_again_once_it_has_changed(
+    folder: Path,
+) -> None:
+    KEPT.pop().close()
+
+    async def story() -> None:
+        kept = source(folder)
+        first, _ = await kept.ended(set())
+        again, _ = await kept.ended(set())
+        assert again[0] is first[0]
+        log = SqliteLog(str(folder / "logs" / f"{wire.name_of(SESSION)}.db"))
+        log.append([LogEntry(LogKind.LIFE, 7, b"", About(word="w"))])
+        log.close()
+        changed, _ = await kept.ended(set())
+        assert changed[0].head == 4
+
+    play(story)
