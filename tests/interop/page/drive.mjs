@@ -54,7 +54,13 @@ const steps = {
   text: (page, selector) => page.locator(selector).first().innerText(),
   count: (page, selector) => page.locator(selector).count(),
   evaluate: (page, code, value) => page.evaluate(`(${code})(${JSON.stringify(value ?? null)})`),
-  until: async (page, code) => void (await page.waitForFunction(`(${code})()`)),
+  until: async (page, code) => {
+    const burns = Date.now() + FUSE_MS; // the driver's own waiting needs `eval`, which the page forbids
+    while (!(await page.evaluate(`(${code})()`))) {
+      if (Date.now() > burns) throw new Error("the fuse burned");
+      await new Promise((go) => setTimeout(go, 50));
+    }
+  },
   shot: (page, path) => page.screenshot({ path }).then(() => path),
   offline: (page, is) => page.context().setOffline(is),
   media: (page, dark) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
