@@ -167,6 +167,7 @@ class SessionPage {
   /** @param {boolean} isReset */
   #anew(isReset) {
     this.transcript.clear();
+    this.transcript.catchUp(true);
     this.#isTurn = this.#prompt !== null;
     for (const id of [...this.#asks.keys()]) this.#withdraw(id);
     if (isReset) this.#news(sentence("log_reset"), true);
@@ -175,6 +176,7 @@ class SessionPage {
   /** @param {boolean} isReturn */
   async #attached(isReturn) {
     this.#isLive = true;
+    this.transcript.catchUp(false);
     this.#enable();
     try {
       const session = await this.#look();

@@ -47,6 +47,7 @@ export class Transcript {
   /** @type {Item | null} */
   #retry = null;
   #isPlanned = false;
+  #isCatchingUp = false;
   #isAtEnd = true;
   #dropped = 0;
 
@@ -68,6 +69,15 @@ export class Transcript {
   /** Whoever was at the end stays there, though there is more or less room now. */
   keepEnd() {
     if (this.#isAtEnd) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+  }
+
+  /**
+   * While the past is told it is drawn now and then, and most of it never; its end at once.
+   * @param {boolean} is
+   */
+  catchUp(is) {
+    this.#isCatchingUp = is;
+    if (!is) this.#draw();
   }
 
   get length() {
@@ -353,7 +363,7 @@ export class Transcript {
       this.#isPlanned = false;
       this.#draw();
     };
-    if (document.hidden) setTimeout(draw, 250);
+    if (document.hidden || this.#isCatchingUp) setTimeout(draw, 400);
     else requestAnimationFrame(draw);
   }
 
