@@ -76,6 +76,7 @@ class Doorkeeper:
         hosts: Sequence[str] = (),
         origins: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
+        waits: Callable[[], float] = time.monotonic,
     ) -> None:
         """Let in who has one of the keeper's tokens.
 
@@ -83,13 +84,14 @@ class Doorkeeper:
             keeper: Reads tokens.
             hosts: Names beside loopback's that the gateway is reached by.
             origins: Origins beside its own from which a page may come.
-            clock: The time of day, in seconds.
+            clock: The time of day, in seconds, by which tokens expire.
+            waits: Seconds that nobody sets back, by which wrong tokens are counted.
         """
         self._keeper = keeper
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         self._clock = clock
-        self._failures = Failures(clock)
+        self._failures = Failures(waits)
 
     def admit(self, asked: Asked) -> Grant:
         """Let a request in.

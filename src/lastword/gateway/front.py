@@ -79,6 +79,7 @@ class Front:
                 Route(options.path, self._http, methods=["GET", "POST", "DELETE"]),
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
                 *(self._route(each) for each in OPERATIONS),
+                WebSocketRoute("/{path:path}", self._nowhere),
             ],
             exception_handlers={HTTPException: _not_here, Exception: _failed},  # type: ignore[dict-item]
         )
@@ -108,6 +109,12 @@ class Front:
             await _refuse(websocket, refusal)
             return
         await self._serve(websocket, grant, session_id)
+
+    @staticmethod
+    async def _nowhere(websocket: WebSocket) -> None:
+        """Refuse the upgrade of a path that is none: Starlette's own answer would be 403."""
+        said = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
+        await _refuse(websocket, Refusal(404, 4404, "not_found", said))
 
     def _look_for(self, session_id: str) -> None:
         if not self.holders.is_known(session_id):
