@@ -434,6 +434,8 @@ class SessionPage {
         return this.#news("The agent was started again, and knows this conversation.", false, params.at);
       case "agent_ended":
         return this.#news(`The agent's process ended (exit status ${Number(facts.status)}).`, true, params.at);
+      case "viewer_lags":
+        return this.#news("This window is behind what the agent says. Nothing is lost; it catches up.", false, params.at);
       case "holder_died":
       case "not_restored":
       case "log_reset":
