@@ -15,12 +15,12 @@ const MOST_EXPORTED = 200_000;
 /** What the filter offers: a name, and the kinds that it leaves. */
 /** @type {[string, string][]} */
 const FILTERS = [
-  ["All but what was said", "prompt,cancel,asked,delegated,user_answered,tool_started,tool_ended,retry,answer,error,agent_exited,session_resumed,context_lost,client_attached,client_detached,request,result,waits,log_reset,session_ended,client_error,life"],
-  ["Failures", "error,agent_exited,context_lost,client_error,log_reset"],
-  ["Failures and retries", "error,retry,waits,agent_exited,context_lost,client_error,log_reset"],
+  ["All but what was said", "*"],
+  ["Failures", "error,supervisor_exited,holder_died,session_not_restored,client_error,log_reset"],
+  ["Failures and retries", "error,retry,waits,supervisor_exited,holder_died,session_not_restored,client_error,log_reset"],
   ["Turns", "prompt,answer,error,cancel"],
-  ["Tools and questions", "tool_started,tool_ended,asked,user_answered,delegated"],
-  ["Connections", "client_attached,client_detached,client_error,agent_exited,session_resumed"],
+  ["Tools and questions", "tool_started,tool_ended,asked,question_held,question_decided,delegated"],
+  ["Connections", "viewer_came,viewer_left,viewer_lags,viewer_caught_up,gap_told,client_error,holder_died,session_restored"],
   ["Everything", ""],
 ];
 
@@ -30,17 +30,22 @@ const KINDS = {
   cancel: "Cancel",
   asked: "The agent asks",
   delegated: "The agent uses the client",
-  user_answered: "Answer to a question",
+  question_held: "A question waits: nobody is there",
+  question_decided: "A question is decided",
   tool_started: "Tool starts",
   tool_ended: "Tool ends",
   retry: "The agent tries again",
   answer: "The turn ends",
   error: "Failure",
-  agent_exited: "The agent's process ended",
-  session_resumed: "The session was brought back",
-  context_lost: "The session could not be brought back",
-  client_attached: "A viewer came",
-  client_detached: "A viewer left",
+  supervisor_exited: "The agent's process ended",
+  holder_died: "The session's process died",
+  session_restored: "The session was brought back",
+  session_not_restored: "The session could not be brought back",
+  viewer_came: "A viewer came",
+  viewer_left: "A viewer left",
+  viewer_lags: "A viewer is behind",
+  viewer_caught_up: "A viewer has caught up",
+  gap_told: "A viewer was told of a gap",
   update: "The agent says something",
   request: "Request",
   result: "Answer to a request",
@@ -50,6 +55,8 @@ const KINDS = {
   client_error: "A viewer reports an error",
   life: "News",
 };
+/** What is no part of what was said, as the gateway is asked for it. */
+const NOT_SAID = Object.keys(KINDS).filter((kind) => kind !== "update").join(",");
 
 /**
  * @param {string} id
@@ -86,7 +93,8 @@ export function logView(id, query) {
     const mine = asked;
     says.textContent = "Loading.";
     try {
-      const kinds = FILTERS[Number(filter.value)]?.[1] ?? "";
+      const wanted = FILTERS[Number(filter.value)]?.[1] ?? "";
+      const kinds = wanted === "*" ? NOT_SAID : wanted;
       const { session } = await ask(sessionPath(id));
       const from = Math.max(session.first - 1, session.head - 50_000, kinds ? 0 : session.head - MOST);
       const place = `&after=${encodeURIComponent(`${session.epoch}:${from}`)}`;
@@ -195,25 +203,25 @@ function inWords(event) {
       const waits = about.wait_seconds ? `, in ${span(about.wait_seconds)}` : "";
       return `${what} after “${TITLES[about.type] ?? "a failure"}”${tries}${waits}`;
     }
-    case "client_detached": {
+    case "viewer_left": {
       if (about.code === 1000) return `${what}, as it wanted to`;
-      const word = wordOfClose(about.code ?? 0, about.cause ?? "");
+      const word = wordOfClose(about.code ?? 0, about.cause ?? about.reason ?? "");
       return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"} (${about.code})`;
     }
-    case "client_attached":
-      return `${what}: ${about.name || "without a name"}, ${about.role ?? "controller"}`;
+    case "viewer_came":
+      return `${what}: ${about.client || "without a name"}, ${about.role ?? "controller"}`;
     case "answer":
       return about.stop_reason && about.stop_reason !== "end_turn" ? `${what}: ${about.stop_reason.replaceAll("_", " ")}` : what;
-    case "agent_exited":
+    case "supervisor_exited":
       return about.exit_code === undefined ? what : `${what}: exit status ${about.exit_code}`;
     case "tool_started":
     case "tool_ended":
       return `${what}: ${about.tool ?? about.status ?? "other"}`;
-    case "user_answered":
-      return `${what}: ${about.outcome ?? ""}${about.by === "viewer" ? "" : ` (${about.by})`}`;
+    case "question_decided":
+      return [`${what}${about.outcome ? `: ${about.outcome}` : ""}`, about.how && `(${about.how})`].filter(Boolean).join(" ").replaceAll("_", " ");
     case "client_error":
       return `${what}: ${String(about.word).replaceAll("_", " ")}${about.code ? ` (${about.code})` : ""}`;
-    case "session_resumed":
+    case "session_restored":
       return about.history === "none" ? `${what}, without its history` : what;
     default: {
       const known = about.method ?? about.update ?? about.word ?? about.what;
