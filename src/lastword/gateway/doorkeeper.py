@@ -14,11 +14,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from lastword.gateway.tokens import Failures, Grant, TokenError
+from lastword.gateway.tokens import Failures, Grant, TokenError, TokenExpiredError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from lastword.gateway.links import Links
     from lastword.gateway.tokens import Keeper
 
 PROTOCOL = "acp.lastword.v1"
@@ -26,6 +27,9 @@ BEARER_PROTOCOL = "bearer."
 """Subprotocols: a browser can send a token in no other place that is not kept."""
 
 COOKIE = "lastword_token"
+
+NEVER_SECONDS = 400 * 24 * 3600
+"""How long a browser keeps a cookie at most, which is what it is told of a token without an end."""
 
 
 class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what went wrong with it
@@ -69,7 +73,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Doorkeeper:
     """Lets requests in."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it is given
         self,
         keeper: Keeper,
         *,
@@ -77,6 +81,7 @@ class Doorkeeper:
         origins: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
         waits: Callable[[], float] = time.monotonic,
+        links: Links | None = None,
     ) -> None:
         """Let in who has one of the keeper's tokens.
 
@@ -86,8 +91,10 @@ class Doorkeeper:
             origins: Origins beside its own from which a page may come.
             clock: The time of day, in seconds, by which tokens expire.
             waits: Seconds that nobody sets back, by which wrong tokens are counted.
+            links: Those to the page; without any, none leads in.
         """
         self._keeper = keeper
+        self._links = links
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         self._clock = clock
@@ -99,11 +106,7 @@ class Doorkeeper:
         Raises:
             Refusal: It is not.
         """
-        self.look_at_place(asked)
-        wait = self._failures.wait_seconds(asked.peer)
-        if wait:
-            said = f"Too many wrong tokens came from here. Try again in {wait} seconds."
-            raise Refusal(429, 4429, "too_many_failures", said, retry_after=wait)
+        self._look_at_where(asked)
         token = _token_of(asked)
         if not token:
             said = "A token is missing. `lastword gateway token` prints one."
@@ -111,9 +114,38 @@ class Doorkeeper:
         try:
             return self._keeper.read(token, self._clock())
         except TokenError as error:
-            self._failures.note(asked.peer)
+            if not isinstance(error, TokenExpiredError):
+                self._failures.note(asked.peer)
             said = f"{str(error).capitalize()}. `lastword gateway token` prints a new one."
             raise Refusal(401, 4401, "unauthorized", said) from None
+
+    def follow(self, asked: Asked, code: str) -> Grant:
+        """Let somebody in by a link, which leads in once.
+
+        Raises:
+            Refusal: It does not.
+        """
+        self._look_at_where(asked)
+        said = "No link leads here."
+        try:
+            if self._links is not None:
+                return self._links.take(code)
+        except TokenError as error:
+            said = f"{str(error).capitalize()}."
+        self._failures.note(asked.peer)
+        raise Refusal(401, 4401, "unauthorized", said)
+
+    def seconds_left(self, grant: Grant) -> int:
+        """How long a grant lasts from now on."""
+        return max(grant.expires - int(self._clock()), 1) if grant.expires else NEVER_SECONDS
+
+    def _look_at_where(self, asked: Asked) -> None:
+        """Look from where a request comes, and to whom."""
+        self.look_at_place(asked)
+        wait = self._failures.wait_seconds(asked.peer)
+        if wait:
+            said = f"Too many wrong tokens came from here. Try again in {wait} seconds."
+            raise Refusal(429, 4429, "too_many_failures", said, retry_after=wait)
 
     def look_at_place(self, asked: Asked) -> None:
         """Look at the host and the origin of a request alone.

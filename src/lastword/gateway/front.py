@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Route, WebSocketRoute
 
+from lastword._version import __version__
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.api.handlers import EventsApi
 from lastword.gateway.api.openapi import OPERATIONS
@@ -25,6 +26,8 @@ from lastword.gateway.framed_protocol import tell_of_pings
 from lastword.gateway.front_http import HttpTransport
 from lastword.gateway.quality.service import Quality, QualityOptions
 from lastword.gateway.viewer_socket import ViewerSocket
+from lastword.gateway.viewers import Role
+from lastword.gateway.web_page import PageSettings, WebPage, refused
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection, Request
@@ -71,6 +74,8 @@ class Front:
         self.keeper = keeper
         self.root = os.path.realpath(options.root)
         self._doorkeeper = doorkeeper
+        self._path = options.path
+        self._page = WebPage(doorkeeper, keeper)
         self._cookie = f"{NODE_COOKIE}={options.node}; Path=/; HttpOnly; SameSite=Lax"
         self._transport = HttpTransport(
             self, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
@@ -86,6 +91,9 @@ class Front:
                 Route("/readyz", self.quality.ready, methods=["GET"]),
                 Route("/metrics", self._metrics, methods=["GET"]),
                 *(self._route(each) for each in OPERATIONS),
+                Route("/", self._home, methods=["GET"]),
+                Route("/page/settings.json", self._settings, methods=["GET"]),
+                Route("/page/{name}", self._page.asset, methods=["GET"]),
                 WebSocketRoute("/{path:path}", self._nowhere),
             ],
             exception_handlers={HTTPException: _not_here, Exception: _failed},  # type: ignore[dict-item]
@@ -170,6 +178,31 @@ class Front:
         for status in await self.holders.statuses():
             found += status.get("sessions", [])
         return [each for each in found if grant.session in {"", each.get("sessionId")}]
+
+    async def _home(self, request: Request) -> Response:
+        """The page, or why not, in words."""
+        try:
+            if "code" in request.query_params:
+                return self._page.log_in(request, _asked(request))
+            self._doorkeeper.admit(_asked(request))
+        except Refusal as refusal:
+            return refused(refusal)
+        return self._page.page(request)
+
+    async def _settings(self, request: Request) -> Response:
+        try:
+            grant = self._doorkeeper.admit(_asked(request))
+        except Refusal as refusal:
+            return _answer_of(refusal)
+        opens = grant.role is Role.CONTROLLER and not grant.session
+        return answer(
+            PageSettings(
+                path=self._path,
+                root=self.root if opens else "",
+                role=grant.role.value,
+                version=__version__,
+            )
+        )
 
     @staticmethod
     async def _health(_: Request) -> Response:

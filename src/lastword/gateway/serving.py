@@ -15,6 +15,7 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Callable  # noqa: TC003 - msgspec reads annotations
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,6 +27,7 @@ from lastword.gateway.framed_protocol import FramedProtocol
 from lastword.gateway.front import Front, FrontOptions
 from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
+from lastword.gateway.links import PAGE_SECONDS, Links, address
 from lastword.gateway.quality.service import QualityOptions
 from lastword.gateway.tokens import Grant, Keeper
 from lastword.gateway.viewers import Role
@@ -33,7 +35,7 @@ from lastword.outbox.target import Wish
 from lastword.record.paths import store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
 """The environment variable that names to a re-executed front the descriptors of the listening
@@ -105,6 +107,22 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     report: Wish = Wish()
 
 
+class Welcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How to come to a gateway that serves.
+
+    Attributes:
+        url: of ACP's own transport.
+        token: a controller's.
+        page: where the page is.
+        link: makes a link that leads into it, once.
+    """
+
+    url: str
+    token: str
+    page: str
+    link: Callable[[], str]
+
+
 class ServingError(Exception):
     """The gateway cannot be started; the text says why and what to do."""
 
@@ -137,8 +155,8 @@ def run_folder_of(settings: GatewaySettings, port: int) -> str:
     )
 
 
-def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
-    """Serve until a signal ends it; `ready` gets the URL and a token.
+def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
+    """Serve until a signal ends it; `ready` is told where, and how to come in.
 
     Raises:
         ServingError: It cannot be started.
@@ -155,6 +173,7 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
     _make_private(run_folder)
     pid_file = _write_pid(run_folder, pid_file)
     keeper = Keeper.at(folder_of(settings))
+    links = Links(folder_of(settings), time.time)
     root = os.path.realpath(settings.root)
     template = HolderSettings(
         name="",
@@ -176,7 +195,7 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
     front = Front(
         Holders(template, limit=settings.sessions),
         keeper,
-        Doorkeeper(keeper, hosts=settings.hosts, origins=settings.origins),
+        Doorkeeper(keeper, hosts=settings.hosts, origins=settings.origins, links=links),
         FrontOptions(
             root=root,
             path=settings.path,
@@ -191,7 +210,15 @@ def serve(settings: GatewaySettings, ready: Callable[[str, str], None]) -> None:
         ),
     )
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    ready(f"ws://{host}:{port}{settings.path}", keeper.token(Grant(Role.CONTROLLER)))
+    page = f"http://{host}:{port}"
+
+    def link() -> str:
+        grant = Grant(Role.CONTROLLER, expires=int(time.time()) + PAGE_SECONDS)
+        return address(page, links.make(grant))
+
+    token = keeper.token(Grant(Role.CONTROLLER))
+    url = f"ws://{host}:{port}{settings.path}"
+    ready(Welcome(url=url, token=token, page=page, link=link))
     is_replaced = asyncio.run(_serve(settings, front, listening))
     front.holders.reports.finish()
     if is_replaced:

@@ -53,6 +53,10 @@ class TokenError(Exception):
     """A token is none of ours, or no longer."""
 
 
+class TokenExpiredError(TokenError):
+    """A token was one of ours, so nobody has guessed it."""
+
+
 class Keeper:
     """Makes tokens and reads them."""
 
@@ -102,7 +106,7 @@ class Keeper:
             raise TokenError("the token is wrong")
         _, role, session, expires = said.split(".")
         if int(expires) and int(expires) <= now:
-            raise TokenError("the token has expired")
+            raise TokenExpiredError("the token has expired")
         padded = session + "=" * (-len(session) % 4)
         return Grant(Role(role), base64.urlsafe_b64decode(padded).decode(), int(expires))
 

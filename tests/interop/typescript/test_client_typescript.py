@@ -14,6 +14,7 @@ import pytest
 
 from lastword.client import read_error
 from lastword.core.failure.taxonomy import ErrorType
+from lastword.gateway.web_page import FOLDER as PAGE
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, SAMPLES
 from tests.kit.reader_samples import (
@@ -70,6 +71,10 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert done.returncode == 0, done.stdout
     return (folder / "agent_error.js").rename(folder / "agent_error.mjs")
+
+
+def test_the_gateways_page_has_this_reader_compiled(compiled: Path) -> None:
+    assert (PAGE / "agent_error.js").read_bytes() == compiled.read_bytes()
 
 
 def read(compiled: Path, values: list[Any], *, thrown: bool = False) -> list[Any]:

@@ -136,6 +136,19 @@ class Gateway:
         keeper = Keeper.at(str(self.state / "gateway"))
         return keeper.token(Grant(role, session, expires))
 
+    def link(self, page: str = "", *options: str) -> str:
+        """A link to its page, as its command prints it."""
+        place = page or f"http://127.0.0.1:{self.port}"
+        done = subprocess.run(
+            [*GATEWAY, "token", "--link", place, *options],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=FUSE_SECONDS,
+            env=self.environment,
+        )
+        return done.stdout.strip()
+
     def close(self) -> None:
         """End all of it."""
         held = self.holders()

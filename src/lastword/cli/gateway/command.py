@@ -20,6 +20,8 @@ from lastword.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lastword.gateway.serving import Welcome
+
 EXTRA = "the gateway needs more than lastword itself: pip install 'lastword[gateway]'"
 NEEDED = frozenset({"starlette", "uvicorn", "websockets"})
 
@@ -61,16 +63,22 @@ def _serve(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _ready(url: str, token: str) -> None:
-    sys.stderr.write(f"lastword: serving at {url}\n")
+def _ready(welcome: Welcome) -> None:
+    sys.stderr.write(f"lastword: serving at {welcome.url}\n")
     if sys.stderr.isatty():
-        sys.stderr.write(f"lastword: token {token}\n")
+        sys.stderr.write(f"lastword: token {welcome.token}\n")
+        sys.stderr.write(f"lastword: the page, once: {welcome.link()}\n")
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
+        sys.stderr.write(
+            f"lastword: the page is at {welcome.page}/; `lastword gateway token --link` lets you "
+            "in\n"
+        )
     sys.stderr.flush()
 
 
 def _token(arguments: Sequence[str]) -> int:
+    from lastword.gateway.links import PAGE_SECONDS, Links, address  # noqa: PLC0415
     from lastword.gateway.serving import GatewaySettings, folder_of  # noqa: PLC0415
     from lastword.gateway.tokens import SHORT_SECONDS, Grant, Keeper  # noqa: PLC0415
     from lastword.gateway.viewers import Role  # noqa: PLC0415
@@ -87,17 +95,30 @@ def _token(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--expires",
         type=int,
-        default=SHORT_SECONDS,
         metavar="SECONDS",
-        help="from now on; 0 for never (%(default)s)",
+        help=f"from now on; 0 for never ({SHORT_SECONDS}; {PAGE_SECONDS} with --link)",
+    )
+    parser.add_argument(
+        "--link",
+        nargs="?",
+        const="http://127.0.0.1:7780",
+        metavar="URL",
+        help="print a link to the page instead, which lets its reader in once (%(const)s)",
     )
     options = parser.parse_args(list(arguments))
+    if options.expires is None:
+        options.expires = PAGE_SECONDS if options.link else SHORT_SECONDS
     if options.expires < 0:
         raise UsageError("--expires takes a number of seconds, or 0 for never")
     expires = int(time.time()) + options.expires if options.expires else 0
     settings = GatewaySettings(state_folder=state_folder(os.environ))
     grant = Grant(Role(options.role), options.session, expires)
-    sys.stdout.write(f"{Keeper.at(folder_of(settings)).token(grant)}\n")
+    folder = folder_of(settings)
+    if options.link:
+        told = address(options.link, Links(folder, time.time).make(grant))
+    else:
+        told = Keeper.at(folder).token(grant)
+    sys.stdout.write(f"{told}\n")
     return 0
 
 

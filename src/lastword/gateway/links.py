@@ -1,0 +1,108 @@
+"""Links to the page, each of which lets somebody in once.
+
+Owns the folder of those that wait: a file each, named by a hash of the link's code, so that neither
+a front's death nor its replacement makes one good twice, or forgets it. Who takes a link removes
+its file, which only one can.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import msgspec
+
+from lastword.errors import StoreError
+from lastword.gateway.tokens import Grant, TokenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CODE_BYTES = 24
+LINK_SECONDS = 10 * 60
+"""How long a link waits to be followed."""
+
+PAGE_SECONDS = 12 * 3600
+"""How long whoever followed one stays logged in: a day's work."""
+
+MAX_CODE_CHARS = 128
+MAX_LINKS = 1000
+"""Links that wait; with one more, the oldest is gone."""
+
+
+class WaitingLink(msgspec.Struct, frozen=True):
+    """One that waits.
+
+    Attributes:
+        grant: what it allows.
+        until: until when it may be followed, in seconds since 1970 UTC.
+    """
+
+    grant: Grant
+    until: float
+
+
+class Links:
+    """The links that were given out and not followed."""
+
+    def __init__(self, folder: str, clock: Callable[[], float]) -> None:
+        """Keep them in a folder below this one, by a clock that gives the time of day."""
+        self._folder = os.path.join(folder, "links")
+        self._clock = clock
+
+    def make(self, grant: Grant) -> str:
+        """The code of a new link.
+
+        Raises:
+            StoreError: It cannot be kept.
+        """
+        code = secrets.token_urlsafe(CODE_BYTES)
+        kept = WaitingLink(grant, self._clock() + LINK_SECONDS)
+        try:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            self._forget()
+            made = os.open(self._path(code), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(made, "wb") as file:
+                file.write(msgspec.json.encode(kept))
+        except OSError as error:
+            reason = (error.strerror or "failed").lower()
+            raise StoreError(f"{self._folder} cannot be used ({reason})") from error
+        return code
+
+    def take(self, code: str) -> Grant:
+        """What a link allows, which it does no more from now on.
+
+        Raises:
+            TokenError: There is no such link, or no longer.
+        """
+        path = self._path(code[:MAX_CODE_CHARS])
+        try:
+            with open(path, "rb") as file:
+                kept = msgspec.json.decode(file.read(), type=WaitingLink)
+            os.unlink(path)
+        except (OSError, msgspec.MsgspecError):
+            raise TokenError("the link has been used, or is none") from None
+        if kept.until <= self._clock():
+            raise TokenError("the link is too old")
+        return kept.grant
+
+    def _path(self, code: str) -> str:
+        name = hashlib.sha256(code.encode(errors="replace")).hexdigest()[:32]
+        return os.path.join(self._folder, name)
+
+    def _forget(self) -> None:
+        """Remove those that nobody can follow any more."""
+        with os.scandir(self._folder) as found:
+            waiting = sorted((each.stat().st_mtime, each.path) for each in found)
+        too_old = self._clock() - LINK_SECONDS
+        for place, (made, path) in enumerate(waiting):
+            if made < too_old or len(waiting) - place >= MAX_LINKS:
+                os.unlink(path)
+
+
+def address(page: str, code: str) -> str:
+    """The link, to the page at this URL."""
+    return f"{page.rstrip('/')}/?{urlencode({'code': code})}"

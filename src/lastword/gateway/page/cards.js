@@ -1,0 +1,259 @@
+/**
+ * Cards: a failure with what to do, and a question of the agent's with its answers.
+ * @module
+ */
+import { LongText, add, button, copyButton, everySecond, facts, h, line, span } from "./dom.js";
+
+/** The same words as `lastword.client.display`, which a test holds. */
+/** @type {Record<string, string>} */
+export const TITLES = {
+  rate_limit: "Rate limited",
+  budget: "Usage limit reached",
+  provider_unavailable: "Model provider unavailable",
+  context_overflow: "Conversation too long",
+  auth: "Login needed",
+  unknown: "The agent reported an error",
+  model_not_found: "Model not available",
+  invalid_request: "Request refused",
+  content_filter: "Blocked by the content policy",
+  timeout: "No answer in time",
+  network: "Connection failed",
+  cancelled: "Cancelled",
+  agent_crash: "The agent crashed",
+  agent_stalled: "The agent stopped responding",
+  stderr_overflow: "The agent was stopped",
+  protocol_error: "Invalid message from the agent",
+  internal: "Internal error",
+};
+
+/**
+ * When a wait is over, in milliseconds since 1970; null where none was told.
+ * @param {any} error
+ * @param {number} received
+ */
+export function waitEnds(error, received) {
+  if (typeof error.retry_after_seconds === "number") return received + error.retry_after_seconds * 1000;
+  return typeof error.reset_at_epoch_ms === "number" ? error.reset_at_epoch_ms : null;
+}
+
+/**
+ * May it be tried again, and must the user agree first? The rules of `VOC-5`.
+ * @param {any} error
+ * @param {number | null} ends
+ */
+export function retryRule(error, ends) {
+  const byWord = error.retryable && error.retry_safety !== "never";
+  const isLimit = error.type === "rate_limit" || error.type === "budget";
+  const can = byWord || (isLimit && ends !== null && ends <= Date.now());
+  const harmless = error.retry_safety === "auto" || error.retry_safety === "offer_continue";
+  return { can, confirm: can && !(byWord && harmless) };
+}
+
+/**
+ * @typedef {{
+ *   received: number,
+ *   logUrl?: string,
+ *   again?: (() => void) | null,
+ *   edit?: (() => void) | null,
+ * }} FailureAbout
+ */
+
+/**
+ * A failure: what happened and what to do first, then what can be done here, then the details.
+ * @param {any} error as `readError` gives it
+ * @param {FailureAbout} about
+ */
+export function failureCard(error, about) {
+  const title = TITLES[error.type] ?? TITLES["unknown"] ?? "";
+  const card = h(
+    "section",
+    { class: "card failure", "aria-label": `Failure: ${title}` },
+    h("h2", {}, mark("failed"), title),
+    h("p", { class: "sentence", dir: "auto" }, error.message),
+  );
+  const ends = waitEnds(error, about.received);
+  const countdown = h("p", { class: "countdown" });
+  const buttons = h("p", { class: "buttons" });
+  add(card, countdown, buttons);
+  const again = about.again;
+  if (again) {
+    const place = h("span", { class: "buttons" });
+    add(buttons, place);
+    everySecond(place, () => {
+      const left = ends === null ? 0 : (ends - Date.now()) / 1000;
+      const rule = retryRule(error, ends);
+      countdown.textContent = left > 0 ? `${rule.can ? "Try again" : "It resets"} in ${span(left)}.` : "";
+      if (rule.can && !place.firstChild) offerRetry(place, again, rule.confirm);
+      return left > 0;
+    });
+    if (about.edit && !retryRule(error, ends).can) add(buttons, button("Edit the prompt", about.edit));
+  }
+  add(
+    buttons,
+    copyButton("Copy the details", () => failureText(error, about.received)),
+    about.logUrl ? h("a", { href: about.logUrl }, "Session log") : null,
+  );
+  add(card, failureDetails(error));
+  return { card, settle: () => (countdown.remove(), buttons.querySelector("span.buttons")?.remove()) };
+}
+
+/**
+ * @param {Element} place
+ * @param {() => void} again
+ * @param {boolean} confirm
+ */
+function offerRetry(place, again, confirm) {
+  if (!confirm) {
+    place.append(button("Try again", again, { class: "first" }));
+    return;
+  }
+  const ask = button("Try again…", () => {
+    const sure = button("Send it again", again, { class: "first" });
+    const no = button("Leave it", () => {
+      place.replaceChildren(ask);
+      ask.focus();
+    });
+    const said = "The agent may have done a part of it already, and would do it again.";
+    place.replaceChildren(h("span", { role: "status" }, said), sure, no);
+    sure.focus();
+  });
+  place.append(ask);
+}
+
+/** @param {any} error */
+export function failureDetails(error) {
+  const text = error.detail?.text;
+  return h(
+    "details",
+    {},
+    h("summary", {}, "Details"),
+    facts([
+      ["Type", error.type],
+      ["Reason", line(error.reason).textContent],
+      ["Whose fault", error.origin],
+      ["When in the turn", String(error.phase ?? "").replaceAll("_", " ")],
+      ["To do", String(error.action ?? "").replaceAll("_", " ")],
+      ["HTTP status", error.http_status],
+      ["Provider's code", error.provider_code && line(error.provider_code)],
+      ["Provider's request", error.request_id && line(error.request_id)],
+      ["Tries", error.attempts],
+      ["Exit status", error.exit_code],
+      ["Signal", error.exit_signal],
+      ["Incident", error.incident_id && h("code", {}, line(error.incident_id))],
+    ]),
+    typeof text === "string" && text ? new LongText(text, 2000).element : null,
+  );
+}
+
+/**
+ * A failure as lines, for a report or a colleague.
+ * @param {any} error
+ * @param {number} received
+ */
+export function failureText(error, received) {
+  const { message, detail, ...rest } = error;
+  const known = Object.entries(rest).filter(([, value]) => typeof value !== "object");
+  const lines = known.map(([name, value]) => `${name}: ${value}`);
+  const said = typeof detail?.text === "string" ? ["", detail.text] : [];
+  return [message, `at: ${new Date(received).toISOString()}`, ...lines, ...said].join("\n");
+}
+
+const MARKS = { failed: "✕", ok: "✓", running: "…", waits: "?", gone: "–", warning: "!" };
+
+/**
+ * A sign beside a word; the word says it, too.
+ * @param {keyof typeof MARKS} name
+ */
+export function mark(name) {
+  return h("span", { class: `mark ${name}`, "aria-hidden": "true" }, MARKS[name]);
+}
+
+/** @type {Record<string, string>} */
+const OPTION_KINDS = {
+  allow_once: "this time",
+  allow_always: "always",
+  reject_once: "this time",
+  reject_always: "always",
+};
+const MAX_OPTIONS = 20;
+
+/**
+ * A question of the agent's for permission.
+ * @param {any} params
+ * @param {(result: object) => void} answer
+ */
+export function permissionCard(params, answer) {
+  const call = params.toolCall ?? {};
+  const heading = h("h2", {}, mark("waits"), "The agent asks for permission");
+  heading.id = `ask-${Math.random().toString(36).slice(2)}`;
+  const options = Array.isArray(params.options) ? params.options.slice(0, MAX_OPTIONS) : [];
+  const buttons = options.map((/** @type {any} */ option) => {
+    const made = button("", () => answer(chosen(option.optionId)), { "data-kind": option.kind });
+    add(made, line(option.name, 80));
+    const kind = OPTION_KINDS[option.kind];
+    if (kind && !made.textContent?.toLowerCase().includes(kind)) add(made, h("small", {}, ` (${kind})`));
+    return made;
+  });
+  if (!options.length) buttons.push(button("Decline", () => answer({ outcome: { outcome: "cancelled" } })));
+  const about = toolAbout(call);
+  return h(
+    "section",
+    { class: "card ask", role: "group", "aria-labelledby": heading.id },
+    heading,
+    h("p", { class: "sentence" }, line(call.title ?? "A tool call without a name", 300)),
+    about ? h("details", {}, h("summary", {}, "What it would do"), about) : null,
+    h("p", { class: "buttons" }, ...buttons),
+  );
+}
+
+/** @param {string} optionId */
+const chosen = (optionId) => ({ outcome: { outcome: "selected", optionId } });
+
+/**
+ * What is known of a tool call beside its title; null where nothing is.
+ * @param {any} call
+ */
+export function toolAbout(call) {
+  const parts = h("div");
+  const places = Array.isArray(call.locations) ? call.locations.slice(0, 20) : [];
+  for (const place of places) {
+    const at = typeof place?.line === "number" ? `:${place.line}` : "";
+    add(parts, h("p", {}, h("code", {}, line(place?.path, 300), at)));
+  }
+  const contents = Array.isArray(call.content) ? call.content.slice(0, 50) : [];
+  for (const content of contents) add(parts, toolContent(content));
+  for (const [name, value] of [["Input", call.rawInput], ["Output", call.rawOutput]]) {
+    if (value === undefined || value === null) continue;
+    const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+    add(parts, h("p", { class: "label" }, name), h("div", { class: "code" }, new LongText(text, 2000).element));
+  }
+  return parts.firstChild ? parts : null;
+}
+
+/** @param {any} content */
+function toolContent(content) {
+  if (content?.type === "diff") {
+    const told = [["–", content.oldText], ["+", content.newText]].filter(([, text]) => typeof text === "string");
+    return h(
+      "div",
+      { class: "code" },
+      h("p", { class: "label" }, line(content.path, 300)),
+      ...told.map(([sign, text]) => h("div", { class: "diff" }, sign ?? "", new LongText(text, 2000).element)),
+    );
+  }
+  if (content?.type === "content") {
+    return h("div", { class: "code" }, new LongText(blockText(content.content), 2000).element);
+  }
+  return null;
+}
+
+/**
+ * A block of content as text; what is none is named.
+ * @param {any} block
+ */
+export function blockText(block) {
+  if (typeof block?.text === "string") return block.text;
+  if (typeof block?.resource?.text === "string") return block.resource.text;
+  const name = block?.name ?? block?.uri ?? block?.resource?.uri ?? "";
+  return `(${block?.type ?? "something"}${name ? ` ${name}` : ""})`;
+}

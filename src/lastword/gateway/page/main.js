@@ -1,0 +1,66 @@
+/**
+ * The page: which view is shown, by the address after its `#`; and what fails in the page itself.
+ * @module
+ */
+import { report } from "./api.js";
+import { h } from "./dom.js";
+import { healthView } from "./health.js";
+import { logView } from "./log.js";
+import { sessionView } from "./session.js";
+import { sessionsView } from "./sessions.js";
+
+/** @typedef {{element: HTMLElement, title: string, close: () => void}} View */
+
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+/** @type {View | null} */
+let shown = null;
+let isFirst = true;
+
+/** @returns {View} */
+function viewOf() {
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const [name, id, part] = path.split("/").map((each) => {
+    try {
+      return decodeURIComponent(each);
+    } catch {
+      return each;
+    }
+  });
+  if (name === "health") return healthView();
+  if (name === "session" && id) {
+    return part === "log" ? logView(id, new URLSearchParams(query)) : sessionView(id);
+  }
+  return sessionsView();
+}
+
+function show() {
+  shown?.close();
+  shown = viewOf();
+  document.title = `${shown.title} · lastword`;
+  main.replaceChildren(shown.element);
+  for (const [id, name] of [["to-sessions", "Sessions"], ["to-health", "Health"]]) {
+    const link = document.getElementById(id ?? "");
+    if (shown.title === name) link?.setAttribute("aria-current", "page");
+    else link?.removeAttribute("aria-current");
+  }
+  if (!isFirst) main.focus({ preventScroll: true });
+  isFirst = false;
+  scrollTo({ top: 0, behavior: "instant" });
+}
+
+addEventListener("hashchange", show);
+addEventListener("error", () => report("script_error"));
+addEventListener("unhandledrejection", () => report("script_error"));
+document.addEventListener("securitypolicyviolation", () => report("policy_violation"));
+document.getElementById("skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+
+try {
+  show();
+} catch (error) {
+  report("script_error");
+  main.replaceChildren(h("p", {}, "This page failed. Load it again, and report it as a bug."));
+  throw error;
+}

@@ -1,0 +1,198 @@
+"""The page: its files, its login, and the headers that keep it to itself.
+
+Owns what is served at `/` and below `/page/`. The files are the same for everybody and hold
+nothing of a session, so they take no token; the page itself takes the cookie that a link gives.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import html
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from starlette.responses import RedirectResponse, Response
+
+from lastword.gateway.doorkeeper import COOKIE, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from lastword.gateway.doorkeeper import Asked, Doorkeeper
+    from lastword.gateway.tokens import Keeper
+
+FOLDER = Path(__file__).parent / "page"
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+SAFE = {
+    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+"""No script but the page's own files, no style but theirs, no other site's frame around it."""
+
+
+class PageFile(msgspec.Struct, frozen=True):
+    """A file of the page.
+
+    Attributes:
+        body: as it is.
+        packed: the same with gzip.
+        tag: names this content.
+    """
+
+    body: bytes
+    packed: bytes
+    tag: str
+
+
+class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page is told of its gateway.
+
+    Attributes:
+        path: of ACP's own transport, over which a session is opened.
+        root: sessions work in it, or below; empty for whoever may open none.
+        role: what whoever asks may do.
+        version: of lastword.
+    """
+
+    path: str
+    root: str
+    role: str
+    version: str
+
+
+@cache
+def page_files() -> dict[str, PageFile]:
+    """The files, by their names."""
+    found = {}
+    for path in sorted(FOLDER.iterdir()):
+        if path.suffix in {*TYPES, ".html"}:
+            body = path.read_bytes()
+            if path.suffix == ".js":
+                body = without_comments(body)
+            tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+            found[path.name] = PageFile(body, gzip.compress(body, mtime=0), tag)
+    return found
+
+
+def without_comments(script: bytes) -> bytes:
+    """A script without the lines that are comments alone; all others keep their numbers.
+
+    A third of what the scripts weigh is said to their maintainers.
+    """
+    kept = []
+    inside = False
+    for line in script.split(b"\n"):
+        start = line.lstrip()
+        opens = inside or start.startswith(b"/*")
+        is_comment = opens or start.startswith(b"//")
+        inside = opens and b"*/" not in line
+        kept.append(b"" if is_comment else line)
+    return b"\n".join(kept)
+
+
+class WebPage:
+    """Serves the page."""
+
+    def __init__(self, doorkeeper: Doorkeeper, keeper: Keeper) -> None:
+        """Let in whom the doorkeeper does; cookies are the keeper's tokens."""
+        self._doorkeeper = doorkeeper
+        self._keeper = keeper
+
+    async def asset(self, request: Request) -> Response:
+        """`GET /page/{name}`."""
+        kept = page_files().get(request.path_params["name"])
+        suffix = Path(request.path_params["name"]).suffix
+        if kept is None or suffix not in TYPES:
+            return Response("There is no such file.\n", 404, SAFE, "text/plain")
+        headers = SAFE | {"cache-control": "no-cache", "etag": kept.tag, "vary": "accept-encoding"}
+        if request.headers.get("if-none-match") == kept.tag:
+            return Response(status_code=304, headers=headers)
+        return _packed(request, kept, 200, headers, TYPES[suffix])
+
+    def page(self, request: Request) -> Response:
+        """`GET /`, to somebody who was let in."""
+        headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
+        return _packed(request, page_files()["index.html"], 200, headers, "text/html")
+
+    def log_in(self, request: Request, asked: Asked) -> Response:
+        """`GET /?code=…`: follow a link.
+
+        Raises:
+            Refusal: It leads nowhere any more.
+        """
+        if request.method != "GET":  # whoever only looks where a link leads has not followed it
+            return Response(status_code=204, headers=SAFE)
+        grant = self._doorkeeper.follow(asked, request.query_params["code"])
+        answer = RedirectResponse("/", 303, SAFE | {"cache-control": "no-store"})
+        answer.set_cookie(
+            COOKIE,
+            self._keeper.token(grant),
+            max_age=self._doorkeeper.seconds_left(grant),
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return answer
+
+
+def refused(refusal: Refusal) -> Response:
+    """A refusal as a page in words."""
+    said, how = refusal.said, ""
+    if refusal.status == 401:  # noqa: PLR2004
+        said, how = f"{said.partition('.')[0]}.", _HOW  # what to do stands below, for a browser
+    body = _REFUSED.format(said=html.escape(said), how=how)
+    headers = SAFE | {"cache-control": "no-store"}
+    if refusal.retry_after:
+        headers["retry-after"] = str(refusal.retry_after)
+    return Response(body, refusal.status, headers, "text/html")
+
+
+def _packed(
+    request: Request, kept: PageFile, status: int, headers: Mapping[str, str], kind: str
+) -> Response:
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        packed = dict(headers) | {"content-encoding": "gzip"}
+        return Response(kept.packed, status, packed, kind)
+    return Response(kept.body, status, headers, kind)
+
+
+_HOW = """
+<ol>
+<li>On the machine where the gateway runs, type <code>lastword gateway token --link</code>.</li>
+<li>Open the link that it prints. It works once, within ten minutes.</li>
+</ol>
+<p>Sessions go on meanwhile; nothing is lost. If you have just followed a link, <a href="/">open the
+page again</a>.</p>
+"""
+
+_REFUSED = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>Not logged in: lastword</title>
+<link rel="stylesheet" href="/page/style.css">
+<link rel="icon" href="/page/icon.svg">
+</head>
+<body>
+<main class="narrow">
+<h1>This gateway does not let you in</h1>
+<p>{said}</p>{how}
+</main>
+</body>
+</html>
+"""

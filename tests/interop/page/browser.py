@@ -1,0 +1,125 @@
+"""Chromium with the page in it, as a test has it.
+
+Owns the process that drives the browser (`drive.mjs`), one for all tests, and the folder of
+screenshots, which is kept to be looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from tests.interop import toolchain
+from tests.interop.reconnect.chromium import require_chromium
+from tests.kit.installs import require_node_packages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.kit.gateway.serving import Gateway
+
+HERE = Path(__file__).resolve().parent
+SCREENSHOTS = HERE.parent / ".screenshots"
+FUSE_SECONDS = 60
+
+
+class StepError(AssertionError):
+    """A step in the browser failed."""
+
+
+class Browser:
+    """The browser."""
+
+    def __init__(self) -> None:
+        """Start it; skips (fails in CI) where there is none."""
+        toolchain.require_plain_node()
+        command = require_chromium()
+        require_node_packages(HERE)
+        SCREENSHOTS.mkdir(exist_ok=True)
+        self._process = subprocess.Popen(
+            ["node", str(HERE / "drive.mjs"), command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._process as process:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(FUSE_SECONDS)
+            finally:
+                process.kill()
+
+    def do(self, page: int, step: str, *values: Any) -> Any:
+        """Take a step on a page; gives what it gives."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps({"page": page, "do": step, "with": values}) + "\n")
+        stdin.flush()
+        told = json.loads(stdout.readline())
+        if "error" in told:
+            raise StepError(f"{step} {values}: {told['error']}")
+        return told["value"]
+
+    def tab(self, **how: Any) -> Tab:
+        """A tab, in a browser of its own unless it is `like` another."""
+        return Tab(self, self.do(0, "tab", how))
+
+
+class Tab:
+    """A tab, with the page of one gateway in it."""
+
+    def __init__(self, browser: Browser, number: int) -> None:
+        self._browser = browser
+        self.number = number
+
+    def do(self, step: str, *values: Any) -> Any:
+        """Take a step."""
+        return self._browser.do(self.number, step, *values)
+
+    def log_in(
+        self, gateway: Gateway, place: str = "", *, host: str = "127.0.0.1", **grant: str
+    ) -> None:
+        """Follow a link that the gateway's command prints."""
+        options = [word for name, value in grant.items() for word in (f"--{name}", value)]
+        url = f"http://{host}:{gateway.port}"
+        self.do("goto", gateway.link(url, *options) + place)
+
+    def see(self, *texts: str) -> None:
+        """Wait until each of these is shown."""
+        for text in texts:
+            try:
+                self.do("see", text)
+            except StepError as error:
+                shown = self.do("text", "body")
+                raise StepError(f"{text!r} is not shown: {error}\n\n{shown}") from None
+
+    def session(self, gateway: Gateway, session: str, **how: Any) -> None:
+        """Log in and open a session."""
+        self.log_in(gateway, f"#/session/{session}", **how)
+
+    def say(self, text: str) -> None:
+        """Send a prompt."""
+        self.do("wait", "button[type=submit]:enabled")
+        self.do("fill", "Prompt", text)
+        self.do("press", "Enter")
+
+    def shot(self, name: str) -> None:
+        """Keep what is shown now."""
+        self.do("shot", str(SCREENSHOTS / f"{name}.png"))
+
+    @contextlib.contextmanager
+    def without_errors(self) -> Iterator[None]:
+        """Hold that no script of the page fails meanwhile."""
+        yield
+        errors = self.do("errors")
+        assert errors == [], errors

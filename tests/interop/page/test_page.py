@@ -1,0 +1,333 @@
+"""The gateway's page in Chromium: what a user sees of a session, whatever befalls it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.gateway.doorkeeper import COOKIE
+from lastword.gateway.viewers import Role
+from tests.interop.page.cutting import CutLink
+from tests.interop.page.script import SCRIPT
+from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.serving import Gateway, agent, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.interop.page.browser import Browser, Tab
+
+COUNTING = [sys.executable, "-m", "tests.kit.gateway.counting_agent"]
+TALKATIVE = [sys.executable, "-m", "tests.kit.gateway.talkative_agent"]
+NO_SCROLL = "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+
+
+def new_session(gateway: Gateway) -> str:
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        return viewer.new(gateway.root)
+
+
+@pytest.fixture
+def session(gateway: Gateway) -> str:
+    return new_session(gateway)
+
+
+def holds_for_all(tab: Tab, name: str) -> None:
+    """Axe finds nothing, in light and in dark; nothing is wider than a narrow screen."""
+    for dark in (False, True):
+        tab.do("media", dark)
+        assert tab.do("axe") == [], (name, dark)
+        tab.shot(f"{name}-{'dark' if dark else 'light'}")
+    tab.do("media", False)
+    tab.do("size", 320, 640)
+    assert tab.do("evaluate", NO_SCROLL), name
+    tab.shot(f"{name}-320px")
+    tab.do("size", 1000, 760)
+
+
+def test_a_failing_turn_is_seen_understood_and_tried_again(
+    browser: Browser, gateway: Gateway, session: str
+) -> None:
+    tab = browser.tab()
+    with tab.without_errors():
+        tab.log_in(gateway)
+        assert "code=" not in tab.do("evaluate", "() => location.href")
+        [cookie] = tab.do("cookies")
+        assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+        tab.see("Sessions", "Ready")
+        holds_for_all(tab, "sessions")
+        tab.do("click", session, "link")
+        tab.say("Mend the parser")
+        tab.see("The agent asks for permission", "The agent waits for your answer.")
+        holds_for_all(tab, "question")
+        tab.do("click", "Allow")
+        tab.see("The model provider is limiting requests.", "The agent tries again in")
+        tab.see("The model provider is overloaded.", "Read src/parser.py", "Edit src/parser.py")
+        assert tab.do("text", "p.countdown").startswith("Try again in ")
+        holds_for_all(tab, "failed")
+        tab.do("click", "Try again")
+        tab.see("The agent may have done a part of it already")
+        tab.do("click", "Send it again")
+        tab.see("The parser works again.")
+        tab.shot("tried-again")
+        tab.do("click", "Log", "link")
+        tab.see("Turn 1", "failed after", "Turn 2", "ended well")
+        holds_for_all(tab, "log")
+        tab.do("select", "Show", "Failures")
+        tab.see("Model provider unavailable. ")
+        tab.do("until", "() => !document.querySelector('.log').innerText.includes('Prompt')")
+        tab.do("evaluate", "() => document.querySelector('.row.error summary').click()")
+        tab.see("Copy the details", "Entry")
+        tab.do("click", "Show the frame")
+        tab.see('"Overloaded"')
+        tab.shot("incident")
+        tab.do("evaluate", "() => document.querySelector('details.bar summary').click()")
+        name, text = tab.do("download", "As JSON Lines")
+        assert name.endswith(".jsonl")
+        kinds = [json.loads(line)["kind"] for line in text.splitlines()]
+        assert kinds.count("prompt") == 2
+        assert "Mend the parser" not in text
+        tab.do("click", "Health", "link")
+        tab.see("1 of 2 turns failed (50 %)", "Model provider unavailable", "Closed connections")
+        tab.see("The gateway answers in")
+        holds_for_all(tab, "health")
+    tab.do("close")
+
+
+def test_the_keyboard_alone_does(browser: Browser, gateway: Gateway, session: str) -> None:
+    tab = browser.tab(still=True)
+    with tab.without_errors():
+        tab.log_in(gateway)
+        tab.see("Ready")
+        href = f"#/session/{session}"
+        for _ in range(40):
+            tab.do("press", "Tab")
+            if tab.do("evaluate", "() => document.activeElement.getAttribute('href')") == href:
+                break
+        tab.do("press", "Enter")
+        tab.do("wait", "button[type=submit]:enabled")
+        while tab.do("evaluate", "() => document.activeElement.id") != "prompt":
+            tab.do("press", "Tab")
+        tab.do("type", "Mend it")
+        tab.do("press", "Enter")
+        tab.see("The agent asks for permission")
+        while "Reject" not in tab.do("evaluate", "() => document.activeElement.textContent"):
+            tab.do("press", "Shift+Tab")
+        tab.do("press", "Enter")
+        tab.do("gone", ".card.ask")
+        assert tab.do("evaluate", "() => document.activeElement.id") == "prompt"
+        tab.see("The turn failed: Model provider unavailable.")
+    tab.do("close")
+
+
+def test_of_two_windows_one_answers_and_the_others_question_goes(
+    browser: Browser, gateway: Gateway, session: str
+) -> None:
+    one, two, watcher = browser.tab(), browser.tab(), browser.tab()
+    one.session(gateway, session)
+    two.session(gateway, session)
+    watcher.session(gateway, session, role=Role.OBSERVER.value)
+    watcher.see("You watch this session.")
+    one.say("Mend the parser")
+    for tab in (one, two):
+        tab.see("The agent asks for permission")
+    watcher.see("Mend the parser")
+    assert watcher.do("count", "button:visible") == 0
+    two.do("click", "Allow")
+    one.do("gone", ".card.ask")
+    one.see("The agent's question was answered in another window")
+    one.shot("answered-elsewhere")
+    for tab in (one, two, watcher):
+        tab.see("The model provider is overloaded.")
+        assert tab.do("errors") == []
+        assert tab.do("count", ".card.failure") == 1
+    two.do("reload")  # what was there is there again, the failure and what to do about it included
+    two.see("Mend the parser", "The model provider is overloaded.", "Try again…")
+    for tab in (one, two, watcher):
+        tab.do("close")
+
+
+def test_a_link_is_cut_offline_hidden_and_killed_and_nothing_is_lost(
+    browser: Browser, tmp_path: Path
+) -> None:
+    gateway = Gateway(tmp_path, [*COUNTING, str(tmp_path / "told")], "--allow-host", "gateway.test")
+    tab = browser.tab()
+    try:
+        session = new_session(gateway)
+        with CutLink(gateway.port) as link, tab.without_errors():
+            tab.do("clock")
+            url = f"http://gateway.test:{link.port}"
+            tab.do("goto", gateway.link(url) + f"#/session/{session}")
+            tab.say("400 20")
+            tab.see("1.3 ")
+            link.cut()
+            tab.see("1.30 ")
+            pings = "() => { const send = WebSocket.prototype.send; window.probes = 0;"
+            pings += " WebSocket.prototype.send = function (text) {"
+            pings += " if (text.includes('_lastword/ping')) window.probes += 1;"
+            pings += " return send.call(this, text); }; }"
+            tab.do("evaluate", pings)
+            for state, minutes in (("hidden", 1), ("visible", 0)):
+                look = "(state) => { Object.defineProperty(document, 'visibilityState', {value:"
+                look += " state, configurable: true});"
+                look += " document.dispatchEvent(new Event('visibilitychange')); }"
+                tab.do("evaluate", look, state)
+                tab.do("forward", 25_000 * minutes)
+                tab.do("forward", 20_000 * minutes)
+            tab.do("until", "() => window.probes >= 2")
+            tab.do("offline", True)
+            link.cut()
+            tab.do("forward", 3000)
+            tab.see("Offline. Waits for the network.")
+            tab.shot("offline")
+            tab.do("offline", False)
+            tab.do("forward", 2500)
+            tab.see("1.399 ")
+            told = tab.do("text", ".item.agent .text")
+            assert told.split() == [f"1.{number}" for number in range(400)]
+        events = gateway_events(gateway, session)
+        assert {"closed_1006"} <= {event["facts"].get("word") for event in events}
+    finally:
+        tab.do("close")
+        gateway.close()
+
+
+def gateway_events(gateway: Gateway, session: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = ApiClient(gateway).events(session)
+    return found
+
+
+def test_a_front_that_is_killed_is_waited_for_and_given_up_with_what_to_do(
+    browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "script.json").write_text(json.dumps(SCRIPT), encoding="utf-8")
+    gateway = Gateway(tmp_path, agent(str(tmp_path / "script.json")))
+    tab = browser.tab()
+    try:
+        session = new_session(gateway)
+        tab.do("clock")
+        tab.session(gateway, session)
+        tab.say("Mend the parser")
+        tab.see("The agent asks for permission")
+        gateway.kill_front()
+        for _ in range(3):
+            tab.do("forward", 1300)
+        tab.see("Connection lost.")
+        tab.shot("front-killed")
+        for _ in range(12):
+            tab.do("forward", 20_000)
+            if "Gave up" in tab.do("text", ".link-status"):
+                break
+        tab.see("Gave up after 6 tries. Check that the gateway runs.")
+        assert tab.do("axe") == []
+        tab.shot("gave-up")
+        gateway.start()
+        tab.do("click", "Retry")
+        tab.see("The agent waits for your answer.")
+        gateway.kill_front()
+        expired = {"name": COOKIE, "value": gateway.token(expires=1), "path": "/"}
+        tab.do("cookie", expired | {"domain": "127.0.0.1", "httpOnly": True, "sameSite": "Strict"})
+        gateway.start()
+        for _ in range(6):
+            tab.do("forward", 12_000)
+        tab.see(
+            "The gateway refused the token twice. Log in again.", "lastword gateway token --link"
+        )
+        tab.shot("token-expired")
+        assert tab.do("reload") == 401
+        tab.see("This gateway does not let you in")
+        assert tab.do("axe") == []
+        tab.shot("not-logged-in")
+    finally:
+        tab.do("close")
+        gateway.close()
+
+
+def test_a_session_that_is_unknown_is_said_to_be(browser: Browser, gateway: Gateway) -> None:
+    tab = browser.tab()
+    tab.session(gateway, "none-of-these")
+    tab.see("This session no longer exists on the gateway. Start a new session.")
+    tab.shot("unknown")
+    tab.do("click", "All sessions", "link")
+    tab.do("click", "New session")
+    tab.do("click", "Start")
+    tab.see("Nothing has been said here yet.")
+    assert tab.do("errors") == []
+    tab.do("close")
+
+
+def test_the_same_viewer_elsewhere_takes_the_session_and_gives_it_back(
+    browser: Browser, gateway: Gateway, session: str
+) -> None:
+    tab = browser.tab()
+    tab.log_in(gateway)
+    spy = (
+        "() => { const listen = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage');"
+    )
+    spy += " Object.defineProperty(WebSocket.prototype, 'onmessage', {set(call) {"
+    spy += " listen.set.call(this, (event) => { const ours ="
+    spy += " JSON.parse(event.data).result?._meta?.lastword;"
+    spy += " if (ours?.secret) window.known = ours; call(event); }); }}); }"
+    tab.do("evaluate", spy)
+    tab.do("click", session, "link")
+    tab.do("wait", "button[type=submit]:enabled")
+    known = tab.do("evaluate", "() => ({viewer: window.known.viewer, secret: window.known.secret})")
+    with ViewerClient(gateway, replay=True, known=known) as other:
+        other.load(session, gateway.root)
+        tab.see("This session is open in another window. Go on there.")
+        tab.shot("superseded")
+        tab.do("click", "Use it here")
+        tab.do("wait", "button[type=submit]:enabled")
+        assert other.closed()[0] == 4409
+    tab.do("close")
+
+
+def test_what_is_no_longer_kept_is_told_as_a_gap(browser: Browser, tmp_path: Path) -> None:
+    command = [*COUNTING, str(tmp_path / "told")]
+    gateway = Gateway(tmp_path, command, "--log-limit", "64KiB")
+    tab = browser.tab()
+    try:
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            session = viewer.new(gateway.root)
+            viewer.answer(viewer.prompt(session, "3000 0"))
+        tab.session(gateway, session)
+        tab.see("A part of this session is no longer kept.", "1.2999 ")
+        tab.shot("gap")
+        tab.do("click", "Log", "link")
+        tab.see("are no longer kept.")
+        assert tab.do("errors") == []
+    finally:
+        tab.do("close")
+        until("the gateway is gone", lambda: gateway.close() or True)
+
+
+def test_what_an_agent_says_is_text_and_however_much_it_is_it_is_bounded(
+    browser: Browser, tmp_path: Path
+) -> None:
+    gateway = Gateway(tmp_path, TALKATIVE)
+    tab = browser.tab()
+    try:
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            session = viewer.new(gateway.root)
+            viewer.answer(viewer.prompt(session, "10000 1000000 10000000"))
+        with tab.without_errors():
+            tab.session(gateway, session)
+            tab.see("That was all.", "Show more (")
+            nodes = "() => document.querySelectorAll('*').length"
+            assert tab.do("evaluate", nodes) < 10_000
+            assert tab.do("evaluate", "() => document.body.innerText.length") < 500_000
+            assert tab.do("count", "main img, main script, main a[href^=javascript]") == 0
+            assert "hacked" not in tab.do("evaluate", "() => document.title.slice(0, 20)")
+            assert "<script>" in tab.do("text", "h1")
+            tab.do("click", "Show more")
+            tab.do("click", "Show earlier")
+            tab.see("<script>")
+            assert tab.do("evaluate", NO_SCROLL)
+            tab.shot("hostile")
+    finally:
+        tab.do("close")
+        gateway.close()

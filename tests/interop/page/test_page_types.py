@@ -1,0 +1,59 @@
+"""The page's scripts: every type in their comments holds, and their words are the package's."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from lastword.client.display import TITLES
+from lastword.gateway.web_page import FOLDER
+from tests.interop import toolchain
+from tests.kit.installs import require_node_packages
+from tests.kit.places import PROTOCOL, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FUSE_SECONDS = 120
+OPTIONS = (
+    *("--allowJs", "--checkJs", "--noEmit", "--strict", "--noUnusedLocals", "--noImplicitReturns"),
+    *("--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--target", "es2022"),
+    *("--module", "esnext", "--moduleResolution", "bundler", "--lib", "es2022,dom,dom.iterable"),
+)
+
+
+def test_the_compiler_agrees_with_every_type(tmp_path: Path) -> None:
+    packages = require_node_packages(ROOT / "tests" / "interop" / "typescript")
+    for path in FOLDER.glob("*.js"):
+        shutil.copy(path, tmp_path)
+    (tmp_path / "agent_error.js").unlink()  # its types are in what it was compiled from
+    shutil.copy(PROTOCOL / "typescript" / "agent_error.ts", tmp_path)
+    compiler = packages / "typescript" / "bin" / "tsc"
+    scripts = [str(path) for path in tmp_path.glob("*.js")]
+    done = subprocess.run(
+        ["node", str(compiler), *OPTIONS, *scripts],
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_failure_has_the_title_that_every_client_of_lastword_shows(tmp_path: Path) -> None:
+    node = toolchain.require_plain_node()
+    copy = shutil.copytree(FOLDER, tmp_path / "page")
+    (copy / "package.json").write_text('{"type": "module"}')  # what a browser needs no word for
+    code = f"import {{ TITLES }} from {json.dumps((copy / 'cards.js').as_uri())};"
+    code += "process.stdout.write(JSON.stringify(TITLES));"
+    done = subprocess.run(
+        [str(node), "--no-warnings", "--input-type=module", "-e", code],
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {kind.value: title for kind, title in TITLES.items()}

@@ -1,0 +1,32 @@
+"""The wheel, as it is built: what the package reads at run time is in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from typing import TYPE_CHECKING
+
+from lastword.gateway.web_page import FOLDER
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FUSE_SECONDS = 120
+
+
+def test_the_gateways_page_is_in_the_wheel(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    done = subprocess.run(
+        build, cwd=ROOT, capture_output=True, text=True, timeout=FUSE_SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    [path] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(path) as wheel:
+        kept = {
+            name.rpartition("/")[2]: wheel.read(name)
+            for name in wheel.namelist()
+            if name.startswith("lastword/gateway/page/")
+        }
+    assert kept == {each.name: each.read_bytes() for each in FOLDER.iterdir()}

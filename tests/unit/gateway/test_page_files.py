@@ -1,0 +1,70 @@
+"""The page's files: whole, small, and the same as what `protocol/` has."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lastword.gateway.api.shapes import EventKind
+from lastword.gateway.web_page import FOLDER, page_files, without_comments
+from tests.kit.places import PROTOCOL
+
+MAX_BYTES = 40_000
+
+
+def test_all_of_it_is_under_40_kb_packed() -> None:
+    sizes = {name: len(kept.packed) for name, kept in page_files().items()}
+    assert sum(sizes.values()) < MAX_BYTES, sizes
+
+
+@pytest.mark.parametrize("name", ["reconnect/reconnect.js", "words.js"])
+def test_the_policy_and_the_words_are_those_of_protocol(name: str) -> None:
+    served = FOLDER / name.rpartition("/")[2]
+    assert served.read_bytes() == (PROTOCOL / name).read_bytes()
+
+
+def test_it_loads_nothing_from_elsewhere() -> None:
+    for path in FOLDER.iterdir():
+        text = path.read_text(encoding="utf-8")
+        found = set(re.findall(r"https?://[\w./]+", text))
+        assert found <= {"http://www.w3.org/2000/svg"}, path
+        for source in re.findall(r'from "([^"]+)"', text):
+            assert (FOLDER / source).exists(), (path, source)
+
+
+def test_every_script_is_there_before_it_is_asked_for() -> None:
+    home = (FOLDER / "index.html").read_text(encoding="utf-8")
+    named = set(re.findall(r'href="/page/(\w+\.js)"|src="/page/(\w+\.js)"', home))
+    scripts = {path.name for path in FOLDER.glob("*.js")}
+    assert {one or other for one, other in named} == scripts
+
+
+def test_nothing_of_it_could_make_text_into_markup_or_code() -> None:
+    forbidden = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|style="
+    )
+    for path in FOLDER.iterdir():
+        assert not forbidden.search(path.read_text(encoding="utf-8")), path
+
+
+def test_comments_stay_here_and_every_other_line_keeps_its_number() -> None:
+    script = b"/** a\n * b\n */\nlet a; // c\n  // d\n  /* e */\nlet b = /** @type {x} */ (c);\n"
+    assert without_comments(script) == (b"\n\n\nlet a; // c\n\n\nlet b = /** @type {x} */ (c);\n")
+
+
+def test_no_line_has_code_after_a_comment_that_begins_it() -> None:
+    for path in FOLDER.glob("*.js"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            begins, closes, rest = line.partition("*/")
+            if closes and begins.lstrip().startswith(("/*", "*")):
+                assert not rest.strip(), (path, line)
+
+
+def test_the_log_has_words_for_every_kind_of_event_and_no_other() -> None:
+    text = (FOLDER / "log.js").read_text(encoding="utf-8")
+    kinds = text.partition("const KINDS = {")[2].partition("};")[0]
+    assert set(re.findall(r"^  (\w+): \"", kinds, re.MULTILINE)) == set(EventKind)
+    filters = text.partition("const FILTERS = [")[2].partition("];")[0]
+    named = {word for each in re.findall(r'", "([\w,]+)"\]', filters) for word in each.split(",")}
+    assert named <= set(EventKind)
