@@ -311,7 +311,7 @@ class PlayedLink:
             receive(line)
 
     def _from_gateway(self, line: bytes) -> None:
-        self.carry_out(self.connector.from_gateway(line))
+        self.carry_out(self.connector.from_gateway(line, self.now))
 
     def give_up(self) -> None:
         """The policy gives the gateway up."""

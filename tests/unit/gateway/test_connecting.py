@@ -442,13 +442,34 @@ def test_a_log_of_another_epoch_is_not_told_again() -> None:
 
 def test_a_probe_is_a_ping_whose_answer_the_editor_never_sees() -> None:
     link = begun()
-    (effect,) = link.connector.probe()
-    assert isinstance(effect, ToGateway)
-    assert json.loads(effect.line)["method"] == "_lastword/ping"
     before = list(link.given)
-    link.carry_out([effect])
+    assert _probed(link)["method"] == "_lastword/ping"
     link.settle()
     assert link.given == before
+
+
+def test_a_probe_says_how_far_the_editor_is_and_once_what_the_last_one_took() -> None:
+    (alone,) = core.Connector().probe(0.0)
+    assert isinstance(alone, ToGateway)
+    assert json.loads(alone.line)["params"] == {}
+    link = begun()
+    head = link.front.hub.log.head
+    assert _probed(link)["params"] == {"sessionId": SESSION, "seq": head}
+    link.now += 0.25
+    link.settle()
+    assert _probed(link)["params"] == {"sessionId": SESSION, "seq": head, "rttMs": 250.0}
+    link.cut()  # and so with it the answer
+    link.settle()
+    link.now += 1.0
+    assert "rttMs" not in _probed(link)["params"]
+
+
+def _probed(link: PlayedLink) -> dict[str, Any]:
+    (effect,) = link.connector.probe(link.now)
+    assert isinstance(effect, ToGateway)
+    link.carry_out([effect])
+    told: dict[str, Any] = json.loads(effect.line)
+    return told
 
 
 def test_an_answer_to_no_question_goes_nowhere() -> None:
@@ -459,7 +480,7 @@ def test_an_answer_to_no_question_goes_nowhere() -> None:
 
 def test_what_the_gateway_says_that_is_no_message_is_left_out() -> None:
     link = begun()
-    assert link.connector.from_gateway(b"noise") == []
+    assert link.connector.from_gateway(b"noise", 0.0) == []
 
 
 def test_the_end_of_the_search_says_what_to_do() -> None:

@@ -28,6 +28,7 @@ from lastword.gateway.connecting.effects import (
 )
 from lastword.gateway.connecting.outage import Outage
 from lastword.gateway.connecting.places import Item, Items, Place
+from lastword.gateway.connecting.probes import Probes
 from lastword.gateway.connecting.questions import Questions
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Connector:
         self._questions = Questions(self._items)
         self._abandoned: dict[int, str] = {}
         self._outage = Outage()
+        self._probes = Probes(self._items)
 
     # What the shell asks.
 
@@ -101,11 +103,9 @@ class Connector:
         """When `tell` is due, in the seconds of `now`."""
         return self._outage.first_due if self._turns() else None
 
-    def probe(self) -> list[ConnectEffect]:
-        """Ask the gateway for a sign of life."""
-        params = {"seq": max((place.seq for place in self._places.values()), default=0)}
-        number = self._items.next_number()
-        return [ToGateway(jsonrpc.request(b"%d" % number, "_lastword/ping", params))]
+    def probe(self, now: float) -> list[ConnectEffect]:
+        """Ask the gateway for a sign of life, and say how far the editor is."""
+        return [ToGateway(line) for line in self._probes.ask(self._places.values(), now)]
 
     # The editor.
 
@@ -272,6 +272,7 @@ class Connector:
         if self._link is LinkState.DOWN:
             return
         self._link = LinkState.DOWN
+        self._probes.unlink()
         self._outage.begin(now)
         for place in list(self._places.values()):
             place.unlink()
@@ -361,14 +362,16 @@ class Connector:
 
     # The gateway.
 
-    def from_gateway(self, line: bytes) -> list[ConnectEffect]:
+    def from_gateway(self, line: bytes, now: float) -> list[ConnectEffect]:
         """Take in a frame of the gateway's."""
         frame = jsonrpc.decode(line)
         if not isinstance(frame, jsonrpc.Frame):
             return []
         message = frame.message
         if message.method is None:
-            return self._resulted(frame, frames.number_in(message.request_id))
+            number = frames.number_in(message.request_id)
+            is_probed = self._probes.is_answer(number, now)
+            return [] if is_probed else self._resulted(frame, number)
         if message.method.startswith("_lastword/"):
             return self._told(frame, message.method)
         return self._passed(frame)

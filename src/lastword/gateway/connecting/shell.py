@@ -179,7 +179,7 @@ class ConnectShell:
             case reconnect.CloseSocket():
                 self._drop(action.code, action.reason)
             case reconnect.Probe():
-                self._carry_out(self._connector.probe())
+                self._carry_out(self._connector.probe(time.monotonic()))
             case reconnect.Show():
                 self._status.show(action.line)
                 self._tell(action.line)
@@ -293,7 +293,7 @@ class ConnectShell:
             if self._socket is not socket:
                 return
             self._step(Signal.FRAME)
-            self._carry_out(self._connector.from_gateway(line))
+            self._carry_out(self._connector.from_gateway(line, time.monotonic()))
             await self._editor_takes()
 
     async def _send(self, socket: ClientConnection) -> None:

@@ -48,6 +48,8 @@ export class Link {
   #pending = new Map();
   /** @type {Map<string, number>} */
   #probes = new Map();
+  /** @type {number | undefined} what the last probe took, until the gateway has been told */
+  #rtt;
   #over = new AbortController();
 
   /**
@@ -238,7 +240,8 @@ export class Link {
     this.#last += 1;
     const id = `probe${this.#last}`;
     this.#probes.set(id, performance.now());
-    this.#send({ id, method: "_lastword/ping", params: { seq: this.#seq } });
+    this.#send({ id, method: "_lastword/ping", params: { sessionId: this.session, seq: this.#seq, rttMs: this.#rtt } });
+    this.#rtt = undefined;
   }
 
   /** @param {string} text */
@@ -282,9 +285,10 @@ export class Link {
     const began = this.#probes.get(id);
     if (began !== undefined) {
       this.#probes.delete(id);
-      rtts.push(performance.now() - began);
+      this.#rtt = performance.now() - began;
+      rtts.push(this.#rtt);
       if (rtts.length > 100) rtts.shift();
-      return this.told.rtt(rtts[rtts.length - 1] ?? 0);
+      return this.told.rtt(this.#rtt);
     }
     if (this.#pending.delete(id)) this.told.frame(frame);
   }

@@ -1,0 +1,60 @@
+"""Probes of a connector: what they say of each session, and how long one takes.
+
+Owns which probe is measured. What comes of no probe in time is the reconnect policy's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.protocol import jsonrpc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lastword.gateway.connecting.places import Items, Place
+
+MAX_SESSIONS = 64
+"""Sessions that one probe tells of: the gateway keeps the numbers of no more."""
+
+
+class Probes:
+    """The probes over one link after the other."""
+
+    def __init__(self, items: Items) -> None:
+        """Number them in the same order as what the editor said."""
+        self._items = items
+        self._sent = (0, 0.0)
+        """The number of the probe that is measured, and when it was sent."""
+        self._rtt_ms: float | None = None
+
+    def ask(self, places: Iterable[Place], now: float) -> list[bytes]:
+        """Ping, and say of each attached session how far the editor is.
+
+        How long the last one took is said once, so that it is counted once.
+        """
+        attached = [place for place in places if place.attached][:MAX_SESSIONS]
+        told: list[dict[str, Any]] = [
+            {"sessionId": place.session_id, "seq": place.seq} for place in attached
+        ] or [{}]
+        if self._rtt_ms is not None:
+            told[0]["rttMs"], self._rtt_ms = self._rtt_ms, None
+        numbers = [self._items.next_number() for _ in told]
+        self._sent = (numbers[0], now)
+        return [
+            jsonrpc.request(b"%d" % number, "_lastword/ping", params)
+            for number, params in zip(numbers, told, strict=True)
+        ]
+
+    def is_answer(self, number: int, now: float) -> bool:
+        """Does an answer with this number end what is measured?"""
+        sent, at = self._sent
+        if not number or number != sent:
+            return False
+        self._sent = (0, 0.0)
+        self._rtt_ms = round((now - at) * 1000, 3)
+        return True
+
+    def unlink(self) -> None:
+        """The link is gone, and with it the answer."""
+        self._sent = (0, 0.0)
