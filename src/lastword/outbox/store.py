@@ -148,7 +148,8 @@ class Outbox:
         """
 
         def dead(db: sqlite3.Connection) -> None:
-            db.execute("UPDATE reports SET dead = 1, said = ? WHERE id = ?", (said, number))
+            died = "UPDATE reports SET dead = 1, said = ? WHERE id = ? AND dead = 0"
+            tables.add_to(db, tables.REFUSED, db.execute(died, (said, number)).rowcount)
             tables.set_pace(db, target, 0, 0, "")
 
         self._transact(dead)

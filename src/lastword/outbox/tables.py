@@ -49,8 +49,10 @@ _TABLES = (
 TAKEN = "taken"
 SENT = "sent"
 CLEARED = "cleared"
+REFUSED = "refused"
+"""All that ever were: each is dead, and later cleared or dropped, where it is counted again."""
 DROPPED = ("dropped_full", "dropped_old", "dropped_unwritten", "dropped_damaged")
-COUNTS = (TAKEN, SENT, CLEARED, *DROPPED)
+COUNTS = (TAKEN, SENT, CLEARED, REFUSED, *DROPPED)
 
 NEXT = """SELECT id, body FROM reports WHERE target = ? AND dead = 0
     ORDER BY tries, id LIMIT 1"""

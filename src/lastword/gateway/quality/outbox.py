@@ -1,7 +1,8 @@
 """The outbox of error reports, as far as its state is a metric.
 
-Owns how it is looked at: read only and for a moment, so that whoever sends from it is never held
-up. What it is, is `lastword.outbox`'s.
+Owns how it is looked at, read only and for a moment, so that whoever sends from it is never held
+up; and that its counters only grow, though its file may be set aside. What it is, is
+`lastword.outbox`'s.
 """
 
 from __future__ import annotations
@@ -13,31 +14,54 @@ import time
 from urllib.parse import quote
 
 from lastword.gateway.quality import table
+from lastword.gateway.quality.counts import Counts
 from lastword.outbox.store import NAME
+from lastword.outbox.tables import DROPPED, REFUSED, SENT
 
 LOOK = (
     "SELECT coalesce(sum(dead = 0), 0), coalesce(sum(dead != 0), 0),"
     " min(CASE WHEN dead = 0 THEN at_epoch_ms END) FROM reports"
 )
-
+COUNTED = {SENT: (table.REPORTS_SENT, ()), REFUSED: (table.REPORTS_REFUSED, ())} | {
+    name: (table.REPORTS_DROPPED, (name.removeprefix("dropped_"),)) for name in DROPPED
+}
+"""The metric, and its labels' values, of each count in the file."""
 
 BUSY_SECONDS = 0.05
 
 
-def gauges_of(folder: str) -> dict[str, float] | None:
-    """How the outbox of a state folder is; `None` where it cannot be read just now."""
-    path = os.path.join(folder, NAME)
-    if not os.path.exists(path):
-        return {}
-    try:
-        db = sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=BUSY_SECONDS)
-        with contextlib.closing(db):
-            waiting, dead, oldest_ms = db.execute(LOOK).fetchone()
-    except sqlite3.Error:
-        return None
-    age = max(time.time() - oldest_ms / 1000, 0.0) if oldest_ms is not None else 0.0
-    return {
-        table.REPORTS.key("waiting"): waiting,
-        table.REPORTS.key("dead"): dead,
-        table.OLDEST_REPORT.key(): age,
-    }
+class OutboxSeen:
+    """The outbox of a state folder, as it was when it could be read last."""
+
+    def __init__(self, folder: str) -> None:
+        """Look in this folder; where it is empty, at none."""
+        self.gauges: dict[str, float] = {}
+        self.counts = Counts()
+        self._path = os.path.join(folder, NAME) if folder else ""
+        self._last: dict[str, int] = {}
+        """The file's counts at the last look, from which they grow, or begin anew."""
+
+    def look(self) -> None:
+        """Look again; what cannot be read just now stays as it was."""
+        if not os.path.exists(self._path):
+            self.gauges, self._last = {}, {}
+            return
+        try:
+            db = sqlite3.connect(
+                f"file:{quote(self._path)}?mode=ro", uri=True, timeout=BUSY_SECONDS
+            )
+            with contextlib.closing(db):
+                waiting, dead, oldest_ms = db.execute(LOOK).fetchone()
+                counts = dict(db.execute("SELECT name, value FROM counts"))
+        except sqlite3.Error:
+            return
+        age = max(time.time() - oldest_ms / 1000, 0.0) if oldest_ms is not None else 0.0
+        self.gauges = {
+            table.REPORTS.key("waiting"): waiting,
+            table.REPORTS.key("dead"): dead,
+            table.OLDEST_REPORT.key(): age,
+        }
+        for name, (metric, labels) in COUNTED.items():
+            now, before = counts.get(name, 0), self._last.get(name, 0)
+            self.counts.add(metric, now - before if now >= before else now, *labels)
+        self._last = counts

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import JSONResponse, Response
 
-from lastword.gateway.quality import outbox
 from lastword.gateway.quality.collected import Collected
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
 from lastword.gateway.quality.measured import FrontCounts
+from lastword.gateway.quality.outbox import OutboxSeen
 from lastword.gateway.quality.readiness import Readiness
 from lastword.gateway.quality.telemetry import meters_of
 
@@ -60,8 +60,7 @@ class Quality:
         self._holders = holders
         self._options = options
         self._collected = Collected(holders.run_folder)
-        self._outbox: dict[str, float] = {}
-        """How the outbox was when it could be read last."""
+        self._outbox = OutboxSeen(options.state_folder)
         self._fresh_until = 0.0
         self._asking: asyncio.Task[Snapshot] | None = None
         self.last = Snapshot(counts=Counts(), gauges={})
@@ -104,9 +103,10 @@ class Quality:
         self._collected.take(statuses, sockets)
         gauges = self.measured.gauges(_heads(statuses))
         if self._options.state_folder:
-            found = await asyncio.to_thread(outbox.gauges_of, self._options.state_folder)
-            self._outbox = found if found is not None else self._outbox
-        self.last = self._collected.snapshot(self.measured.counts, gauges | self._outbox)
+            await asyncio.to_thread(self._outbox.look)
+        last = self._collected.snapshot(self.measured.counts, gauges | self._outbox.gauges)
+        last.counts.include(self._outbox.counts)
+        self.last = last
         self._fresh_until = time.monotonic() + FRESH_SECONDS
         return self.last
 

@@ -242,6 +242,16 @@ REPORTS = _gauge(
     "Error reports in the outbox, by whether they will be tried again.",
     Label("state", ("waiting", "dead")),
 )
+REPORTS_SENT = _counter("outbox.sent", "{report}", "Error reports that arrived.")
+REPORTS_REFUSED = _counter(
+    "outbox.refused", "{report}", "Error reports that were refused for good: dead letters."
+)
+REPORTS_DROPPED = _counter(
+    "outbox.dropped",
+    "{report}",
+    "Error reports that were let go of, by why.",
+    Label("reason", ("full", "old", "unwritten", "damaged")),
+)
 OLDEST_REPORT = _gauge("outbox.age", "s", "Age of the oldest report that waits; 0 for none.")
 
 METRICS = (
@@ -249,6 +259,7 @@ METRICS = (
     *(ENTRIES, WRITTEN, COMMIT, LOG_SIZE, DELIVERED, REPLAYED, GAPS, MISSED, RECONNECTS),
     *(ASKED, SETTLED, OPEN_QUESTIONS, TURNS, ERRORS, EVENTS, SESSIONS, VIEWERS),
     *(LAG, LAG_MOST, LAG_SIZE, REPORTS, OLDEST_REPORT),
+    *(REPORTS_SENT, REPORTS_REFUSED, REPORTS_DROPPED),
 )
 BY_NAME = {metric.name: metric for metric in METRICS}
 

@@ -1,4 +1,4 @@
-"""The outbox as a metric: looked at, and left alone."""
+"""The outbox as metrics: looked at, and left alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.gateway.quality import table
-from lastword.gateway.quality.outbox import gauges_of
+from lastword.gateway.quality.outbox import OutboxSeen
 from lastword.outbox.report import FailureReport
 from lastword.outbox.store import Outbox
 from lastword.outbox.target import ReportTarget
@@ -32,22 +32,56 @@ def report(number: int, age_seconds: float) -> FailureReport:
 
 
 def test_what_waits_what_is_dead_and_since_when_is_told(tmp_path: Path) -> None:
-    assert gauges_of(str(tmp_path)) == {}
+    seen = OutboxSeen(str(tmp_path))
+    seen.look()
+    assert seen.gauges == {}
     outbox = Outbox(str(tmp_path))
     outbox.add([report(1, 7000), report(2, 500), report(3, 100)], TARGET)
     taken = outbox.take(TARGET)
     assert taken is not None
     outbox.refused(taken.number, TARGET, "400")
-    found = gauges_of(str(tmp_path))
-    assert found is not None
-    assert found[table.REPORTS.key("waiting")] == 2
-    assert found[table.REPORTS.key("dead")] == 1
-    assert 500 <= found[table.OLDEST_REPORT.key()] < 7000
+    seen.look()
+    assert seen.gauges[table.REPORTS.key("waiting")] == 2
+    assert seen.gauges[table.REPORTS.key("dead")] == 1
+    assert 500 <= seen.gauges[table.OLDEST_REPORT.key()] < 7000
     status = outbox.status()
     assert (status.waiting, status.dead) == (2, 1)
 
 
+def counted(seen: OutboxSeen, metric: table.Metric, *labels: str) -> float:
+    return seen.counts.counters.get(metric.key(*labels), 0)
+
+
+def test_what_was_sent_refused_and_dropped_is_counted_though_the_file_begins_anew(
+    tmp_path: Path,
+) -> None:
+    seen = OutboxSeen(str(tmp_path))
+    for times in (1, 2):
+        outbox = Outbox(str(tmp_path))
+        outbox.add([report(1, 100), report(2, 100), report(3, 30 * 24 * 3600)], TARGET)
+        for end in (outbox.delivered, lambda row, to: outbox.refused(row, to, "400")):
+            taken = outbox.take(TARGET)
+            assert taken is not None
+            end(taken.number, TARGET)
+        outbox.clear_dead()
+        seen.look()
+        seen.look()
+        assert counted(seen, table.REPORTS_SENT) == times
+        assert counted(seen, table.REPORTS_REFUSED) == times
+        assert counted(seen, table.REPORTS_DROPPED, "old") == times
+        assert counted(seen, table.REPORTS_DROPPED, "full") == 0
+        (tmp_path / "outbox.db").unlink()
+        if times == 1:
+            Outbox(str(tmp_path)).add([report(9, 100)], TARGET)
+            seen.look()
+
+
 def test_an_outbox_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
+    seen = OutboxSeen(str(tmp_path))
+    Outbox(str(tmp_path)).add([report(1, 100)], TARGET)
+    seen.look()
+    before = dict(seen.gauges)
     (tmp_path / "outbox.db").write_bytes(b"this is no database" * 100)
-    assert gauges_of(str(tmp_path)) is None
+    seen.look()
+    assert seen.gauges == before
     assert (tmp_path / "outbox.db").read_bytes().startswith(b"this is")
