@@ -82,7 +82,7 @@ class Front:
         )
         self._sockets: set[ViewerSocket] = set()
         self.quality = Quality(holders, options.quality)
-        self._events = EventsApi(holders, options.record)
+        self._events = EventsApi(holders, self.quality.measured, options.record)
         self.app = Starlette(
             routes=[
                 WebSocketRoute(options.path, self._acp),
@@ -152,7 +152,6 @@ class Front:
         finally:
             self._sockets.discard(socket)
             self.quality.measured.closed(socket.met, socket.code)
-            self._events.note_closed(socket.code)
 
     def _route(self, operation: Operation) -> Route:
         """Where an operation of the events API is served."""

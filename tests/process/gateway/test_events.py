@@ -299,3 +299,24 @@ def test_statistics_are_those_of_lastword_stats(serve: Serve, word: str) -> None
         assert told["days"] == 3
         assert told["now"]["by_type"] == ({"rate_limit": 1} if word == "rate_limit" else {})
         assert told["gateway"]["viewers"] == {"controllers": 1, "observers": 0}
+
+
+def test_statistics_have_the_links_as_the_metrics_have_them(serve: Serve) -> None:
+    gateway = serve("healthy")
+    viewer, _ = played(gateway)
+    nothing = {"count": 0, "p50_seconds": None, "p95_seconds": None}
+    with viewer:
+        viewer.result("_lastword/ping", {"rttMs": 30})
+        told = ApiClient(gateway).json("/v1/stats")["gateway"]
+        assert told["closed"] == {}
+        trip = told["round_trips"]["viewer"]
+        assert trip["count"] == 1
+        assert 0.025 < trip["p50_seconds"] < trip["p95_seconds"] <= 0.05
+        assert told["attaches"]["session/new"]["count"] == 1
+        assert told["attaches"]["session/load"] == nothing
+        viewer.cut()
+
+    def closed() -> Any:
+        return ApiClient(gateway).json("/v1/stats")["gateway"]["closed"]
+
+    assert until("the cut is counted", closed) == {"1006": 1}

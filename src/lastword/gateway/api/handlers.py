@@ -24,6 +24,7 @@ from lastword.gateway.api.client_errors import (
     failure_of,
     read_report,
 )
+from lastword.gateway.api.counted import attaches_of, closed_of, round_trips_of
 from lastword.gateway.api.openapi import document
 from lastword.gateway.api.requests import EVENTS_TYPE, JSON_TYPE, ProblemError
 from lastword.gateway.api.shapes import (
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.holders import Holders
+    from lastword.gateway.quality.measured import FrontCounts
     from lastword.gateway.tokens import Grant
 
 MAX_STREAMS = 256
@@ -58,21 +60,23 @@ MAX_STREAMS = 256
 class EventsApi:
     """What the front answers below `/v1`, but for sockets."""
 
-    def __init__(self, holders: Holders, record: str = "") -> None:
-        """Tell of these holders' sessions, and of the record in this file; empty for none."""
+    def __init__(self, holders: Holders, measured: FrontCounts, record: str = "") -> None:
+        """Tell of these holders' sessions, of what the front has measured, and of a record.
+
+        Args:
+            holders: Those who have the sessions.
+            measured: The front's own counts.
+            record: The record's file; empty for none.
+        """
         self._source = SessionSource(holders)
         self._outbox = holders.reports
+        self._measured = measured
         self._record = record
         self._pace = ReportPace(time.monotonic)
         self._reports = ReportCounts()
-        self._closed: Counter[str] = Counter()
         self._since_ms = _now_ms()
         self._closing = asyncio.Event()
         self._streams = 0
-
-    def note_closed(self, code: int) -> None:
-        """A viewer's socket was closed with this code."""
-        self._closed[str(code)] += 1
 
     def close(self) -> None:
         """End every stream."""
@@ -173,6 +177,7 @@ class EventsApi:
         )
 
     def _counts(self, views: list[SessionView]) -> GatewayCounts:
+        measured = self._measured.counts
         return GatewayCounts(
             since_epoch_ms=self._since_ms,
             sessions=dict(Counter(view.state.value for view in views)),
@@ -180,7 +185,9 @@ class EventsApi:
                 sum(view.viewers.controllers for view in views),
                 sum(view.viewers.observers for view in views),
             ),
-            closed=dict(self._closed),
+            closed=closed_of(measured),
+            round_trips=round_trips_of(measured),
+            attaches=attaches_of(measured),
             client_errors=self._reports.told(),
         )
 

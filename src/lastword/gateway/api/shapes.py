@@ -252,6 +252,20 @@ class SessionOne(Struct, frozen=True, kw_only=True):
     session: SessionView
 
 
+class DurationSeen(Struct, frozen=True, kw_only=True):
+    """How long something took, by the buckets of `/metrics`.
+
+    Attributes:
+        count: how often it was measured.
+        p50_seconds: half of them took no longer; null where there are none.
+        p95_seconds: of twenty, nineteen took no longer; 30 at most.
+    """
+
+    count: _Count
+    p50_seconds: float | None
+    p95_seconds: float | None
+
+
 class GatewayCounts(Struct, frozen=True, kw_only=True):
     """What the gateway's front has counted.
 
@@ -259,7 +273,9 @@ class GatewayCounts(Struct, frozen=True, kw_only=True):
         since_epoch_ms: since when; a front that is started anew begins anew.
         sessions: sessions by their state, now.
         viewers: who looks at them, now.
-        closed: viewers' WebSockets by the code that they closed with.
+        closed: viewers' WebSockets by the code that they closed with; `other` for rare ones.
+        round_trips: to viewers and back, by who measured: `websocket` (its pings), `viewer`.
+        attaches: from a request that opens, loads or resumes a session to its result, by method.
         client_errors: what pages and connectors reported, by its word.
     """
 
@@ -267,6 +283,8 @@ class GatewayCounts(Struct, frozen=True, kw_only=True):
     sessions: dict[str, int]
     viewers: ViewerCount
     closed: dict[str, int]
+    round_trips: dict[str, DurationSeen]
+    attaches: dict[str, DurationSeen]
     client_errors: dict[str, int]
 
 

@@ -51,6 +51,7 @@ function parts(told) {
     found.push(h("section", {}, h("h2", {}, "How long turns take"), times(now, before)));
   } else found.push(h("p", { class: "quiet" }, "There is no record of these days: nothing has been recorded, or --no-record was said."));
   found.push(h("section", {}, h("h2", {}, "Closed connections"), closes(told.gateway)));
+  found.push(h("section", {}, h("h2", {}, "Viewers' links"), links(told.gateway)));
   found.push(h("section", {}, h("h2", {}, "This window's link"), link()));
   return found;
 }
@@ -140,6 +141,18 @@ function closes(gateway) {
     add(parts, table(["What", "Times"], errors.map(([word, times]) => [word.replaceAll("_", " "), count(Number(times))])));
   }
   return parts;
+}
+
+/** @type {Record<string, string>} */
+const MEASURED = { websocket: "Ping to a viewer", viewer: "Probe of a viewer", "session/new": "Open a session", "session/load": "Load it", "session/resume": "Resume it" };
+
+/** @param {any} gateway */
+function links({ round_trips, attaches }) {
+  const shown = (/** @type {number} */ seconds) => `${(seconds * 1000).toFixed(seconds < 0.01 ? 1 : 0)} ms`;
+  const rows = Object.entries({ ...round_trips, ...attaches })
+    .filter(([, seen]) => seen.count)
+    .map(([name, seen]) => [MEASURED[name] ?? name, shown(seen.p50_seconds), shown(seen.p95_seconds), count(seen.count)]);
+  return rows.length ? table(["", "Half within", "95 % within", "Times"], rows) : h("p", { class: "quiet" }, "Nothing has been measured yet.");
 }
 
 function link() {

@@ -36,6 +36,20 @@ class Distribution(msgspec.Struct):
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
+    def quantile(self, share: float) -> float | None:
+        """The value that this share of all lies below, by the buckets; `None` where there is none.
+
+        As Prometheus' `histogram_quantile` has it: even within a bucket, and of what is above all
+        bounds the highest bound.
+        """
+        rank = share * sum(self.counts)
+        below, lower = 0, 0.0
+        for bound, count in zip(self.bounds, self.counts, strict=False):
+            if count and below + count >= rank:
+                return lower + (bound - lower) * (rank - below) / count
+            below, lower = below + count, bound
+        return lower if rank else None
+
     def add(self, other: Distribution) -> None:
         """Take in what another has seen, whose bounds may be another version's."""
         for bound, count in zip((*other.bounds, float("inf")), other.counts, strict=False):

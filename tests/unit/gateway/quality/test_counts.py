@@ -185,3 +185,15 @@ def test_the_furthest_viewer_of_all_holders_is_told_and_the_lag_of_all_is_summed
 def test_what_a_holder_tells_is_json_and_names_nobody() -> None:
     told = msgspec.json.encode(a_holder(1).told([]))
     assert set(msgspec.json.decode(told)) == {"id", "counts", "gauges"}
+
+
+def test_a_quantile_lies_in_its_bucket_and_is_none_of_nothing() -> None:
+    seen = Distribution.empty((1.0, 2.0, 4.0))
+    assert seen.quantile(0.5) is None
+    for value in (0.5, 1.5, 3.0, 3.5):
+        seen.see(value)
+    assert seen.quantile(0.25) == 1.0
+    assert seen.quantile(0.5) == 2.0
+    assert seen.quantile(0.75) == 3.0
+    seen.see(1000.0)
+    assert seen.quantile(0.99) == 4.0

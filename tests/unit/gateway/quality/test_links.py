@@ -6,6 +6,8 @@ import pytest
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.jsonrpc import Frame
+from lastword.gateway.api.counted import attaches_of, closed_of, round_trips_of
+from lastword.gateway.api.shapes import DurationSeen
 from lastword.gateway.quality import table
 from lastword.gateway.quality.links import MAX_ATTACHING
 from lastword.gateway.quality.measured import FrontCounts
@@ -108,3 +110,24 @@ def test_who_is_told_of_observations_hears_each() -> None:
     front.ping_missed()
     assert heard == [("lastword.gateway.rtt", 0.5, ("websocket",))]
     assert front.counts.counters == {table.PINGS_MISSED.key(): 1}
+
+
+def test_statistics_tell_closes_of_websockets_and_attaches_that_succeeded() -> None:
+    front = FrontCounts()
+    front.closed(front.opened("websocket"), 1006)
+    front.closed(front.opened("http"), 1000)
+    front.pong(0.003)
+    link = front.opened("websocket")
+    for number, told in ((1, b'"result":{}'), (2, b'"error":{"code":1,"message":"no"}')):
+        link.asked(load(number))
+        link.passed(b'{"jsonrpc":"2.0","id":%d,%s}' % (number, told))
+    assert closed_of(front.counts) == {"1006": 1}
+    trips = round_trips_of(front.counts)
+    assert trips["viewer"] == DurationSeen(count=0, p50_seconds=None, p95_seconds=None)
+    assert trips["websocket"].p50_seconds == pytest.approx(0.00375)
+    attaches = attaches_of(front.counts)
+    assert {method: seen.count for method, seen in attaches.items()} == {
+        "session/new": 0,
+        "session/load": 1,
+        "session/resume": 0,
+    }

@@ -1,0 +1,49 @@
+"""Figures of the front's own quality, as `/v1/stats` tells them.
+
+Owns which of the metrics stand there; they are `quality`'s, so that `/metrics` says the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.gateway.api.shapes import DurationSeen
+from lastword.gateway.quality import table
+from lastword.gateway.quality.counts import Snapshot, labels_of
+
+if TYPE_CHECKING:
+    from lastword.gateway.quality.counts import Counts, Distribution
+
+DIGITS = 6
+"""A quantile is told to the microsecond; its bucket is wider."""
+
+
+def closed_of(counts: Counts) -> dict[str, int]:
+    """How many WebSockets closed with each code that any closed with."""
+    found = Snapshot(counts=counts, gauges={}).values_of(table.CLOSED)
+    by_label = {tuple(labels_of(key)): int(value) for key, value in found.items()}
+    return {
+        code: times for (kind, code), times in by_label.items() if kind == "websocket" and times
+    }
+
+
+def round_trips_of(counts: Counts) -> dict[str, DurationSeen]:
+    """Round trips, by who measured them."""
+    found = Snapshot(counts=counts, gauges={}).distributions_of(table.RTT)
+    return {labels_of(key)[0]: _told(seen) for key, seen in found.items()}
+
+
+def attaches_of(counts: Counts) -> dict[str, DurationSeen]:
+    """Attaches that succeeded, by their method."""
+    found = Snapshot(counts=counts, gauges={}).distributions_of(table.ATTACH)
+    by_label = {tuple(labels_of(key)): seen for key, seen in found.items()}
+    return {method: _told(seen) for (method, outcome), seen in by_label.items() if outcome == "ok"}
+
+
+def _told(seen: Distribution) -> DurationSeen:
+    median, most = seen.quantile(0.5), seen.quantile(0.95)
+    return DurationSeen(
+        count=sum(seen.counts),
+        p50_seconds=None if median is None else round(median, DIGITS),
+        p95_seconds=None if most is None else round(most, DIGITS),
+    )
