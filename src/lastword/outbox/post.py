@@ -28,13 +28,14 @@ class PostError(Exception):
     """There was no answer; the text says why, in a few words of ours."""
 
 
-def post(
+def post(  # noqa: PLR0913 - what a request of HTTP has, and what is on its way
     url: str,
     body: bytes,
     headers: Mapping[str, str],
     deadline_seconds: float,
     *,
     certificates: str | None = None,
+    proxied: bool = True,
 ) -> CollectorAnswer:
     """Send a body, and give the answer.
 
@@ -44,12 +45,13 @@ def post(
         headers: Beside those of the connection.
         deadline_seconds: How long all of it may take.
         certificates: A file of certificates that are trusted in place of the system's.
+        proxied: The environment's proxies are on the way.
 
     Raises:
         PostError: There was none.
     """
     try:
-        connection, path, extra = _connection(url, deadline_seconds, certificates)
+        connection, path, extra = _connection(url, deadline_seconds, certificates, proxied=proxied)
     except OSError as error:
         raise PostError("the file of certificates cannot be read") from error
     except ValueError as error:
@@ -140,13 +142,14 @@ class _Secure(_Shuttable, http.client.HTTPSConnection):
 
 
 def _connection(
-    url: str, timeout: float, certificates: str | None
+    url: str, timeout: float, certificates: str | None, *, proxied: bool
 ) -> tuple[_Plain | _Secure, str, dict[str, str]]:
     """The connection, the path to ask for, and headers for a proxy on the way."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     path = parts.path + (f"?{parts.query}" if parts.query else "")
-    proxy = "" if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme, "")
+    is_direct = not proxied or proxy_bypass(parts.netloc)
+    proxy = "" if is_direct else getproxies().get(parts.scheme, "")
     between = urlsplit(proxy if "://" in proxy else f"//{proxy}")
     login = _login(between.username, between.password)
     if parts.scheme == "https":

@@ -191,6 +191,8 @@ def test_a_link_is_cut_offline_hidden_and_killed_and_nothing_is_lost(
             assert told.split() == [f"1.{number}" for number in range(400)]
         events = gateway_events(gateway, session)
         assert {"closed_1006"} <= {event["facts"].get("word") for event in events}
+        trips = ApiClient(gateway).json("/v1/stats")["gateway"]["round_trips"]
+        assert trips["viewer"]["count"] >= 1
     finally:
         tab.do("close")
         gateway.close()

@@ -11,7 +11,9 @@ import pytest
 from acp import spawn_agent_process, text_block
 from acp.schema import AllowedOutcome, RequestPermissionResponse
 
+from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected, counting
+from tests.kit.gateway.serving import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +84,35 @@ def test_a_gateway_that_is_gone_is_sought_then_given_up_and_the_next_prompt_find
             first = [word for word in editor.words() if word.startswith("1.")]
             assert first == [f"1.{number}" for number in range(40)]
             assert len(editor.answers(prompt)) == 1
+
+    asyncio.run(play())
+
+
+def test_what_became_of_the_link_is_in_the_sessions_log_once_the_gateway_is_back(
+    serve: Callable[..., Gateway],
+) -> None:
+    gateway = serve("", command=counting(os.devnull))
+
+    async def play() -> None:
+        async with connected(gateway.url, gateway.token(), hurried=True) as editor:
+            session_id = await editor.begin(gateway.root, TYPED)
+            prompt = editor.prompt(session_id, "40 100")
+            await editor.wait_for(lambda _: len(editor.words()) > 3)
+            gateway.kill_front()
+            await editor.answer(prompt)
+            gateway.start()
+            await editor.answer(editor.prompt(session_id, "3 1"))
+
+            def reported() -> dict[str, Any] | None:
+                events = ApiClient(gateway).events(session_id, kinds="client_error")
+                found = {event["facts"]["word"]: event["facts"] for event in events}
+                return found if len(found) > 1 else None
+
+            found = await asyncio.to_thread(until, "both are reported", reported)
+            assert found.keys() == {"closed_1006", "gave_up"}
+            assert {facts["source"] for facts in found.values()} == {"connect"}
+            assert found["closed_1006"]["code"] == 1006
+            assert found["gave_up"]["tries"] == 2
 
     asyncio.run(play())
 

@@ -9,7 +9,15 @@ import pytest
 
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.connecting import core, frames
-from lastword.gateway.connecting.effects import Dial, HangUp, NotGreeted, Say, ToEditor, ToGateway
+from lastword.gateway.connecting.effects import (
+    Dial,
+    HangUp,
+    NotGreeted,
+    OwnError,
+    Say,
+    ToEditor,
+    ToGateway,
+)
 from lastword.gateway.connecting.places import Items, Place
 from tests.kit.gateway.entries_made import update_line
 from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed
@@ -335,6 +343,7 @@ def test_a_viewer_that_the_gateway_forgot_does_not_prompt_twice() -> None:
     link.front.forgets_viewers = True
     link.settle()
     assert is_typed(link.answers(prompt)[0])["reason"] == "gateway_forgot"
+    assert OwnError("gateway_forgot", SESSION) in link.others
     assert link.front.prompts == [1]
 
 

@@ -22,6 +22,7 @@ from lastword.gateway.connecting.effects import (
     Greeted,
     HangUp,
     NotGreeted,
+    OwnError,
     Say,
     ToEditor,
     ToGateway,
@@ -370,8 +371,7 @@ class Connector:
         message = frame.message
         if message.method is None:
             number = frames.number_in(message.request_id)
-            is_probed = self._probes.is_answer(number, now)
-            return [] if is_probed else self._resulted(frame, number)
+            return [] if self._probes.is_answer(number, now) else self._resulted(frame, number)
         if message.method.startswith("_lastword/"):
             return self._told(frame, message.method)
         return self._passed(frame)
@@ -436,8 +436,12 @@ class Connector:
         """To the gateway this is another viewer: what was sent must not be sent again."""
         effects: list[ConnectEffect] = []
         for session_id in self._turns():
-            effects += self._end_turn(session_id, failing.lost_track(), only_sent=True)
+            effects += self._end_forgotten(session_id)
         return effects
+
+    def _end_forgotten(self, session_id: str) -> list[ConnectEffect]:
+        ended = self._end_turn(session_id, failing.lost_track(), only_sent=True)
+        return [*ended, OwnError("gateway_forgot", session_id)]
 
     def _attached_all(self) -> list[ConnectEffect]:
         effects = self._flush()
@@ -464,8 +468,7 @@ class Connector:
         if place.skipping:
             place.skipping = False
             if self._prompts(place.session_id):
-                lost = failing.lost_track()
-                effects += self._end_turn(place.session_id, lost, only_sent=True)
+                effects += self._end_forgotten(place.session_id)
         if item is not None:
             self._items.done(item)
             effects.append(ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID)))
@@ -486,6 +489,7 @@ class Connector:
         effects: list[ConnectEffect] = []
         if item is None:
             effects.append(Say(f"session {place.session_id} is no longer on the gateway"))
+            effects.append(OwnError("session_unknown", place.session_id))
         for each in self._items:
             if each is item or (item is None and each.session_id == place.session_id):
                 if each.request is not None:

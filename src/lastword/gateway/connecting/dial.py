@@ -52,7 +52,7 @@ def address(text: str, *, insecure: bool = False) -> str:
         )
     if parts.username or parts.password or parts.fragment:
         raise AddressError("URL takes neither a user nor a fragment; see --token-file")
-    if scheme == "ws" and not insecure and not _is_loopback(host):
+    if scheme == "ws" and not insecure and not is_loopback(host):
         raise AddressError(
             f"the token would go to {host[:200]} in clear, for everybody on the way to read: use"
             " https (or wss), a tunnel to 127.0.0.1, or --insecure where the network itself is"
@@ -125,7 +125,7 @@ async def dial(url: str, token: str) -> ClientConnection:
         additional_headers={"Authorization": f"Bearer {token}"},
         user_agent_header=f"lastword-connect/{__version__}",
         compression=None,
-        proxy=None if _is_loopback(urlsplit(url).hostname or "") else True,
+        proxy=None if is_loopback(urlsplit(url).hostname or "") else True,
         open_timeout=None,
         close_timeout=CLOSE_SECONDS,
         ping_interval=None,
@@ -153,7 +153,8 @@ def ended(error: ConnectionClosed) -> reconnect.Closed:
     return reconnect.Closed(error.rcvd.code, error.rcvd.reason)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Is it this machine?"""
     if host == "localhost":
         return True
     try:

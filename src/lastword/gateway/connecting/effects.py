@@ -49,4 +49,18 @@ class Say(msgspec.Struct, frozen=True):
     line: str
 
 
-ConnectEffect: TypeAlias = ToEditor | ToGateway | Greeted | NotGreeted | Dial | HangUp | Say
+class OwnError(msgspec.Struct, frozen=True):
+    """Report to the gateway, when it can be, what it did to a session.
+
+    Attributes:
+        word: of `protocol/words.json`.
+        session_id: the session's.
+    """
+
+    word: str
+    session_id: str
+
+
+ConnectEffect: TypeAlias = (
+    ToEditor | ToGateway | Greeted | NotGreeted | Dial | HangUp | Say | OwnError
+)

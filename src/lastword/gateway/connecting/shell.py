@@ -25,11 +25,13 @@ from lastword.gateway.connecting.effects import (
     Greeted,
     HangUp,
     NotGreeted,
+    OwnError,
     Say,
     ToEditor,
     ToGateway,
 )
 from lastword.gateway.connecting.pipes import reader_of, writer_to
+from lastword.gateway.connecting.reporting import ConnectReports
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 STDIN, STDOUT = 0, 1
 LEAVE_SECONDS = 2.0
+NORMAL = 1000
 TOO_LONG = b'"'
 """Stands for a line over the limit: no message."""
 
@@ -54,6 +57,9 @@ class ConnectShell:
         self._url = url
         self._tokens = tokens
         self._status = status
+        self._reports = ConnectReports(url, tokens)
+        self._attached_at: float | None = None
+        """Since when the link has been of use; nothing while it is not."""
         self._state: reconnect.ReconnectState | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._teller: asyncio.TimerHandle | None = None
@@ -140,6 +146,8 @@ class ConnectShell:
                     self._outgoing.append(effect.line)
                     self._has_outgoing.set()
                 case Greeted():
+                    self._attached_at = time.monotonic()
+                    self._reports.send()
                     self._step(reconnect.Attached(effect.updates, probes=True))
                 case NotGreeted():
                     self._step(reconnect.Refused(effect.status))
@@ -149,6 +157,8 @@ class ConnectShell:
                     self._step(Signal.CLOSE)
                 case Say():
                     self._status.say(effect.line)
+                case OwnError():
+                    self._reports.note(effect.word, [effect.session_id])
         self._arm_teller()
 
     def _write(self, line: bytes) -> None:
@@ -177,6 +187,7 @@ class ConnectShell:
                 self._drop(1000, "")
                 self._attempt = asyncio.create_task(self._connect())
             case reconnect.CloseSocket():
+                self._note_lost(action.code, action.reason)
                 self._drop(action.code, action.reason)
             case reconnect.Probe():
                 self._carry_out(self._connector.probe(time.monotonic()))
@@ -184,6 +195,7 @@ class ConnectShell:
                 self._status.show(action.line)
                 self._tell(action.line)
             case reconnect.GiveUp():
+                self._note_given_up()
                 self._drop(1000, "")
                 cause = f" ({action.cause})" if action.cause else ""
                 self._status.show(failing.words_of(action) + cause)
@@ -250,7 +262,19 @@ class ConnectShell:
             task.add_done_callback(self._closing.discard)
         self._lost()
 
+    def _note_lost(self, code: int, reason: str) -> None:
+        """Report a link that ended while it was of use; before that, the search is what failed."""
+        since, sessions = self._attached_at, self._connector.session_ids
+        if since is not None and code != NORMAL:
+            self._reports.lost(sessions, code, reason, time.monotonic() - since)
+        self._attached_at = None
+
+    def _note_given_up(self) -> None:
+        tries = self._state.tries if self._state is not None else 0
+        self._reports.note("gave_up", self._connector.session_ids, tries=tries)
+
     def _lost(self) -> None:
+        self._attached_at = None
         self._outgoing.clear()
         self._connector.lost(time.monotonic())
         self._arm_teller()
@@ -281,9 +305,11 @@ class ConnectShell:
             await self._receive(socket)
         except ConnectionClosed as error:
             if self._socket is socket:
+                end = dial.ended(error)
+                self._note_lost(end.code, end.reason)
                 self._socket = None
                 self._lost()
-                self._step(dial.ended(error))
+                self._step(end)
         finally:
             sending.cancel()
 

@@ -1,0 +1,99 @@
+"""Reports of a connector's own errors, for the gateway's operator.
+
+Owns what is said, which is words and numbers and no content, and when: once the gateway answers
+again, from a thread that no frame waits for. What the gateway does not take then waits for the next
+time; what waits at the editor's end is lost with the process.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from lastword.client.link_words import word_of_close
+from lastword.gateway.connecting.dial import AddressError, is_loopback
+from lastword.outbox.post import PostError, post
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lastword.gateway.connecting.dial import TokenSource
+
+MAX_WAITING = 20
+PER_MINUTE = 20
+"""A third of what the gateway takes of one address (`EVT-9`)."""
+
+MAX_SESSIONS = 8
+"""Of one error so many sessions are told."""
+
+POST_SECONDS = 5.0
+MIN_CODE, MAX_CODE = 1000, 4999
+TOO_MANY, SERVER_ERROR = 429, 500
+
+
+class ConnectReports:
+    """What went wrong and has not been reported."""
+
+    def __init__(self, url: str, tokens: TokenSource) -> None:
+        """Report to the gateway that a WebSocket's address means."""
+        parts = urlsplit(url)
+        scheme = "https" if parts.scheme == "wss" else "http"
+        self._url = urlunsplit((scheme, parts.netloc, "/v1/client-events", parts.query, ""))
+        self._is_near = is_loopback(parts.hostname or "")
+        self._tokens = tokens
+        self._waiting: deque[bytes] = deque()
+        self._sent_at: deque[float] = deque(maxlen=PER_MINUTE)
+        self._sending: threading.Thread | None = None
+
+    def lost(self, sessions: Iterable[str], code: int, reason: str, lasted_seconds: float) -> None:
+        """A link that served these sessions has ended."""
+        known = word_of_close(code, reason)
+        facts: dict[str, Any] = {"lasted_ms": max(0, round(lasted_seconds * 1000))}
+        if MIN_CODE <= code <= MAX_CODE:
+            facts["code"] = code
+        self.note(known.word if known is not None else f"closed_{code}", sessions, **facts)
+
+    def note(self, word: str, sessions: Iterable[str] = (), **facts: int) -> None:
+        """Something went wrong, for these sessions; what is too much is let go of."""
+        for session_id in list(sessions)[:MAX_SESSIONS] or [""]:
+            if len(self._waiting) < MAX_WAITING:
+                about = {"session_id": session_id} if session_id else {}
+                told = {"source": "connect", "word": word} | about | facts
+                self._waiting.append(msgspec.json.encode(told))
+
+    def send(self) -> None:
+        """The gateway answers: send what waits, without anybody's waiting for it."""
+        if self._waiting and (self._sending is None or not self._sending.is_alive()):
+            self._sending = threading.Thread(target=self._send, name="reports", daemon=True)
+            self._sending.start()
+
+    def _send(self) -> None:
+        while self._waiting and self._may_send():
+            one = self._waiting.popleft()
+            if not self._is_over(one):
+                self._waiting.appendleft(one)
+                return
+
+    def _may_send(self) -> bool:
+        now = time.monotonic()
+        if len(self._sent_at) == PER_MINUTE and now - self._sent_at[0] < 60.0:  # noqa: PLR2004
+            return False
+        self._sent_at.append(now)
+        return True
+
+    def _is_over(self, body: bytes) -> bool:
+        """Has it been taken, or refused for good?"""
+        try:
+            headers = {
+                "authorization": f"Bearer {self._tokens.take()}",
+                "content-type": "application/json",
+            }
+            answer = post(self._url, body, headers, POST_SECONDS, proxied=not self._is_near)
+        except (AddressError, PostError):
+            return False
+        return answer.status != TOO_MANY and answer.status < SERVER_ERROR

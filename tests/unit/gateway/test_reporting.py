@@ -1,0 +1,80 @@
+"""A connector's reports as they are said: words and numbers, and no more of them than is taken."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+from lastword.gateway.connecting import reporting
+from lastword.gateway.connecting.dial import TokenSource
+from lastword.gateway.connecting.reporting import MAX_WAITING, PER_MINUTE, ConnectReports
+from lastword.outbox.schedule import CollectorAnswer
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pytest
+
+SECRET = "canary-of-the-conversation"
+
+
+class Posted:
+    """What was posted, and where to."""
+
+    def __init__(self) -> None:
+        self.urls: set[str] = set()
+        self.proxied: set[bool] = set()
+        self.bodies: list[dict[str, Any]] = []
+
+    def __call__(
+        self, url: str, body: bytes, _: Mapping[str, str], __: float, *, proxied: bool
+    ) -> CollectorAnswer:
+        self.urls.add(url)
+        self.proxied.add(proxied)
+        self.bodies.append(json.loads(body))
+        return CollectorAnswer(202, b"", "", "", True)
+
+
+def sent(reports: ConnectReports) -> None:
+    reports.send()
+    for thread in threading.enumerate():
+        if thread.name == "reports":
+            thread.join(FUSE_SECONDS)
+
+
+def test_a_close_is_told_by_its_word_and_not_by_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    posted = Posted()
+    monkeypatch.setattr(reporting, "post", posted)
+    reports = ConnectReports("wss://gateway.example/acp", TokenSource("t"))
+    reports.lost(["s"], 4404, SECRET, 0.25)
+    reports.lost([], 3999, SECRET, 1)
+    sent(reports)
+    assert posted.bodies == [
+        {
+            "source": "connect",
+            "word": "session_unknown",
+            "session_id": "s",
+            "code": 4404,
+            "lasted_ms": 250,
+        },
+        {"source": "connect", "word": "closed_3999", "code": 3999, "lasted_ms": 1000},
+    ]
+    assert posted.urls == {"https://gateway.example/v1/client-events"}
+    assert posted.proxied == {True}
+
+
+def test_what_waits_and_what_is_sent_in_a_minute_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    posted = Posted()
+    monkeypatch.setattr(reporting, "post", posted)
+    reports = ConnectReports("ws://127.0.0.1:7780/acp", TokenSource("t"))
+    for _ in range(3):
+        for number in range(100):
+            reports.note(f"w{number}")
+        sent(reports)
+    assert [body["word"] for body in posted.bodies] == [f"w{number}" for number in range(20)]
+    assert MAX_WAITING == PER_MINUTE == 20
+    assert posted.proxied == {False}
