@@ -83,13 +83,17 @@ class Front:
         self._sockets: set[ViewerSocket] = set()
         self.quality = Quality(holders, options.quality)
         self._events = EventsApi(holders, self.quality.measured, options.record)
+        self._open = {
+            "health": self._health,
+            "ready": self.quality.ready,
+            "metrics": self._metrics,
+        }
+        """What is answered without a token, or says itself who needs one."""
         self.app = Starlette(
             routes=[
                 WebSocketRoute(options.path, self._acp),
                 Route(options.path, self._http, methods=["GET", "POST", "DELETE"]),
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
-                Route("/readyz", self.quality.ready, methods=["GET"]),
-                Route("/metrics", self._metrics, methods=["GET"]),
                 *(self._route(each) for each in OPERATIONS),
                 Route("/", self._home, methods=["GET"]),
                 Route("/page/settings.json", self._settings, methods=["GET"]),
@@ -157,7 +161,7 @@ class Front:
         """Where an operation of the events API is served."""
         path = operation.path.replace("{session_id}", "{session_id:path}")
         if not operation.needs_token:
-            return Route(path, self._health, methods=[operation.method])
+            return Route(path, self._open[operation.handler], methods=[operation.method])
         handler = getattr(self._events, operation.handler)
 
         async def answered(request: Request) -> Response:

@@ -31,7 +31,9 @@ from lastword.gateway.api.shapes import (
     SessionOne,
     StatsView,
 )
+from lastword.gateway.quality.readiness import NotReadyTold, ReadyTold
 
+_TOKENS: list[dict[str, list[str]]] = [{"bearer": []}, {"cookie": []}]
 _REF = "#/components/schemas/{name}"
 _PROBLEMS = {
     400: "The request cannot be read.",
@@ -59,17 +61,20 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One method of one path.
 
     Attributes:
-        handler: the method of `EventsApi` that answers.
+        handler: the method of `EventsApi` that answers; without a token, the front's own.
         method: of HTTP.
         path: as OpenAPI writes it.
         summary: what it is for.
-        answer: the shape of its answer; `None` for the document itself.
+        answer: the shape of its answer; `None` for the document itself, and for text.
         status: of that answer.
         parameters: what it takes.
         body: the shape that it takes.
         problems: the statuses of its refusals.
         streams: it answers with a stream, too.
         needs_token: whoever has no token is refused.
+        takes_token: who is refused otherwise is let in with one.
+        kind: the media type of its answer.
+        unready: the shape of its 503, where that is no refusal.
     """
 
     handler: str
@@ -83,6 +88,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[int, ...] = (401, 403, 406, 429)
     streams: bool = False
     needs_token: bool = True
+    takes_token: bool = True
+    kind: str = JSON_TYPE
+    unready: type[msgspec.Struct] | None = None
 
 
 _FLAG = {"type": "string", "enum": ["0", "1"]}
@@ -180,6 +188,28 @@ OPERATIONS = (
         answer=Healthy,
         problems=(),
         needs_token=False,
+        takes_token=False,
+    ),
+    Operation(
+        handler="ready",
+        method="GET",
+        path="/readyz",
+        summary="Could the gateway take one more session now? Needs no token.",
+        answer=ReadyTold,
+        problems=(),
+        needs_token=False,
+        takes_token=False,
+        unready=NotReadyTold,
+    ),
+    Operation(
+        handler="metrics",
+        method="GET",
+        path="/metrics",
+        summary="Prometheus' text, 0.0.4. A scraper on the gateway's own machine needs no token.",
+        answer=None,
+        problems=(401, 403, 429),
+        needs_token=False,
+        kind="text/plain",
     ),
 )
 """In the order in which a request is matched: a session's id may have slashes in it."""
@@ -188,7 +218,8 @@ OPERATIONS = (
 @cache
 def document() -> bytes:
     """The document, as JSON."""
-    shapes = [each.answer for each in OPERATIONS if each.answer is not None]
+    answers = [shape for each in OPERATIONS for shape in (each.answer, each.unready)]
+    shapes = [shape for shape in answers if shape is not None]
     bodies = [each.body for each in OPERATIONS if each.body is not None]
     _, components = msgspec.json.schema_components(
         [*shapes, *bodies, ApiProblem], ref_template=_REF
@@ -206,7 +237,7 @@ def document() -> bytes:
                 "shape, {error, reason}.",
             },
             "paths": paths,
-            "security": [{"bearer": []}, {"cookie": []}],
+            "security": _TOKENS,
             "components": {
                 "schemas": components,
                 "securitySchemes": {
@@ -230,18 +261,22 @@ def _operation(operation: Operation) -> dict[str, Any]:
         content = {JSON_TYPE: {"schema": _ref(operation.body)}}
         told["requestBody"] = {"required": True, "content": content}
     if not operation.needs_token:
-        told["security"] = []
+        told["security"] = [{}, *_TOKENS] if operation.takes_token else []
     return told
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
-    schema = {"type": "object"} if operation.answer is None else _ref(operation.answer)
-    content: dict[str, Any] = {JSON_TYPE: {"schema": schema}}
+    shapeless = {"type": "object" if operation.kind == JSON_TYPE else "string"}
+    schema = shapeless if operation.answer is None else _ref(operation.answer)
+    content: dict[str, Any] = {operation.kind: {"schema": schema}}
     if operation.streams:
         content[EVENTS_TYPE] = {"schema": {"type": "string"}}
     told: dict[str, Any] = {
         str(operation.status): {"description": "The answer.", "content": content}
     }
+    if operation.unready is not None:
+        unready = {JSON_TYPE: {"schema": _ref(operation.unready)}}
+        told["503"] = {"description": "Not now.", "content": unready}
     for status in operation.problems:
         told[str(status)] = {
             "description": _PROBLEMS[status],

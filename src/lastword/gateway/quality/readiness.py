@@ -11,7 +11,9 @@ import shutil
 import tempfile
 import time
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol.tolerant import object_of
@@ -33,6 +35,24 @@ class NotReady(StrEnum):
     STATE_NOT_WRITABLE = "state_not_writable"
     AGENT_NOT_STARTED = "agent_not_started"
     """The last agent that was started could not be, or died at its greeting."""
+
+
+class ReadyTold(msgspec.Struct, frozen=True):
+    """The gateway could take one more session now."""
+
+    status: Literal["ready"] = "ready"
+
+
+class NotReadyTold(msgspec.Struct, frozen=True, kw_only=True):
+    """The gateway could not.
+
+    Attributes:
+        status: says so.
+        reason: why not.
+    """
+
+    status: Literal["not_ready"] = "not_ready"
+    reason: NotReady
 
 
 class Readiness:

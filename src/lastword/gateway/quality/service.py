@@ -10,14 +10,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from lastword.gateway.quality.collected import Collected
 from lastword.gateway.quality.counts import Counts, Snapshot
 from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
 from lastword.gateway.quality.measured import FrontCounts
 from lastword.gateway.quality.outbox import OutboxSeen
-from lastword.gateway.quality.readiness import Readiness
+from lastword.gateway.quality.readiness import NotReadyTold, Readiness, ReadyTold
 from lastword.gateway.quality.telemetry import meters_of
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class Quality:
     async def ready(self, _: Request) -> Response:
         """Is the gateway ready? 503 says why not, in a word."""
         reason = self.readiness.reason()
-        if reason is None:
-            return JSONResponse({"status": "ready"})
-        told = {"status": "not_ready", "reason": reason.value}
-        return JSONResponse(told, 503, {"cache-control": "no-store"})
+        told = ReadyTold() if reason is None else NotReadyTold(reason=reason)
+        status = 200 if reason is None else 503
+        headers = {"cache-control": "no-store"}
+        return Response(msgspec.json.encode(told), status, headers, "application/json")
 
     def may_read(self, asked: Asked, *, is_local: bool) -> bool:
         """May somebody read the metrics without a token?
