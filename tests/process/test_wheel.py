@@ -7,7 +7,7 @@ import sys
 import zipfile
 from typing import TYPE_CHECKING
 
-from lastword.gateway.web_page import FOLDER
+from lastword.gateway.page_files import FOLDER
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:

@@ -399,6 +399,32 @@ def entries_of(
     return map(_entry, rows)
 
 
+def entries_since(record: sqlite3.Connection, part: Part, entry_id: int) -> Iterator[RecordedEntry]:
+    """The same, as far as it was written after an entry, in the order in which it was written."""
+    rows = record.execute(
+        "SELECT * FROM entries WHERE run = ?1 AND session_id = ?2 AND id > ?3"
+        " UNION ALL"
+        " SELECT * FROM entries WHERE run = ?1 AND session_id IS NULL AND id > ?3"
+        " ORDER BY id",
+        (part.run, part.session_id, entry_id),
+    )
+    return map(_entry, rows)
+
+
+def older_entries(record: sqlite3.Connection, part: Part, kept: int) -> tuple[int, int]:
+    """How many of a part's entries come before the latest of them, and the last such id, or 0."""
+    both = "run = ?1 AND (session_id = ?2 OR session_id IS NULL)"
+    (count,) = record.execute(
+        f"SELECT count(*) FROM entries WHERE {both}",  # noqa: S608 - the condition is ours
+        (part.run, part.session_id),
+    ).fetchone()
+    row = record.execute(
+        f"SELECT id FROM entries WHERE {both} ORDER BY id DESC LIMIT 1 OFFSET ?3",  # noqa: S608
+        (part.run, part.session_id, kept),
+    ).fetchone()
+    return max(0, int(count) - kept), int(row[0]) if row else 0
+
+
 def last_id(record: sqlite3.Connection) -> int:
     """The newest entry's; 0 where there is none."""
     (found,) = record.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()

@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from lastword.client.display import TITLES
-from lastword.gateway.web_page import FOLDER
+from lastword.gateway.page_files import FOLDER
 from tests.interop import toolchain
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, ROOT

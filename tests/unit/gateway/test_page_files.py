@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lastword.gateway.web_page import FOLDER, page_files, without_comments
+from lastword.gateway.page_files import FOLDER, page_files, without_comments
 from tests.kit.places import PROTOCOL
 
 MAX_BYTES = 40_000
