@@ -411,18 +411,18 @@ def entries_since(record: sqlite3.Connection, part: Part, entry_id: int) -> Iter
     return map(_entry, rows)
 
 
-def older_entries(record: sqlite3.Connection, part: Part, kept: int) -> tuple[int, int]:
-    """How many of a part's entries come before the latest of them, and the last such id, or 0."""
-    both = "run = ?1 AND (session_id = ?2 OR session_id IS NULL)"
-    (count,) = record.execute(
-        f"SELECT count(*) FROM entries WHERE {both}",  # noqa: S608 - the condition is ours
-        (part.run, part.session_id),
-    ).fetchone()
+def older_entries(record: sqlite3.Connection, part: Part, kept: int) -> tuple[int, int, int]:
+    """How many entries a part has, how many of them come before the latest, and the last of those.
+
+    It is the id of that one; 0 where there is none.
+    """
+    both = "FROM entries WHERE run = ?1 AND (session_id = ?2 OR session_id IS NULL)"
+    values = (part.run, part.session_id)
+    (count,) = record.execute(f"SELECT count(*) {both}", values).fetchone()
     row = record.execute(
-        f"SELECT id FROM entries WHERE {both} ORDER BY id DESC LIMIT 1 OFFSET ?3",  # noqa: S608
-        (part.run, part.session_id, kept),
+        f"SELECT id {both} ORDER BY id DESC LIMIT 1 OFFSET ?3", (*values, kept)
     ).fetchone()
-    return max(0, int(count) - kept), int(row[0]) if row else 0
+    return int(count), max(0, int(count) - kept), int(row[0]) if row else 0
 
 
 def last_id(record: sqlite3.Connection) -> int:
