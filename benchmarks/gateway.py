@@ -1,4 +1,4 @@
-"""What a gateway costs: lastword's, and `websocketd`, which keeps no log, side by side.
+"""What a gateway costs: lastword's, `websocketd`, and the official servers, side by side.
 
 Run as ``python benchmarks/gateway.py``; see README.md beside this file for what the figures mean.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -22,8 +23,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from crowd import SMALL_BUFFER_BYTES, Reader, allow_descriptors, read_all
+
 AGENT = """
-import json, sys
+import json, sys, time
 for line in sys.stdin:
     asked = json.loads(line)
     if "id" not in asked or "method" not in asked:
@@ -34,25 +37,29 @@ for line in sys.stdin:
     elif method == "session/new":
         result = {"sessionId": "bench"}
     elif method == "session/prompt":
-        count, turn = asked["params"]["prompt"][0]["text"].split()
-        content = {"type": "text", "text": "x" * 160}
+        count, turn, *size = asked["params"]["prompt"][0]["text"].split()
+        content = {"type": "text", "text": "%d" + "x" * (int(size[0] if size else 160) - 8)}
         update = {"sessionUpdate": "agent_message_chunk", "content": content}
         params = {"sessionId": asked["params"]["sessionId"], "update": update}
         frame = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}) + "\\n"
-        for _ in range(int(count) // 16):
-            sys.stdout.write(frame * 16)
+        began = time.monotonic()
+        for at in range(10_000_000, 10_000_000 + int(count), 16):
+            sys.stdout.write(frame * 16 % tuple(range(at, at + 16)))
             sys.stdout.flush()
-        sys.stdout.write(frame.replace("xxxxx", f"turn {turn} ends", 1))
-        result = {"stopReason": "end_turn"}
+        sys.stdout.write(frame.replace("%d", f"turn {turn} ends", 1))
+        result = {"stopReason": "end_turn", "_meta": {"took": time.monotonic() - began}}
     answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
     sys.stdout.write(json.dumps(answer) + "\\n")
     sys.stdout.flush()
 """
 """Answers at once, and says as much in a turn as its prompt asks for, in frames of 300 bytes."""
 
-FUSE_SECONDS = 120.0
+FUSE_SECONDS = 60.0
 READ_BYTES = 1 << 20
 TICKS = os.sysconf("SC_CLK_TCK")
+HERE = Path(__file__).resolve().parent
+SERVERS = HERE / "servers"
+NODE_MODULES = HERE.parent / "tests" / "interop" / "node_modules"
 SERVING = re.compile(rb"serving at ws://127\.0\.0\.1:(\d+)")
 
 
@@ -100,6 +107,12 @@ class Socket:
         self._seen = b""
         return tail
 
+    def detach(self, receive_bytes: int = 0) -> socket.socket:
+        """The bare socket, with a receive buffer of so many bytes where one is given."""
+        if receive_bytes:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        return self._socket
+
     def close(self) -> None:
         """Close it."""
         self._socket.close()
@@ -124,8 +137,9 @@ class Lastword:
 
     name = "lastword gateway"
 
-    def __init__(self, folder: Path, agent: list[str]) -> None:
+    def __init__(self, folder: Path, agent: list[str], *options: str) -> None:
         self.folder = folder
+        self._options = options
         self._environment = os.environ | {
             "LASTWORD_STATE_DIR": str(folder / "state"),
             "XDG_RUNTIME_DIR": str(folder),
@@ -145,7 +159,7 @@ class Lastword:
         command = [sys.executable, "-m", "lastword", "gateway", "--listen"]
         # What only counts answers no ping.
         command += [f"127.0.0.1:{self.port}", "--root", str(self.folder), "--ping", "3600"]
-        command += ["--", *self._agent]
+        command += [*self._options, "--", *self._agent]
         self.front = subprocess.Popen(command, env=self._environment, stderr=subprocess.PIPE)
         assert self.front.stderr is not None
         found = SERVING.search(self.front.stderr.readline())
@@ -172,33 +186,41 @@ class Lastword:
         self.front.wait()
 
 
-class Websocketd:
-    """A pipe to a WebSocket: no log, no viewers, a process a connection."""
+class Foreign:
+    """A server that is not lastword's, at a port: no log, no viewers beside the one."""
 
-    name = "websocketd"
+    name = ""
+    path = "/acp"
 
     def __init__(self, _: Path, agent: list[str]) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        command = ["websocketd", "--address=127.0.0.1", f"--port={self.port}", "--loglevel=fatal"]
-        self._process = subprocess.Popen([*command, *agent])
+        self._process = subprocess.Popen(self._command(agent))
         while True:
             with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 break
             time.sleep(0.05)
 
+    @staticmethod
+    def missing() -> str:
+        """How to get what it needs, where this machine lacks it."""
+        raise NotImplementedError
+
+    def _command(self, agent: list[str]) -> list[str]:
+        raise NotImplementedError
+
     def socket(self) -> Socket:
         """A connection, greeted."""
-        made = Socket(self.port, "/")
-        made.ask("initialize", {"protocolVersion": 1})
+        made = Socket(self.port, self.path)
+        made.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         return made
 
     @property
     def processes(self) -> dict[str, int]:
         """Those that a frame goes through, by name."""
-        return {"websocketd": self._process.pid}
+        return {self.name: self._process.pid}
 
     def close(self) -> None:
         """End it."""
@@ -206,7 +228,55 @@ class Websocketd:
         self._process.wait()
 
 
-def opened(gateway: Lastword | Websocketd, folder: Path) -> Socket:
+class Websocketd(Foreign):
+    """A pipe to a WebSocket: a process a connection."""
+
+    name = "websocketd"
+    path = "/"
+
+    @staticmethod
+    def missing() -> str:
+        """Where it is to be had."""
+        found = shutil.which("websocketd")
+        return "" if found else "websocketd is not on the PATH: Debian has it"
+
+    def _command(self, agent: list[str]) -> list[str]:
+        options = ["--address=127.0.0.1", f"--port={self.port}", "--loglevel=fatal"]
+        return ["websocketd", *options, *agent]
+
+
+class TypescriptServer(Foreign):
+    """The official TypeScript SDK's server; its agent is in its process, as it has to be."""
+
+    name = "TypeScript SDK"
+
+    @staticmethod
+    def missing() -> str:
+        """How to install it."""
+        if shutil.which("node") and (NODE_MODULES / "ws").exists():
+            return ""
+        return "the TypeScript SDK is missing: npm ci --prefix tests/interop --ignore-scripts"
+
+    def _command(self, agent: list[str]) -> list[str]:  # noqa: ARG002 - it has its own
+        return ["node", str(SERVERS / "typescript_server.mjs"), str(NODE_MODULES), str(self.port)]
+
+
+class PythonServer(Foreign):
+    """The official Python SDK's server on uvicorn; its agent is in its process, too."""
+
+    name = "Python SDK"
+
+    @staticmethod
+    def missing() -> str:
+        """How to install it."""
+        found = all(map(importlib.util.find_spec, ("acp", "uvicorn", "websockets")))
+        return "" if found else "the Python SDK is missing: pip install lastword[acp,gateway]"
+
+    def _command(self, agent: list[str]) -> list[str]:  # noqa: ARG002 - it has its own
+        return [sys.executable, str(SERVERS / "python_server.py"), str(self.port)]
+
+
+def opened(gateway: Lastword | Foreign, folder: Path) -> Socket:
     """A connection with the session that everything is measured in."""
     made = gateway.socket()
     made.ask("session/new", {"cwd": str(folder), "mcpServers": []})
@@ -219,9 +289,7 @@ def prompt(count: int, turn: int = 0) -> dict[str, object]:
     return {"sessionId": "bench", "prompt": [text]}
 
 
-def stream(
-    gateway: Lastword | Websocketd, viewer: Socket, others: list[Socket], count: int
-) -> None:
+def stream(gateway: Lastword | Foreign, viewer: Socket, others: list[Socket], count: int) -> None:
     """One turn of many frames, to one viewer and to others."""
     before = {name: cpu_seconds([pid]) for name, pid in gateway.processes.items()}
     began = time.perf_counter()
@@ -259,7 +327,7 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def measure(gateway: Lastword | Websocketd, folder: Path, frames: int) -> None:
+def measure(gateway: Lastword | Foreign, folder: Path, frames: int) -> None:
     """What both can be asked."""
     say(gateway.name)
     viewer = opened(gateway, folder)
@@ -267,7 +335,24 @@ def measure(gateway: Lastword | Websocketd, folder: Path, frames: int) -> None:
     say(f"  request and answer: {round_trips(viewer, 300):.2f} ms at the median")
     if isinstance(gateway, Lastword):
         measure_sessions(gateway, viewer, folder, frames)
+    if not isinstance(gateway, Websocketd):  # a connection to it is a process of the agent's
+        measure_idle(gateway)
+    for name, pid in gateway.processes.items():
+        say(f"  {name}: {resident_bytes(pid) / 2**20:.0f} MB resident")
+    if isinstance(gateway, Lastword):
+        measure_return(gateway, folder)
     viewer.close()
+
+
+def measure_idle(gateway: Lastword | Foreign) -> None:
+    """What one who only looks costs the process that has the socket."""
+    name, pid = next(iter(gateway.processes.items()))
+    before = resident_bytes(pid)
+    idle = [gateway.socket() for _ in range(100)]
+    each = (resident_bytes(pid) - before) / len(idle) / 1024
+    say(f"  an idle viewer: {each:.0f} KB in {name}")
+    for viewer in idle:
+        viewer.close()
 
 
 def measure_sessions(gateway: Lastword, viewer: Socket, folder: Path, frames: int) -> None:
@@ -282,13 +367,11 @@ def measure_sessions(gateway: Lastword, viewer: Socket, folder: Path, frames: in
         others.append(gateway.socket())
         others[-1].ask("session/load", loading)
     stream(gateway, viewer, others, frames)
-    front = gateway.processes["front"]
-    before = resident_bytes(front)
-    idle = [gateway.socket() for _ in range(100)]
-    each = (resident_bytes(front) - before) / len(idle) / 1024
-    say(f"  an idle viewer: {each:.0f} KB in the front")
-    for name, pid in gateway.processes.items():
-        say(f"  {name}: {resident_bytes(pid) / 2**20:.0f} MB resident")
+
+
+def measure_return(gateway: Lastword, folder: Path) -> None:
+    """How soon a viewer is back after the front's death."""
+    loading = {"sessionId": "bench", "cwd": str(folder), "mcpServers": []}
     gateway.front.send_signal(signal.SIGKILL)
     gateway.front.wait()
     began = time.perf_counter()
@@ -299,22 +382,94 @@ def measure_sessions(gateway: Lastword, viewer: Socket, folder: Path, frames: in
     say(f"  back {took:.2f} s after the front was killed, its start included")
 
 
+CROWD = 1000
+CROWD_UPDATES, CROWD_TEXT_BYTES = 2000, 3000
+SILENT, SLOW = 100, 200
+
+
+def crowd(agent: list[str], folder: Path) -> None:
+    """A turn before a thousand, of whom some never read."""
+    allow_descriptors(4 * CROWD)
+    gateway = Lastword(folder, agent, "--viewers", str(CROWD + 1))
+    try:
+        say(f"lastword gateway, {CROWD} viewers of one session")
+        first = opened(gateway, folder)
+        turn = prompt(16)
+        turn["prompt"] = [{"type": "text", "text": f"{CROWD_UPDATES} 0 {CROWD_TEXT_BYTES}"}]
+        first.request("session/prompt", turn)
+        say(f"  alone: the agent wrote its turn in {agent_seconds(first):.2f} s")
+        loading = {"sessionId": "bench", "cwd": str(folder), "mcpServers": []}
+        joined = [gateway.socket() for _ in range(CROWD)]
+        for each in joined:
+            each.ask("session/resume", loading)
+        before = memory(gateway)
+        first.request("session/prompt", turn)
+        silent = [Reader(each.detach(SMALL_BUFFER_BYTES)) for each in joined[:SILENT]]
+        slow = [Reader(each.detach()) for each in joined[SILENT : SILENT + SLOW]]
+        brisk = [Reader(each.detach()) for each in joined[SILENT + SLOW :]]
+        size = len(update_line(CROWD_TEXT_BYTES))
+        took = read_all(list(brisk), list(slow), CROWD_UPDATES, size)
+        after = memory(gateway)
+        took_agent = agent_seconds(first)
+        say(f"  before them: in {took_agent:.2f} s; who reads had all of it after {took[0]:.1f} s")
+        say(f"  and who reads slowly after {took[1]:.1f} s")
+        for name, size_before in before.items():
+            grown = (after[name] - size_before) / CROWD / 1024
+            say(f"  {name}: {size_before / 2**20:.0f} MB before the turn, ")
+            say(f"    {after[name] / 2**20:.0f} MB behind it: {grown:.0f} KB a viewer")
+        late = read_all(list(silent), [], CROWD_UPDATES, size)
+        say(f"  those who had never read, {SILENT}, had all of it {late[0]:.1f} s later")
+    finally:
+        gateway.close()
+
+
+def agent_seconds(viewer: Socket) -> float:
+    """How long the agent says that the writing of its turn took."""
+    return float(re.findall(rb'"took": ?([0-9.e-]+)', viewer.until(b'"took":'))[-1])
+
+
+def update_line(size: int) -> bytes:
+    """The update of a turn whose text has so many bytes, as the agent writes it."""
+    content = {"type": "text", "text": "x" * size}
+    update = {"sessionUpdate": "agent_message_chunk", "content": content}
+    params = {"sessionId": "bench", "update": update}
+    frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+    return json.dumps(frame).encode()
+
+
+def memory(gateway: Lastword) -> dict[str, int]:
+    """What is in memory of each process that a frame goes through."""
+    return {name: resident_bytes(pid) for name, pid in gateway.processes.items()}
+
+
+def agent_in(folder: Path) -> list[str]:
+    """The agent's command, with its program in a folder."""
+    agent = folder / "agent.py"
+    agent.write_text(AGENT)
+    return [sys.executable, "-I", "-S", str(agent)]
+
+
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--frames", type=int, default=60_000)
-    frames = parser.parse_args().frames
-    kinds = [Lastword]
-    if shutil.which("websocketd"):
-        kinds.append(Websocketd)
-    else:
-        say("websocketd is not on the PATH (Debian has it): measuring without it")
+    parser.add_argument("--crowd", action="store_true", help="a thousand viewers instead")
+    options = parser.parse_args()
+    frames = options.frames
+    if options.crowd:
+        with tempfile.TemporaryDirectory(prefix="gw") as name:
+            crowd(agent_in(Path(name)), Path(name))
+        return
+    kinds: list[type[Lastword | Foreign]] = [Lastword]
+    for kind in (Websocketd, TypescriptServer, PythonServer):
+        if missing := kind.missing():
+            say(f"{missing}; measuring without it")
+        else:
+            kinds.append(kind)
     for kind in kinds:
         with tempfile.TemporaryDirectory(prefix="gw") as name:
             folder = Path(name)
-            agent = folder / "agent.py"
-            agent.write_text(AGENT)
-            gateway = kind(folder, [sys.executable, "-I", "-S", str(agent)])
+            gateway = kind(folder, agent_in(folder))
             try:
                 measure(gateway, folder, frames)
             finally:

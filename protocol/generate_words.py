@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 TABLE = HERE / "words.json"
 PACKAGE = HERE.parent / "src" / "lastword"
 BY = "Generated from protocol/words.json by protocol/generate_words.py."
-FIELDS = ("word", "type", "loss", "codes", "statuses", "sentence", "advice", "action", "aliases")
+FIELDS = ("word", "type", "loss", "sentence", "advice", "action", "codes", "statuses", "aliases")
 
 PYTHON_HEAD = f'''"""The words of a link to a gateway: what became of it, as reasons of failures.
 
@@ -35,23 +35,23 @@ class TransportWord(NamedTuple):
         type: The failure type whose `reason` it is.
         loss: What the end of a link that it names means for the next try, as
             `lastword.client.close_codes.LossKind` has it; `none`, where it names none.
-        codes: The close codes that mean it, where no reason says more.
-        statuses: The HTTP statuses that mean it at an upgrade.
         sentence: What happened, for a person.
         advice: What to do.
         action: The same as a word of `Action`.
+        codes: The close codes that mean it, where no reason says more.
+        statuses: The HTTP statuses that mean it at an upgrade.
         aliases: What it was or is called elsewhere.
     """
 
     word: str
     type: str
     loss: str
-    codes: tuple[int, ...]
-    statuses: tuple[int, ...]
     sentence: str
     advice: str
     action: str
-    aliases: tuple[str, ...]
+    codes: tuple[int, ...] = ()
+    statuses: tuple[int, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
 TRANSPORT_WORDS = (
@@ -90,7 +90,9 @@ def python(rows: list[dict[str, Any]]) -> str:
     """The table as a Python module."""
     told = "".join(
         "    TransportWord(\n"
-        + "".join(f"        {name}={_python(_of(row)[name])},\n" for name in FIELDS)
+        + "".join(
+            f"        {name}={_python(_of(row)[name])},\n" for name in FIELDS if _of(row)[name]
+        )
         + "    ),\n"
         for row in rows
     )

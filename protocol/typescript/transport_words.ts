@@ -59,10 +59,11 @@ export const TRANSPORT_WORDS: readonly TransportWord[] = [
   {"word": "bad_request", "type": "invalid_request", "loss": "none", "codes": [], "statuses": [], "sentence": "The request cannot be read.", "advice": "Look at /v1/openapi.json for what it takes.", "action": "fix_configuration", "aliases": []},
   {"word": "bad_cursor", "type": "invalid_request", "loss": "none", "codes": [], "statuses": [], "sentence": "This is no position in the session's log.", "advice": "Begin without a position.", "action": "fix_configuration", "aliases": []},
   {"word": "not_acceptable", "type": "invalid_request", "loss": "none", "codes": [], "statuses": [], "sentence": "The answer has none of the types that were asked for.", "advice": "Ask for application/json.", "action": "fix_configuration", "aliases": []},
-  {"word": "not_found", "type": "invalid_request", "loss": "none", "codes": [], "statuses": [], "sentence": "There is nothing at this path.", "advice": "Look at /v1/openapi.json for what there is.", "action": "fix_configuration", "aliases": []},
+  {"word": "not_found", "type": "invalid_request", "loss": "none", "codes": [], "statuses": [], "sentence": "There is nothing at this path.", "advice": "Look at /v1/openapi.json for what there is.", "action": "fix_configuration", "aliases": ["not-found"]},
   {"word": "method_not_allowed", "type": "invalid_request", "loss": "none", "codes": [], "statuses": [], "sentence": "This path does not take that method.", "advice": "Look at /v1/openapi.json for what it takes.", "action": "fix_configuration", "aliases": []},
   {"word": "too_large", "type": "invalid_request", "loss": "none", "codes": [], "statuses": [], "sentence": "The body is too large.", "advice": "Send less.", "action": "shorten", "aliases": []},
   {"word": "connection_unknown", "type": "invalid_request", "loss": "none", "codes": [], "statuses": [], "sentence": "There is no such connection.", "advice": "Begin a new one with initialize.", "action": "retry", "aliases": []},
+  {"word": "stream_unread", "type": "network", "loss": "none", "codes": [], "statuses": [], "sentence": "Another stream of this connection is not read.", "advice": "Read it, and try again in a moment.", "action": "wait", "aliases": []},
   {"word": "internal", "type": "internal", "loss": "none", "codes": [], "statuses": [], "sentence": "The gateway failed at this.", "advice": "Look at its stderr, and report it as a bug.", "action": "report", "aliases": []},
 ];
 

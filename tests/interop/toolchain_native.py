@@ -39,6 +39,7 @@ JAVA_MINIMUM = (17,)
 MAVEN_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:resolve"
 KOTLIN_COMPILER = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
 KOTLIN_MAIN = "interop.MainKt"
+KOTLIN_REMOTE = "interop.Remote"
 RESOLVED_JAR = re.compile(r"^ +([\w.-]+):([\w.-]+):jar:([\w.-]+):(compile|runtime|provided)\b")
 SOURCE_LINE = re.compile(r'^source = ".*"\n', re.MULTILINE)
 CHECKSUM_LINE = re.compile(r"^(?=checksum = )", re.MULTILINE)
@@ -70,6 +71,11 @@ def require_rust_reader() -> list[str]:
     return [str(_require(RUST, build_rust) / "debug" / "read_lines")]
 
 
+def require_rust_remote() -> list[str]:
+    """Return the command of the Rust client that comes by URL, or skip (fail in CI)."""
+    return [str(_require(RUST, build_rust) / "debug" / "remote")]
+
+
 def require_go_client() -> list[str]:
     """Return the command of the client on the Go SDK, or skip (fail in CI)."""
     return [str(_require(GO, build_go) / "client")]
@@ -77,10 +83,19 @@ def require_go_client() -> list[str]:
 
 def require_kotlin_client() -> list[str]:
     """Return the command of the client on the Kotlin SDK, or skip (fail in CI)."""
+    return _kotlin(KOTLIN_MAIN)
+
+
+def require_kotlin_remote() -> list[str]:
+    """Return the command of the Kotlin client that comes by URL, or skip (fail in CI)."""
+    return _kotlin(KOTLIN_REMOTE)
+
+
+def _kotlin(main: str) -> list[str]:
     built = _require(KOTLIN, build_kotlin)
     jars = [built / "client.jar", *(jar.path for jar in locked_jars() if jar.scope != "provided")]
     # The second compiler would cost more than a session of a second gives back.
-    return ["java", "-XX:TieredStopAtLevel=1", "-cp", _classpath(jars), KOTLIN_MAIN]
+    return ["java", "-XX:TieredStopAtLevel=1", "-cp", _classpath(jars), main]
 
 
 def _require(folder: Path, build: Callable[[], None]) -> Path:

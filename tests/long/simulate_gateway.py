@@ -1,17 +1,20 @@
 """Sessions of the gateway, with viewers and accidents of every kind, around the real hub.
 
     python -m tests.long.simulate_gateway --schedules 1000000 --seed 1
-        [--mutant NAME] [--schedule K]
+        [--jobs N] [--mutant NAME] [--schedule K]
 
 A schedule is one session: an agent that speaks, asks and answers; up to three viewers that come
-back with and without cursors, lag, repeat themselves, answer twice, and whose links are cut with
-frames on their way; a front and a holder that die; a log that forgets its oldest entries. All of
-it is drawn from the seed, so a seed always gives the same trace.
+back by the reconnect policy, with and without cursors, by the id of an event or with a past whose
+messages are joined, lag, repeat themselves, answer twice, and whose links are cut with frames on
+their way; a gateway that accepts and closes, over and over; a front and a holder that die; a log
+that forgets its oldest entries. All of it is drawn from the seed, so a seed always gives the same
+trace, in however many processes its schedules are played.
 
 A referee (`tests.kit.gateway.referee`) looks at what was committed, at what each viewer applied and
 at what reached the agent: nothing is `lost`, shown twice (`double`) or out of order (`disorder`),
 what the log has forgotten is told (`untold` where it is not), every request is answered
-(`unanswered`), with the invariants V3 to V7, V9 and V10.
+(`unanswered`), with the invariants V3 to V7, V9 and V10; what is joined is of the past and of one
+message (`joined`), and no viewer connects for ever (`endless`).
 
 The last line counts: `schedules=… lost=0 double=0 disorder=0 untold=0 unanswered=0 trace=…`, with
 `other=…` where an invariant broke. Status 1 where anything did; the first schedule that failed is
@@ -23,39 +26,70 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import multiprocessing
 import sys
 import time
 from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.kit.gateway.mutants import MUTANTS
 from tests.kit.gateway.referee import PROMISES, BrokenGatewayPromiseError
 from tests.kit.gateway.world import Machine, World
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
 _TOLD_EVERY_SECONDS = 30.0
+_CHUNK = 250
+"""Schedules that a process is given at once: a quarter of a second of them."""
+
+
+class Played(NamedTuple):
+    """What one schedule came to: what broke, as a word and in words, and a digest of its trace."""
+
+    promise: str
+    said: str
+    digest: bytes
+
+
+def play(seed: int, mutant: str, number: int) -> Played:
+    """Play one schedule."""
+    world = World(seed, number, MUTANTS[mutant]() if mutant else Machine())
+    promise = said = ""
+    try:
+        world.run()
+    except BrokenGatewayPromiseError as broken:
+        promise, said = broken.promise, f"schedule {number}: {broken}"
+    return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest())
+
+
+def play_all(seed: int, mutant: str, numbers: range, jobs: int) -> Generator[Played, None, None]:
+    """Play schedules, in this process or in several; what they came to comes in their order."""
+    one = partial(play, seed, mutant)
+    if jobs == 1:
+        yield from map(one, numbers)
+        return
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        yield from pool.imap(one, numbers, chunksize=_CHUNK)
 
 
 class Schedules:
     """What a run has come to so far."""
 
-    def __init__(self, seed: int, mutant: str = "") -> None:
+    def __init__(self) -> None:
         self.count = 0
         self.broken: Counter[str] = Counter()
         self.first_failing = ""
-        self._seed = seed
-        self._mutant = mutant
         self._trace = hashlib.sha256()
 
-    def play(self, number: int) -> None:
-        """Play one schedule and count it."""
-        machine = MUTANTS[self._mutant]() if self._mutant else Machine()
-        world = World(self._seed, number, machine)
-        try:
-            world.run()
-        except BrokenGatewayPromiseError as broken:
-            self.broken[broken.promise] += 1
-            self.first_failing = self.first_failing or f"schedule {number}: {broken}"
+    def add(self, played: Played) -> None:
+        """Count one schedule."""
+        if played.promise:
+            self.broken[played.promise] += 1
+            self.first_failing = self.first_failing or played.said
         self.count += 1
-        self._trace.update(b"\n".join(world.trace))
+        self._trace.update(played.digest)
 
     def line(self) -> str:
         """The last line of a run."""
@@ -72,14 +106,15 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--schedule", type=int, help="play this one alone")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that play them")
     parser.add_argument("--mutant", choices=MUTANTS, default="")
     arguments = parser.parse_args()
-    run = Schedules(arguments.seed, arguments.mutant)
+    run = Schedules()
     alone = arguments.schedule
     numbers = range(arguments.schedules) if alone is None else range(alone, alone + 1)
     told = time.monotonic()
-    for number in numbers:
-        run.play(number)
+    for played in play_all(arguments.seed, arguments.mutant, numbers, arguments.jobs):
+        run.add(played)
         if time.monotonic() - told > _TOLD_EVERY_SECONDS:
             told = time.monotonic()
             print(run.line(), file=sys.stderr, flush=True)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.kit.gateway.mutants import MUTANTS
 from tests.kit.places import ROOT
-from tests.long.simulate_gateway import Schedules
+from tests.long.simulate_gateway import Schedules, play_all
 
 CLEAN = re.compile(
     r"schedules=(\d+) lost=0 double=0 disorder=0 untold=0 unanswered=0 trace=[0-9a-f]{16}"
@@ -37,8 +37,9 @@ def test_two_thousand_sessions_with_accidents_of_every_kind_keep_every_promise()
     assert int(found[1]) == 2000
 
 
-def test_a_seed_gives_the_same_trace_whatever_the_hashes() -> None:
+def test_a_seed_gives_the_same_trace_whatever_the_hashes_and_the_processes() -> None:
     traces = {_run("--schedules", "100", "--seed", "5", hashes=each).stdout for each in "12"}
+    traces.add(_run("--schedules", "100", "--seed", "5", "--jobs", "2").stdout)
     assert len(traces) == 1
     assert _run("--schedules", "100", "--seed", "6").stdout not in traces
 
@@ -49,18 +50,22 @@ def test_a_seed_gives_the_same_trace_whatever_the_hashes() -> None:
         ("send_before_commit", {"V3"}),
         ("live_path", {"lost", "disorder"}),
         ("end_overtakes", {"V5"}),
+        ("reset_at_open", {"endless"}),
+        ("joins_the_live", {"joined"}),
+        ("forgets_the_id", {"lost"}),
     ],
 )
 def test_a_gateway_that_is_put_together_wrongly_is_seen(mutant: str, promises: set[str]) -> None:
-    run = Schedules(1, mutant)
-    for number in range(100):
-        run.play(number)
+    run = Schedules()
+    for played in play_all(1, mutant, range(100), 1):
+        run.add(played)
     assert promises <= run.broken.keys()
     assert run.first_failing
 
 
 def test_every_mutant_is_looked_for() -> None:
-    assert set(MUTANTS) == {"send_before_commit", "live_path", "end_overtakes"}
+    looked_for = {"send_before_commit", "live_path", "end_overtakes", "reset_at_open"}
+    assert set(MUTANTS) == looked_for | {"joins_the_live", "forgets_the_id"}
 
 
 def test_one_schedule_can_be_played_alone_and_a_failing_one_is_named() -> None:

@@ -35,15 +35,16 @@ ROOMS = {
     "posix": {"_version"},
     "record": {"_version", "core", "errors", "posix"},
     "otel": {"_version", "core", "record"},
-    "gateway": {"_version", "client", "core", "errors", "record"},
+    "outbox": {"_version", "core", "errors", "posix", "record"},
+    "gateway": {"_version", "client", "core", "errors", "otel", "outbox", "posix", "record"},
     "client": {"core", "errors", "quirks"},
     "sidecar": {"core", "posix", "quirks"},
-    "inprocess": {"core", "errors", "otel", "posix", "quirks", "record"},
+    "inprocess": {"core", "errors", "otel", "outbox", "posix", "quirks"} | {"record"},
     "testing": {"core", "inprocess"},
     "kit": {"_version", "client", "core", "posix", "quirks"},
     "conformance": {"kit"},
-    "cli": {"_version", "client", "core", "errors", "gateway", "kit", "otel", "posix", "quirks"}
-    | {"record", "sidecar"},
+    "cli": {"_version", "client", "core", "errors", "gateway", "kit", "otel", "outbox", "posix"}
+    | {"quirks", "record", "sidecar"},
     "__main__": {"cli"},
 }
 """Each room of the package, and the rooms that it may import; `lastword` itself imports late."""

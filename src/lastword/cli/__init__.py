@@ -20,6 +20,7 @@ commands:
   log       what is recorded of sessions, as a list, a timeline, or as it happens
   export    one session as one file for a bug report, without secrets or names
   stats     failures by type, agent and day, and how long turns take
+  outbox    reports of failures that have not arrived where --report-to sends them
   agent     an agent that fails on purpose, to try a client with:  lastword agent --list
   gateway   serve an agent's sessions at a URL, where they outlive connections
   connect   use one of those from an editor:  lastword connect http://127.0.0.1:7780
@@ -69,18 +70,8 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.explain.command import main as explain  # noqa: PLC0415
 
         return explain(rest)
-    if command == "log":
-        from lastword.cli.log.command import main as log  # noqa: PLC0415
-
-        return log(rest)
-    if command == "export":
-        from lastword.cli.export import main as export  # noqa: PLC0415
-
-        return export(rest)
-    if command == "stats":
-        from lastword.cli.stats import main as stats  # noqa: PLC0415
-
-        return stats(rest)
+    if command in {"log", "export", "stats", "outbox"}:
+        return _kept(command, rest)
     if command == "agent":
         from lastword.cli.agent.command import main as agent  # noqa: PLC0415
 
@@ -104,6 +95,25 @@ def _dispatch(command: str, rest: list[str]) -> int:
     problem = f"there is no command {command!r}" if command else "a command is missing"
     sys.stderr.write(f"lastword: {problem}\n\n{USAGE}")
     return 2
+
+
+def _kept(command: str, rest: list[str]) -> int:
+    """What is kept of sessions that were."""
+    if command == "log":
+        from lastword.cli.log.command import main as log  # noqa: PLC0415
+
+        return log(rest)
+    if command == "export":
+        from lastword.cli.export import main as export  # noqa: PLC0415
+
+        return export(rest)
+    if command == "stats":
+        from lastword.cli.stats import main as stats  # noqa: PLC0415
+
+        return stats(rest)
+    from lastword.cli.outbox import main as outbox  # noqa: PLC0415
+
+    return outbox(rest)
 
 
 def _far(command: str, rest: list[str]) -> int:

@@ -34,6 +34,11 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--token", default="", metavar="TOKEN", help="others can see it in `ps`")
     made.add_argument("--token-file", default="", metavar="FILE", help="where the token is")
+    made.add_argument(
+        "--insecure",
+        action="store_true",
+        help="send the token in clear to a host that is not this one",
+    )
     return made
 
 
@@ -51,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     from lastword.gateway.connecting.status_line import StatusLine  # noqa: PLC0415
 
     try:
-        url = dial.address(options.url)
+        url = dial.address(options.url, insecure=options.insecure)
         tokens = dial.token_source(options.token, options.token_file, os.environ)
     except dial.AddressError as error:
         return _complain(str(error))

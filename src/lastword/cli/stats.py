@@ -20,6 +20,7 @@ from lastword.record.spans import trends_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from lastword.record.gateway_trends import GatewayPeriod
     from lastword.record.trends import Period, Spread
 
 DEFAULT_DAYS = 7
@@ -41,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="lastword stats",
         description="Sums up what `lastword run` has recorded: failures by type, agent and day "
         "with the change against the days before, whether every turn was answered, restarts, "
-        "retries, and how long turns take.",
+        "retries, how long turns take, and what befell sessions behind a gateway.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -81,7 +82,7 @@ def _show(page: Page, days: int, now: Period, before: Period) -> None:
     page.line()
     if not now.turns and not now.failed_requests:
         page.line("No turn is recorded in this time; --days 30 looks further back.", "dim")
-        if not before.turns:
+        if not before.turns and now.gateway is None:
             return
     _turns(page, now, before)
     _counts(page, "failed turns by type", now.by_type, before.by_type)
@@ -90,6 +91,43 @@ def _show(page: Page, days: int, now: Period, before: Period) -> None:
     _counts(page, "other failed requests by agent", now.requests_by_agent, before.requests_by_agent)
     _by_day(page, now)
     _latency(page, now, before)
+    if now.gateway is not None:
+        _gateway(page, now.gateway, before.gateway)
+
+
+def _gateway(page: Page, now: GatewayPeriod, before: GatewayPeriod | None) -> None:
+    """Show what befell sessions behind a gateway; what did not happen is left out."""
+    page.line()
+    page.line("behind a gateway", "bold")
+    rows = _gateway_rows(now)
+    earlier = {} if before is None else _gateway_rows(before)
+    for label, count in rows.items():
+        if count or earlier.get(label):
+            _row(page, label, count, earlier.get(label, 0))
+
+
+def _gateway_rows(period: GatewayPeriod) -> dict[str, int]:
+    ended = {
+        f"  {each.replace('_', ' ')}": count for each, count in period.connections_ended.items()
+    }
+    return {
+        "viewers came": period.viewers_came,
+        "  to go on": period.viewers_came_back,
+        "viewers left": sum(period.connections_ended.values()),
+        **ended,
+        "far behind": period.lags,
+        "gaps told": period.gaps,
+        "  entries missed": period.missed_entries,
+        "questions held": period.questions_held,
+        **{f"questions {how}": count for how, count in period.questions.items()},
+        "holders died": period.holders_died,
+        "lastword run ended": period.supervisors_exited,
+        "sessions restored": period.restored,
+        "  without history": period.restored_without_history,
+        "sessions not restored": period.not_restored,
+        "logs begun anew": period.log_resets,
+        **{f"sessions ended: {why}": count for why, count in period.sessions_ended.items()},
+    }
 
 
 def _turns(page: Page, now: Period, before: Period) -> None:

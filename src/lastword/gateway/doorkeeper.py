@@ -73,13 +73,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Doorkeeper:
     """Lets requests in."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it is given
         self,
         keeper: Keeper,
         *,
         hosts: Sequence[str] = (),
         origins: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
+        waits: Callable[[], float] = time.monotonic,
         links: Links | None = None,
     ) -> None:
         """Let in who has one of the keeper's tokens.
@@ -88,7 +89,8 @@ class Doorkeeper:
             keeper: Reads tokens.
             hosts: Names beside loopback's that the gateway is reached by.
             origins: Origins beside its own from which a page may come.
-            clock: The time of day, in seconds.
+            clock: The time of day, in seconds, by which tokens expire.
+            waits: Seconds that nobody sets back, by which wrong tokens are counted.
             links: Those to the page; without any, none leads in.
         """
         self._keeper = keeper
@@ -96,7 +98,7 @@ class Doorkeeper:
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         self._clock = clock
-        self._failures = Failures(clock)
+        self._failures = Failures(waits)
 
     def admit(self, asked: Asked) -> Grant:
         """Let a request in.

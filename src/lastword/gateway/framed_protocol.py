@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from uvicorn.protocols.utils import ClientDisconnected
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from lastword.gateway.abortable import AbortableProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 EXTENSION = "lastword.frames"
 
 
-class FramedProtocol(WebSocketsSansIOProtocol):
+class FramedProtocol(AbortableProtocol):
     """One socket."""
 
     def handle_connect(self, event: Request) -> None:

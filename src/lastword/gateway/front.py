@@ -87,6 +87,7 @@ class Front:
                 Route("/", self._home, methods=["GET"]),
                 Route("/page/settings.json", self._settings, methods=["GET"]),
                 Route("/page/{name}", self._page.asset, methods=["GET"]),
+                WebSocketRoute("/{path:path}", self._nowhere),
             ],
             exception_handlers={HTTPException: _not_here, Exception: _failed},  # type: ignore[dict-item]
         )
@@ -116,6 +117,12 @@ class Front:
             await _refuse(websocket, refusal)
             return
         await self._serve(websocket, grant, session_id)
+
+    @staticmethod
+    async def _nowhere(websocket: WebSocket) -> None:
+        """Refuse the upgrade of a path that is none: Starlette's own answer would be 403."""
+        said = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
+        await _refuse(websocket, Refusal(404, 4404, "not_found", said))
 
     def _look_for(self, session_id: str) -> None:
         if not self.holders.is_known(session_id):

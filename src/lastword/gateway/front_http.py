@@ -6,13 +6,15 @@ Owns its statuses and headers, which are those of the official transport.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.api.requests import problem
-from lastword.gateway.viewer_link import BATCH, NOT_JSON
+from lastword.gateway.pull import CursorError
+from lastword.gateway.viewer_link import BATCH, INVALID_PARAMS, NOT_JSON
 from lastword.gateway.viewer_streams import SessionEvents, ViewerStreams
 
 if TYPE_CHECKING:
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
 
 CONNECTION = "acp-connection-id"
 SESSION = "acp-session-id"
+LAST_EVENT = "last-event-id"
 JSON_TYPE, EVENTS_TYPE = "application/json", "text/event-stream"
 TOO_LARGE = {"code": acp.INVALID_REQUEST, "message": "The frame is over the gateway's limit."}
 MAX_CONNECTIONS = 256
+GONE = "There is no such connection. Post initialize for a new one."
 
 
 class HttpTransport:
@@ -50,7 +54,7 @@ class HttpTransport:
         if request.method == "DELETE":
             await known.close(1000, "deleted")
             return Response(status_code=202)
-        return self._stream(request, known)
+        return await self._stream(request, known)
 
     async def close(self, code: int, reason: str) -> None:
         """End every connection."""
@@ -118,18 +122,30 @@ class HttpTransport:
             )
         connection = self._connections.get(name)
         if connection is None or connection.grant != grant or connection.is_over.is_set():
-            said = "There is no such connection. Post initialize for a new one."
-            return problem(404, "connection_unknown", said)
+            return problem(404, "connection_unknown", GONE)
         return connection
 
     @staticmethod
-    def _stream(request: Request, connection: ViewerStreams) -> Response:
+    async def _stream(request: Request, connection: ViewerStreams) -> Response:
         if EVENTS_TYPE not in request.headers.get("accept", ""):
             return problem(406, "not_acceptable", f"Accept {EVENTS_TYPE}.")
-        stream = connection.stream(request.headers.get(SESSION, ""))
+        session_id, last = request.headers.get(SESSION, ""), request.headers.get(LAST_EVENT)
+        stream = connection.stream(session_id)
         if stream is None:
             said = "Too many sessions' streams are open on this connection."
             return problem(404, "too_many", said)
+        try:
+            if session_id and last:
+                await connection.resume(session_id, last)
+        except CursorError as error:
+            wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": wrong}, 400)
+        except ConnectionError:
+            return problem(404, "connection_unknown", GONE)
+        except TimeoutError:
+            headers = {"retry-after": "5"}
+            said = "Another stream of this connection is not read."
+            return problem(503, "stream_unread", said, headers)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         events = _until(stream, connection)
         return StreamingResponse(events, headers=headers, media_type=EVENTS_TYPE)
@@ -137,10 +153,8 @@ class HttpTransport:
 
 async def _until(stream: SessionEvents, connection: ViewerStreams) -> AsyncIterator[bytes]:
     """The events of a stream until its reader has gone or its connection is over."""
-    try:
-        async for event in stream.events():
+    async with contextlib.aclosing(stream.events()) as events:
+        async for event in events:
             yield event
             if connection.is_over.is_set():
                 return
-    finally:
-        stream.left()

@@ -17,6 +17,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
 from lastword.gateway.api import answering
+from lastword.gateway.events import LogPlace, events_line, place_of
 from lastword.gateway.pull import CursorError, cursor_of
 from lastword.gateway.render import META, Form
 from lastword.gateway.session import pump
@@ -25,14 +26,17 @@ from lastword.gateway.viewers import Role, Viewer
 if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder import Holder
-    from lastword.gateway.pull import Reset
+    from lastword.gateway.pull import Pulled, Reset
     from lastword.gateway.session import HeldSession
     from lastword.gateway.viewers import Attachment
 
-HIGH_WATER_BYTES = 256 * 1024
+HIGH_WATER_BYTES = 64 * 1024
 MAX_LINE_BYTES = 80 * 1024 * 1024
+MAX_PLACES = 64
+"""Sessions whose next attach may begin at a place that was named before; as many as streams."""
 INVALID_PARAMS = -32602
 CLOSE_SECONDS = 2.0
+NOBODY = Viewer(id="")
 
 
 class AttachedSession:
@@ -68,9 +72,33 @@ class AttachedSession:
         await self._grown.wait()
         self._grown.clear()
 
-    def write(self, frames: list[bytes]) -> None:
+    def tell(self, pulled: Pulled) -> None:
         """Write what was pulled."""
+        session, attachment, link = self.session, self.attachment, self.link
+        if link.form is Form.EVENTS:
+            placed = session.renderer.placed(pulled, attachment)
+            if placed:
+                link.write([events_line(session.id, session.log.epoch, placed)])
+            return
+        ready = session.renderer.for_all(pulled, attachment, link.form)
+        if ready is not None:
+            link.write_ready(ready)
+        else:
+            link.write(session.renderer.pulled(pulled, attachment))
+
+    def write(self, frames: list[bytes]) -> None:
+        """Write what stands beside it."""
         self.link.write(frames)
+
+    def go_back(self, place: LogPlace) -> Reset | None:
+        """Go on from an earlier place.
+
+        Raises:
+            CursorError: It is none of this session's.
+        """
+        reset = self.session.hub.go_back(self.attachment, place.cursor, place.parts)
+        self.wake()
+        return reset
 
     def send(self, *frames: bytes) -> None:
         """Write what did not come from the log."""
@@ -96,13 +124,16 @@ class FrontLink:
         self._holder = holder
         self._reader = reader
         self._writer = writer
-        self._viewer: Viewer | None = None
+        self.viewer = NOBODY
+        """Who it is for, once its front has said so."""
         self.form = Form.LINES
         """How its viewer is sent what others are sent too."""
         self._attached: dict[str, AttachedSession] = {}
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
         self._answers_first = False
+        self._places: dict[str, LogPlace] = {}
+        """Where the next attach of a session begins, if it does not say so itself."""
         reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
         writer.transport.set_write_buffer_limits(HIGH_WATER_BYTES)
 
@@ -133,18 +164,19 @@ class FrontLink:
             await self._control(*wire.read_control(line))
             return
         frame = jsonrpc.decode(line)
-        if isinstance(frame, jsonrpc.Frame) and self._viewer is not None:
-            await self._frame(frame, self._viewer)
+        if isinstance(frame, jsonrpc.Frame) and self.viewer is not NOBODY:
+            await self._frame(frame, self.viewer)
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.HELLO:
             failed = await self._holder.ready()
-            self._viewer = _viewer(facts)
-            self.form = Form.FRAMED if facts.get("framed") is True else Form.LINES
+            self.viewer = _viewer(facts)
+            self.form = next((each for each in Form if facts.get(each.value) is True), Form.LINES)
             welcome = {
                 "version": wire.VERSION,
                 "initialize": self._holder.initialized,
                 "failed": failed,
+                "events": True,
                 "pid": os.getpid(),
                 "sessions": list(self._holder.sessions),
             }
@@ -161,10 +193,31 @@ class FrontLink:
             code, cause = facts.get("code"), facts.get("cause")
             self._code = code if isinstance(code, int) else 1006
             self._cause = cause if isinstance(cause, str) else ""
+        elif word == wire.RESUME:
+            self._resume(facts)
         elif word == wire.ANSWER_FIRST:
             self._answers_first = True
         elif word == wire.STOP:
             self._holder.stop()
+
+    def _resume(self, facts: dict[str, Any]) -> None:
+        """The viewer of a stream has applied no more than this."""
+        session_id, told = str(facts.get("session")), {"number": facts.get("number")}
+        attached = self._attached.get(session_id)
+        reset = None
+        try:
+            place = place_of(facts)
+            if attached is not None:
+                reset = attached.go_back(place)
+            elif len(self._places) < MAX_PLACES:
+                self._places[session_id] = place
+        except CursorError as error:
+            told["refused"] = str(error)
+        self.write([wire.control(wire.RESUMED, session=session_id, **told)])
+        if attached is not None and reset is not None:
+            session = attached.session
+            told_of = session.renderer.reset(attached.attachment, session.log.epoch, reset.value)
+            self.write([told_of])
 
     async def _frame(self, frame: Frame, viewer: Viewer) -> None:
         message = frame.message
@@ -212,12 +265,20 @@ class FrontLink:
         params = jsonrpc.params_of(frame)
         try:
             cursor, replay = _wanted(params, loads=frame.message.method == acp.LOAD)
+            place = self._places.pop(session_id, None)
+            if cursor is None and place is not None:
+                cursor = place.cursor
+            compact = _is_compact(params, viewer)
             self.detach(session_id)
             session.supersede(viewer.id)
             if session.is_full:
                 self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
                 return
-            attachment, reset = session.hub.attach(viewer, cursor, _now_ms(), replay=replay)
+            attachment, reset = session.hub.attach(
+                viewer, cursor, _now_ms(), replay=replay, compact=compact
+            )
+            if place is not None and cursor is place.cursor:
+                session.hub.go_back(attachment, *place)
         except CursorError as error:
             wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
             self.send(jsonrpc.error(request_id, wrong))
@@ -225,7 +286,7 @@ class FrontLink:
         if viewer.replay:  # whose link may be cut before the answer, which has the epoch too
             first = attachment.reader.pos + 1
             self.send(session.renderer.beginning(session.log.epoch, first))
-        result = session.loaded() | {"_meta": {META: _place(session, attachment, reset)}}
+        result = _placed(session.loaded(), session, attachment, reset)
         if self._answers_first:
             self._answers_first = False
             self.send(jsonrpc.result(request_id, {"sessionId": session_id} | result))
@@ -235,13 +296,16 @@ class FrontLink:
 
     def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
         """The session that this link's viewer asked for is there: it is attached to it."""
-        if self._viewer is None or self._writer.is_closing():
+        if self._writer.is_closing():
+            return  # it asks again when it is back
+        self.detach(session.id)
+        session.supersede(self.viewer.id)
+        if session.is_full:
+            self.send(jsonrpc.error(request_id, refusals.too_many_viewers()))
             return
-        meta = object_of(result.get("_meta"))
-        attachment, _ = session.hub.attach(self._viewer, None, _now_ms())
-        place = {META: _place(session, attachment, None)}
+        attachment, _ = session.hub.attach(self.viewer, None, _now_ms())
         # Its past is what the agent said before it had answered: it comes after the answer.
-        self.send(jsonrpc.result(request_id, result | {"_meta": meta | place}))
+        self.send(jsonrpc.result(request_id, _placed(result, session, attachment, None)))
         attachment.live_from = 0
         self._start(session, attachment, None)
 
@@ -285,8 +349,13 @@ def _viewer(facts: dict[str, Any]) -> Viewer:
     client = object_of(facts.get("initialize"))
     profile = read_client(jsonrpc.dumps({"params": client}))
     role = Role.OBSERVER if facts.get("role") == Role.OBSERVER.value else Role.CONTROLLER
-    replay = facts.get("replay") is True
-    return Viewer(id=str(facts.get("viewer", "")), role=role, profile=profile, replay=replay)
+    return Viewer(
+        id=str(facts.get("viewer", "")),
+        role=role,
+        profile=profile,
+        replay=facts.get("replay") is True,
+        is_new=facts.get("new") is True,
+    )
 
 
 def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
@@ -313,14 +382,34 @@ def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
     raise CursorError('replayFrom is {"type": "start"} or {"type": "_lastword", …}')
 
 
-def _place(session: HeldSession, attachment: Attachment, reset: Reset | None) -> dict[str, Any]:
-    """Where an attachment stands in which log."""
+def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
+    """Are the pieces of the past's messages to be joined? A stock client's are, unless it says no.
+
+    Raises:
+        CursorError: It says something else.
+    """
+    wanted = object_of(object_of(params.get("_meta")).get(META)).get("replay")
+    if not isinstance(wanted, str):
+        return not viewer.replay
+    if wanted not in {"compact", "full"}:
+        raise CursorError('replay is "compact" or "full"')
+    return wanted == "compact"
+
+
+def _placed(
+    result: dict[str, Any], session: HeldSession, attachment: Attachment, reset: Reset | None
+) -> dict[str, Any]:
+    """An answer with where its attachment stands in which log, for a viewer that counts."""
+    if not attachment.viewer.replay:
+        return result
     place: dict[str, Any] = {
         "epoch": session.log.epoch,
         "head": attachment.live_from,
         "from": attachment.reader.pos + 1,
+        "replay": "compact" if attachment.compact else "full",
     }
-    return place | ({"reset": reset.value} if reset is not None else {})
+    place |= {"reset": reset.value} if reset is not None else {}
+    return result | {"_meta": object_of(result.get("_meta")) | {META: place}}
 
 
 def _now_ms() -> int:

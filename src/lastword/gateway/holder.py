@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sqlite3
 import sys
 import time
@@ -19,6 +20,7 @@ import msgspec
 
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
+from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.errors import StoreError
@@ -27,7 +29,11 @@ from lastword.gateway.agent import SupervisedAgent, environment, supervised
 from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
+from lastword.gateway.openings import Opening, Openings
+from lastword.gateway.recording import HolderRecord
 from lastword.gateway.session import HeldSession
+from lastword.outbox.own import OwnReports
+from lastword.outbox.target import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +57,7 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         name: of its socket, and of its files beside it.
         run_folder: where the sockets are; for its user alone.
         log_folder: where the logs are; for its user alone.
+        record_folder: where the record is; empty for none.
         command: the agent's.
         options: of `lastword run`.
         client: the `initialize` params of the client that it is started for.
@@ -62,11 +69,14 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
         viewers: how many may be attached to one session at once.
         idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
         detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
+        state_folder: where the outbox is.
+        report: where failures are reported.
     """
 
     name: str
     run_folder: str
     log_folder: str
+    record_folder: str = ""
     command: list[str]
     options: list[str] = []
     client: dict[str, Any] = {}
@@ -78,6 +88,8 @@ class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
     viewers: int = 64
     idle_close_seconds: float = 7 * 24 * 3600.0
     detach_grace_seconds: float = 0.0
+    state_folder: str = ""
+    report: Wish = Wish()
 
 
 def now_ms() -> int:
@@ -90,6 +102,8 @@ class Holder:
 
     def __init__(self, settings: HolderSettings) -> None:
         self.settings = settings
+        self.record = HolderRecord(settings.record_folder, program=settings.command[0])
+        self.reports = OwnReports(settings.report, settings.state_folder, settings.command[0])
         self.agent = SupervisedAgent(self._from_agent, self._agent_ended)
         self.conversation = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
@@ -101,8 +115,7 @@ class Holder:
         self._ready = asyncio.Event()
         self._over = asyncio.Event()
         self._early: dict[str, list[Frame]] = {}
-        self._opening: dict[int, tuple[FrontLink, bytes, dict[str, Any]]] = {}
-        """Requests that open a session, by their number: who asked, under which id, with what."""
+        self._openings = Openings()
         self._links: set[FrontLink] = set()
         self._alone_since = time.monotonic()
         self._status: int | None = None
@@ -125,7 +138,8 @@ class Holder:
         try:
             command = supervised(self.settings.command, self.settings.options)
             cwd = self.settings.root or os.getcwd()
-            await self.agent.spawn(command, cwd, environment())
+            known = environment() | {RUN_VARIABLE: self.record.run}
+            await self.agent.spawn(command, cwd, known)
             watch = asyncio.create_task(self._watch())
             starting = asyncio.create_task(self._start())
             await self._over.wait()
@@ -151,18 +165,22 @@ class Holder:
         try:
             session = HeldSession.open(self, session_id)
         except (StoreError, sqlite3.Error) as error:
-            self._initialize_failed = _no_log(error)
+            self._initialize_failed = self._no_log(error)
             return
         self.conversation.begin_after(session.hub.last_number)
-        session.hub.note(now_ms(), "holder_died")
-        session.hub.lost_agent(lambda _: _LOST, now_ms())
+        incident = self.record.incident()
+        crash = _lost(incident)
+        lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
+        session.hub.note(now_ms(), "holder_died", **lost)
+        self.reports.tell("holder", crash["data"]["agent_error"], session_id)
+        session.hub.lost_agent(lambda _: crash, now_ms())
         self._add(session)
         session.suppressed = True
         try:
             history = await session.restore(self.initialized)
         except RequestFailedError as failed:
             session.failed = failed.error
-            session.hub.note(now_ms(), "not_restored")
+            session.hub.note(now_ms(), "not_restored", **_why(failed.error))
         else:
             session.hub.note(now_ms(), "restored", history=history)
         session.suppressed = False
@@ -191,10 +209,25 @@ class Holder:
         return self._initialize_failed
 
     def open_session(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
-        """Ask the agent for a session, on behalf of a viewer."""
+        """Ask the agent for a session, on behalf of a viewer; one that comes back has it already.
+
+        A viewer that came without a secret has sent its requests over no other link, so one whose
+        id has been answered is another request.
+        """
         self._is_taken()
+        viewer, request_id = link.viewer, frame.message.request_id or b"null"
+        if self._openings.is_under_way(link, viewer.id, request_id):
+            return
+        session = self.sessions.get(self._openings.session_of(viewer.id, request_id))
+        if session is not None and not viewer.is_new:
+            link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
+            return
+        self._ask(link, frame, params)
+
+    def _ask(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
         number = self.conversation.next_number()
-        self._opening[number] = (link, frame.message.request_id or b"null", params)
+        request_id = frame.message.request_id or b"null"
+        self._openings.add(number, Opening(link, link.viewer.id, request_id, params))
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
 
     def _is_taken(self) -> None:
@@ -207,9 +240,7 @@ class Holder:
 
     def pass_on(self, link: FrontLink, frame: Frame) -> None:
         """Ask the agent what belongs to no session, such as a login."""
-        number = self.conversation.next_number()
-        self._opening[number] = (link, frame.message.request_id or b"null", {})
-        self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
+        self._ask(link, frame, {})
 
     # The agent.
 
@@ -259,10 +290,10 @@ class Holder:
 
     def _opened(self, frame: Frame) -> None:
         """A viewer's request that is no session's has its answer."""
-        asked = self._opening.pop(number_of(frame.message.request_id), None)
+        asked = self._openings.take(number_of(frame.message.request_id))
         if asked is None:
             return
-        link, request_id, params = asked
+        link, request_id, params = asked.link, asked.request_id, asked.params
         result = jsonrpc.loads(frame.message.result)
         session_id = result.get("sessionId") if isinstance(result, dict) else None
         if not isinstance(session_id, str) or not session_id or not params:
@@ -272,9 +303,10 @@ class Holder:
             session = HeldSession.made(self, session_id)
             session.remember(params, object_of(result), self.settings.client)
         except (StoreError, sqlite3.Error) as error:
-            link.send(jsonrpc.error(request_id, _no_log(error)))
+            link.send(jsonrpc.error(request_id, self._no_log(error)))
             return
         self._add(session)
+        self._openings.opened(asked, session.id)
         early = self._early.pop(session_id, [])
         if early:
             session.from_agent(early)
@@ -311,17 +343,28 @@ class Holder:
     def _agent_ended(self, status: int) -> None:
         """`lastword run` has ended, which it does only where there is nothing to restart."""
         self._status = status
-        self.conversation.lost(_LOST)
+        incident = self.record.incident()
+        error = _lost(incident)
+        if self.sessions and not self._over.is_set():
+            self.reports.tell("holder", error["data"]["agent_error"] | {"reason": "run_ended"})
+        self.conversation.lost(error)
         for session in self.sessions.values():
-            session.hub.lost_agent(lambda _: _LOST, now_ms())
-            session.hub.note(now_ms(), "agent_ended", status=status)
+            left: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
+            session.hub.lost_agent(lambda _: error, now_ms())
+            session.hub.note(now_ms(), "agent_ended", status=status, **_exit(status), **left)
             session.grew()
-        for link, request_id, _ in self._opening.values():
-            link.send(jsonrpc.error(request_id, _LOST))
-        self._opening.clear()
-        self._initialize_failed = self._initialize_failed or _LOST
+        for asked in self._openings.take_all():
+            asked.link.send(jsonrpc.error(asked.request_id, error))
+        self._initialize_failed = self._initialize_failed or error
         self._ready.set()
         asyncio.get_running_loop().call_later(1.0, self._over.set)
+
+    def _no_log(self, error: Exception) -> dict[str, Any]:
+        """The error object where a session's log cannot be written."""
+        sys.stderr.write(f"lastword: {error}\n")
+        told = refusals.no_log()
+        self.reports.tell("request", told["data"]["agent_error"])
+        return told
 
     def stop(self) -> None:
         """End, and the agent with it."""
@@ -337,6 +380,7 @@ class Holder:
                 session.tick(now)
                 behind = behind or session.log.is_behind
             self.agent.read_on(wanted=not behind)
+            self.record.flush()
             idle = not self.sessions and not self._links
             if idle and now - self._alone_since > SPARE_SECONDS:
                 self._over.set()
@@ -348,33 +392,51 @@ class Holder:
         await self.agent.stop()
         for session in HeldSession.opened:
             session.close()
+        self.record.close()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.socket_path)
 
 
-_LOST = error_object(
-    AgentError(
-        type=ErrorType.AGENT_CRASH,
-        message="The agent's process ended unexpectedly. Send the prompt again.",
-        retryable=True,
-        reason="holder_died",
-        origin=Origin.PROCESS,
-        retry_safety=RetrySafety.ASK,
-        action=Action.RETRY,
+def _lost(incident: str) -> dict[str, Any]:
+    """The error object of what was open when a process ended."""
+    return error_object(
+        AgentError(
+            type=ErrorType.AGENT_CRASH,
+            message="The agent's process ended unexpectedly. Send the prompt again.",
+            retryable=True,
+            reason="holder_died",
+            origin=Origin.PROCESS,
+            retry_safety=RetrySafety.ASK,
+            action=Action.RETRY,
+            incident_id=incident,
+        )
     )
-)
 
 
-def _no_log(error: Exception) -> dict[str, Any]:
-    """The error object where a session's log cannot be written."""
-    sys.stderr.write(f"lastword: {error}\n")
-    return refusals.no_log()
+def _why(error: dict[str, Any]) -> dict[str, Any]:
+    """What a log may have of an agent's refusal: words of ours alone."""
+    payload = object_of(object_of(error.get("data")).get("agent_error"))
+    return {name: payload[name] for name in ("type", "reason", "incident_id") if name in payload}
+
+
+def _exit(status: int) -> dict[str, Any]:
+    """How a process ended, as the record has it."""
+    if status >= 0:
+        return {"exit_code": status}
+    try:
+        return {"exit_signal": signal.Signals(-status).name}
+    except ValueError:
+        return {"exit_signal": f"signal {-status}"}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Hold an agent; the settings are one JSON argument."""
     settings = msgspec.json.decode(arguments[0], type=HolderSettings)
-    asyncio.run(Holder(settings).run())
+    holder = Holder(settings)
+    try:
+        asyncio.run(holder.run())
+    finally:
+        holder.reports.finish()
     return 0
 
 

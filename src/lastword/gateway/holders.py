@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import wire
 from lastword.gateway.conversation import initialize_params
 from lastword.gateway.render import META
+from lastword.outbox.own import OwnReports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +39,9 @@ by whoever asks it something."""
 LOOK_SECONDS = 0.02
 LINE_LIMIT_BYTES = 80 * 1024 * 1024
 STATUS_SECONDS = 2.0
+OPENING = ".opening"
+"""How a link ends that says which holder was asked for a new session, by whom and under which id;
+it leads to no file, but to the mark in a holder's name."""
 
 
 _NOT_STARTED = "the agent could not be started; see the gateway's stderr"
@@ -58,6 +63,8 @@ class Holders:
         """
         self._template = template
         self._limit = limit
+        program = template.command[0] if template.command else ""
+        self.reports = OwnReports(template.report, template.state_folder, program)
         self._locks: dict[str, asyncio.Lock] = {}
         self._starting: dict[str, asyncio.Task[str]] = {}
         self._taken: set[str] = set()
@@ -159,6 +166,49 @@ class Holders:
         self._taken.add(path)
         return path
 
+    async def opener(self, key: str, client: Mapping[str, Any], *, is_new: bool) -> str:
+        """The socket of the holder that a `session/new` goes to: the same one, if it is sent again.
+
+        Args:
+            key: The viewer and its request's id.
+            client: For whom an agent is started, where none waits.
+            is_new: The viewer can have sent nothing earlier.
+
+        Raises:
+            StartError: It could not be started.
+        """
+        link = os.path.join(self.run_folder, f"{wire.name_of(key)}{OPENING}")
+        async with self._locks.setdefault(link, asyncio.Lock()):
+            path = None if is_new else await self._opened_by(link)
+            if path is None:
+                path = await self.take_spare(client)
+                self._forget_openings()
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(link)
+                os.symlink(_mark(path), link)
+        self._locks.pop(link, None)
+        return path
+
+    async def _opened_by(self, link: str) -> str | None:
+        """The holder that an earlier request with this key went to, if it is there."""
+        try:
+            mark = os.readlink(link)
+        except OSError:
+            return None
+        for _ in range(2):  # a spare that is taken changes its name in between
+            for path in self.sockets():
+                if _mark(path) == mark and await answers(path):
+                    return path
+        return None
+
+    def _forget_openings(self) -> None:
+        """Let go of what was asked of holders that are no more."""
+        there = {_mark(path) for path in self.sockets()}
+        for name in os.listdir(self.run_folder):
+            link = os.path.join(self.run_folder, name)
+            if name.endswith(OPENING) and os.readlink(link) not in there:
+                os.unlink(link)
+
     async def _find_spare(self, kind: str, client: Mapping[str, Any]) -> str:
         for path in self.sockets():
             is_spare = os.path.basename(path).startswith(f"spare-{kind}-")
@@ -175,6 +225,7 @@ class Holders:
     async def _start(self, name: str, client: dict[str, Any], session: str) -> str:
         self._children = [child for child in self._children if child.poll() is None]
         if len(self.sockets()) >= self._limit and await self._count() >= self._limit:
+            self._tell("too_many_agents", session)
             raise StartError(f"{self._limit} agents run already; end a session, or see --sessions")
         settings = msgspec.structs.replace(
             self._template, name=name, client=_without_secret(client), session=session
@@ -193,12 +244,18 @@ class Holders:
             async with asyncio.timeout(START_SECONDS):
                 while not await answers(path):
                     if process.poll() is not None:
+                        self._tell("holder_ended", session)
                         raise StartError(_NOT_STARTED)
                     await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             process.kill()
+            self._tell("holder_silent", session)
             raise StartError(_NOT_STARTED) from None
         return path
+
+    def _tell(self, reason: str, session: str) -> None:
+        failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
+        self.reports.tell("start", failure | {"retryable": True, "phase": "startup"}, session)
 
     async def _count(self) -> int:
         """How many there are, once the sockets of those that were killed have been taken away."""
@@ -220,6 +277,11 @@ class Holders:
         """How every holder is; those that do not answer are left out."""
         found = await asyncio.gather(*(status(path) for path in self.sockets()))
         return [each for each in found if each is not None]
+
+
+def _mark(path: str) -> str:
+    """What a holder's socket keeps in its name when it is no spare any more."""
+    return os.path.basename(path).removesuffix(".sock").rpartition("-")[2]
 
 
 async def answers(path: str) -> bool:

@@ -145,6 +145,11 @@ class Hub:
         return max((each.entry.about.number for each in kept), default=0)
 
     @property
+    def open_turns(self) -> int:
+        """How many prompts the agent has not answered."""
+        return sum(each.method == acp.PROMPT for each in self._open.values())
+
+    @property
     def open_questions(self) -> int:
         """How many questions of the agent's nobody has answered."""
         return len(self._asks)
@@ -161,7 +166,13 @@ class Hub:
     # Viewers come and go.
 
     def attach(
-        self, viewer: Viewer, cursor: Cursor | None, now_ms: int, *, replay: bool = True
+        self,
+        viewer: Viewer,
+        cursor: Cursor | None,
+        now_ms: int,
+        *,
+        replay: bool = True,
+        compact: bool = False,
     ) -> tuple[Attachment, Reset | None]:
         """A viewer is there: from its cursor on, from the oldest on, or from now on.
 
@@ -172,19 +183,32 @@ class Hub:
         if cursor is None and not replay:
             after = self.log.head
         came = {"after": after, "role": viewer.role.value, "client": viewer.profile.name}
+        from_cursor = cursor is not None and reset is None
+        back = {"back": True} if from_cursor else {}
         head = self.log.head
-        self._note(now_ms, "viewer_came", viewer.id, **came)
+        self.note(now_ms, "viewer_came", viewer=viewer.id, **came, **back)
         attachment = Attachment(
             viewer,
             Reader(self.log, after),
             head=head,
-            from_cursor=cursor is not None and reset is None,
+            from_cursor=from_cursor,
             open_asks=frozenset(self._asks),
+            compact=compact,
         )
         self._attached.append(attachment)
         if viewer.controls:
             self._left_alone_since = None
         return attachment, reset
+
+    def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
+        """A viewer that is there has applied no more than this, and is told the rest again.
+
+        Raises:
+            CursorError: Its cursor is none of this log's.
+        """
+        after, reset = start(self.log, cursor)
+        attachment.go_back(after, 0 if reset is not None else parts)
+        return reset
 
     def detach(
         self, attachment: Attachment, now: float, now_ms: int, *, code: int, cause: str
@@ -194,15 +218,13 @@ class Hub:
             return
         self._attached.remove(attachment)
         facts = {"code": code, "cause": cause, "pos": attachment.reader.pos}
-        self._note(now_ms, "viewer_left", attachment.viewer.id, **facts)
-        if not any(each.viewer.controls for each in self._attached):
+        self.note(now_ms, "viewer_left", viewer=attachment.viewer.id, **facts)
+        if attachment.viewer.controls and not any(each.viewer.controls for each in self._attached):
             self._left_alone_since = now
+            self.log.append([_held(number, ask, now_ms) for number, ask in self._asks.items()])
 
-    def note(self, now_ms: int, word: str, /, **facts: Any) -> None:
-        """Something befell the session that no frame says."""
-        self._note(now_ms, word, "", **facts)
-
-    def _note(self, now_ms: int, word: str, viewer: str, /, **facts: Any) -> None:
+    def note(self, now_ms: int, word: str, /, *, viewer: str = "", **facts: Any) -> None:
+        """Something befell the session, or a viewer of it, that no frame says."""
         about = About(viewer=viewer, word=word, facts=facts)
         self.log.append([LogEntry(LogKind.LIFE, now_ms, b"", about)])
 
@@ -224,8 +246,9 @@ class Hub:
         key = (viewer.id, request_id)
         if key in self._by_key:
             return []  # sent again: it is under way, and its end will come in its place
-        if key in self._ended:
-            return self._again(attachment, self._ended[key])
+        ended = self._ended.get(key)
+        if ended is not None and not self._is_another(attachment, ended):
+            return self._again(attachment, ended)
         refusal = self._refusal(viewer, method)
         if refusal is not None:
             return [ToViewer(attachment, jsonrpc.error(request_id, refusal))]
@@ -244,6 +267,15 @@ class Hub:
         if sum(each.viewer == viewer.id for each in self._open.values()) >= MAX_OPEN:
             return refusals.too_many_open(MAX_OPEN)
         return None
+
+    @staticmethod
+    def _is_another(attachment: Attachment, ended: Numbered) -> bool:
+        """Is this another request, of a client that uses an id again once it has been answered?
+
+        JSON-RPC lets it. One that may come back does not, since its requests are known by their
+        ids; a viewer that has only this link has had the answer over it.
+        """
+        return attachment.viewer.is_new and ended.entry.about.number in attachment.answered
 
     def _again(self, attachment: Attachment, end: Numbered) -> list[HubEffect]:
         """A request that has ended is sent again, by a viewer that has not had its answer."""
@@ -279,13 +311,14 @@ class Hub:
         ask = self._asks.get(number)
         if ask is None or key != self._key or not attachment.viewer.controls:
             return []
-        return self._decide(number, ask, frame, attachment.viewer.id, "viewer", now_ms)
+        return self._decide(number, frame, now_ms, word="viewer", viewer=attachment.viewer.id)
 
-    def _decide(  # noqa: PLR0913, PLR0917 - what stands on the entry
-        self, number: int, ask: OpenAsk, frame: Frame, viewer: str, word: str, now_ms: int
+    def _decide(  # noqa: PLR0913 - what stands on the entry
+        self, number: int, frame: Frame, now_ms: int, *, word: str, viewer: str = "", why: str = ""
     ) -> list[HubEffect]:
-        del self._asks[number]
-        about = About(viewer=viewer, number=number, method=ask.method, word=word)
+        ask = self._asks.pop(number)
+        facts = {"why": why} if why else {}
+        about = About(viewer=viewer, number=number, method=ask.method, word=word, facts=facts)
         self.log.append([LogEntry(LogKind.TOLD, now_ms, frame.line, about)])
         return [ToAgent(jsonrpc.with_id(frame, ask.agent_id))]
 
@@ -314,7 +347,7 @@ class Hub:
                 entries.append(_end(frame, number, opened, now_ms))
                 ended.append(len(entries))
             elif message.request_id is not None:
-                entries.append(self._asked(frame, message.request_id, now, now_ms))
+                entries += self._asked(frame, message.request_id, now, now_ms)
             elif message.method == acp.CANCEL_REQUEST:
                 withdrawn = self._withdrawn(frame, now_ms)
                 if withdrawn is not None:
@@ -348,12 +381,14 @@ class Hub:
             and self.turn_of is not None
         )
 
-    def _asked(self, frame: Frame, agent_id: bytes, now: float, now_ms: int) -> LogEntry:
+    def _asked(self, frame: Frame, agent_id: bytes, now: float, now_ms: int) -> list[LogEntry]:
         self._last_ask += 1
         method = frame.message.method or ""
-        self._asks[self._last_ask] = OpenAsk(agent_id, method, now)
+        ask = self._asks[self._last_ask] = OpenAsk(agent_id, method, now)
         about = About(number=self._last_ask, method=method, request=agent_id)
-        return LogEntry(LogKind.ASK, now_ms, frame.line, about)
+        asked = LogEntry(LogKind.ASK, now_ms, frame.line, about)
+        is_held = self._left_alone_since is not None
+        return [asked, _held(self._last_ask, ask, now_ms)] if is_held else [asked]
 
     def _withdrawn(self, frame: Frame, now_ms: int) -> LogEntry | None:
         params = frame.message.params
@@ -420,8 +455,16 @@ class Hub:
             )
             frame = jsonrpc.decode(refusals.answer_of_nobody(ask.method, asked.frame))
             if isinstance(frame, jsonrpc.Frame):
-                effects += self._decide(number, ask, frame, "", "policy", now_ms)
+                at_once = ask.method in acp.ASKS_USER and not self._unattended_seconds
+                why = "rejected" if at_once else "expired"
+                effects += self._decide(number, frame, now_ms, word="policy", why=why)
         return effects
+
+
+def _held(number: int, ask: OpenAsk, now_ms: int) -> LogEntry:
+    """A question waits for somebody who may answer it."""
+    about = About(number=number, method=ask.method, word="question_held")
+    return LogEntry(LogKind.LIFE, now_ms, b"", about)
 
 
 def _is_text(message: jsonrpc.Envelope) -> bool:

@@ -33,7 +33,7 @@ MAX_LINKS = 1000
 """Links that wait; with one more, the oldest is gone."""
 
 
-class Link(msgspec.Struct, frozen=True):
+class WaitingLink(msgspec.Struct, frozen=True):
     """One that waits.
 
     Attributes:
@@ -60,7 +60,7 @@ class Links:
             StoreError: It cannot be kept.
         """
         code = secrets.token_urlsafe(CODE_BYTES)
-        kept = Link(grant, self._clock() + LINK_SECONDS)
+        kept = WaitingLink(grant, self._clock() + LINK_SECONDS)
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             self._forget()
@@ -81,7 +81,7 @@ class Links:
         path = self._path(code[:MAX_CODE_CHARS])
         try:
             with open(path, "rb") as file:
-                kept = msgspec.json.decode(file.read(), type=Link)
+                kept = msgspec.json.decode(file.read(), type=WaitingLink)
             os.unlink(path)
         except (OSError, msgspec.MsgspecError):
             raise TokenError("the link has been used, or is none") from None

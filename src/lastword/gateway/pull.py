@@ -40,12 +40,14 @@ class Pulled(msgspec.Struct, frozen=True):
         passed: the last entry of a gap that has been told in full, with what stands for it; 0 where
             no gap ends here.
         entries: the entries that follow.
+        is_own: the entries have been put together for one viewer; no other is sent the same.
     """
 
     gap: Gap | None = None
     pinned: tuple[Numbered, ...] = ()
     passed: int = 0
     entries: tuple[Numbered, ...] = ()
+    is_own: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -71,6 +73,11 @@ class Reader:
     def lag(self) -> int:
         """How many entries it is behind."""
         return self._log.head - self.pos
+
+    def go_to(self, after: int) -> None:
+        """Go on after another entry, which may be one of those that were read."""
+        self.pos, self._gap_ends = after, 0
+        self._standing.clear()
 
     def pull(self) -> Pulled:
         """What comes next; empty where everything has been read."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -53,6 +53,8 @@ class Form(StrEnum):
     """A frame a line."""
     FRAMED = "framed"
     """Blocks of WebSocket frames, each behind its control line (`wire.BLOCK`)."""
+    EVENTS = "events"
+    """Control lines of frames with their places (`wire.EVENTS`)."""
 
 
 class PulledStretch(msgspec.Struct):
@@ -71,6 +73,28 @@ RECENT_STRETCHES = 8
 """So many stretches are kept, of 256 KiB at most: viewers need not be in the same place."""
 
 
+class Placed(NamedTuple):
+    """A frame and where a viewer is once it has applied it.
+
+    Attributes:
+        seq: the entry's number; 0 where a link that is cut here begins again with an earlier one.
+        part: which one of several frames of that entry this is, from 1; 0 for the last.
+        frame: the frame.
+    """
+
+    seq: int
+    part: int
+    frame: bytes
+
+
+def _placed(shown: list[bytes], seq: int, attachment: Attachment) -> list[Placed]:
+    """The frames of an entry with their places, without those that a viewer has had."""
+    parts = [Placed(seq, part, frame) for part, frame in enumerate(shown[:-1], 1)]
+    parts += [Placed(seq, 0, frame) for frame in shown[-1:]]
+    first, had = attachment.parts
+    return parts[had:] if first == seq and had < len(parts) else parts
+
+
 class Renderer:
     """What one session's viewers are sent."""
 
@@ -81,38 +105,44 @@ class Renderer:
         self._key = session_key(session_id)
         self._stretches: OrderedDict[tuple[int, int], PulledStretch] = OrderedDict()
         """The stretches of the log that were pulled last."""
-        self._last: tuple[int, bytes] = (0, b"")
+        self._last: tuple[Numbered | None, bytes] = (None, b"")
         """The frame that was last given a number: several viewers are sent the same."""
 
     def pulled(self, pulled: Pulled, attachment: Attachment) -> list[bytes]:
-        """The frames of one pull.
+        """The frames of one pull."""
+        return [frame for _, _, frame in self.placed(pulled, attachment)]
+
+    def placed(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
+        """The frames of one pull, each with its place.
 
         What stands for a gap has no numbers: a link that is cut in it begins with the gap again.
         A viewer that negotiated is told its position wherever the last frame cannot say it, and
         before an answer: one whose link is cut between the two knows that it has no answer yet, and
         sends its request again.
         """
-        frames: list[bytes] = []
+        gap: list[bytes] = []
         at = pulled.passed
         if pulled.gap is not None:
-            frames += self._gap(pulled.gap, attachment)
+            gap += self._gap(pulled.gap, attachment)
         for numbered in pulled.pinned:
             if numbered.entry.kind is not LogKind.END:
-                frames += self._frames(numbered, attachment)
+                gap += self._frames(numbered, attachment)
             elif numbered.entry.about.viewer == attachment.viewer.id:
                 attachment.owed.append(numbered)  # how others' turns ended is no news any more
         if pulled.passed:
             if attachment.viewer.replay:
-                frames.append(self.position(pulled.passed))
+                gap.append(self.position(pulled.passed))
             for numbered in attachment.take_owed():
-                frames += self._frames(numbered, attachment)
+                gap += self._frames(numbered, attachment)
+        frames = [Placed(0, 0, frame) for frame in gap[:-1]]
+        frames += [Placed(pulled.passed, 0, frame) for frame in gap[-1:]]
         for numbered in pulled.entries:
             shown = self._entry(numbered, attachment)
-            frames += shown
+            frames += _placed(shown, numbered.seq, attachment)
             at = numbered.seq if shown else at
         last = pulled.entries[-1].seq if pulled.entries else at
         if attachment.viewer.replay and at < last:
-            frames.append(self.position(last))
+            frames.append(Placed(last, 0, self.position(last)))
         return frames
 
     def for_all(self, pulled: Pulled, attachment: Attachment, form: Form) -> bytes | None:
@@ -122,7 +152,7 @@ class Renderer:
         together once for those that are sent it in one form.
         """
         entries = pulled.entries
-        if not entries or self._is_renamed:
+        if not entries or pulled.is_own or self._is_renamed:
             return None
         stretch = self._stretch(entries)
         if not stretch.is_for_all:
@@ -174,10 +204,13 @@ class Renderer:
         if entry.kind is LogKind.END and entry.about.viewer == attachment.viewer.id:
             return [self.position(seq), *frames]
         if entry.kind is LogKind.OUT:
-            if self._last[0] != seq:
-                self._last = (seq, _with_seq(frames[0], seq))
+            last = self._last[0]
+            if last is None or last.seq != seq or last.entry is not entry:
+                self._last = (numbered, _with_seq(frames[0], seq))
             return [self._last[1]]
-        return [*frames[:-1], _with_seq(frames[-1], seq)]
+        # A link may be cut between them: the parts before the last are told by their places.
+        parts = [_with_ours(frame, of=seq, part=at) for at, frame in enumerate(frames[:-1], 1)]
+        return [*parts, _with_seq(frames[-1], seq)]
 
     def again(self, end: Numbered, attachment: Attachment) -> list[bytes]:
         """The frames that tell a viewer once more how its own request ended."""
@@ -192,6 +225,27 @@ class Renderer:
         """The frame that tells a viewer where an attach begins, in which log."""
         meta = {META: {"epoch": epoch, "from": first}}
         return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
+
+    def reset(self, attachment: Attachment, epoch: str, reason: str) -> bytes:
+        """The frame that tells a viewer that it begins with the oldest entry, and why."""
+        meta = {META: {"epoch": epoch, "from": 1, "reset": reason}}
+        if attachment.viewer.replay:
+            return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
+        update = {"sessionUpdate": "session_info_update", "_meta": meta}
+        return ladder.session_update(self._session_id, update)
+
+    def lag(self, behind: int, attachment: Attachment) -> list[bytes]:
+        """The frame that tells a viewer that it lags, if it shows news at all.
+
+        It is sent past the log, whose place for it the viewer reaches once it lags no more. A stock
+        client is told nothing: its only way is a line in the transcript, which stays there; nothing
+        is lost, and there is nothing that its user could do.
+        """
+        profile = attachment.viewer.profile
+        title = f"The connection is slow: {behind} updates are still to come. None is lost."
+        if profile.notices or not profile.dialect.notice_needs_capability:
+            return [ladder.notice(self._session_id, severity="info", title=title)]
+        return []
 
     def _out(self, _: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         profile = attachment.viewer.profile
@@ -232,7 +286,8 @@ class Renderer:
     def _told(self, seq: int, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         number = entry.about.number
         # With a cursor, what was asked before it stands open at the viewer.
-        if number not in attachment.asked and not attachment.from_cursor:
+        is_known = number in attachment.asked or attachment.from_cursor
+        if not is_known and seq > attachment.again_until:
             return []
         attachment.asked.discard(number)
         if entry.about.viewer == attachment.viewer.id and seq > attachment.live_from:
@@ -374,11 +429,16 @@ def _with_seq(line: bytes, seq: int) -> bytes:
     # Most frames begin like this, and have neither `_meta` nor a key that could be one in disguise.
     if line.startswith(_UPDATE) and b"_meta" not in line and b"\\u" not in line:
         return _SEQ % (seq, line[_BEFORE_SESSION:])
+    return _with_ours(line, seq=seq)
+
+
+def _with_ours(line: bytes, **numbers: int) -> bytes:
+    """The frame with numbers of ours in `params._meta`."""
     members = msgspec.json.decode(line, type=dict[str, Raw])
     params = raw_members(members.get("params"))
     meta = raw_members(params.get("_meta"))
     ours = raw_members(meta.get(META))
-    ours["seq"] = Raw(b"%d" % seq)
+    ours.update((name, Raw(b"%d" % number)) for name, number in numbers.items())
     meta[META] = Raw(msgspec.json.encode(ours))
     params["_meta"] = Raw(msgspec.json.encode(meta))
     members["params"] = Raw(msgspec.json.encode(params))

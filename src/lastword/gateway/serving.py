@@ -30,6 +30,8 @@ from lastword.gateway.holders import Holders
 from lastword.gateway.links import PAGE_SECONDS, Links, address
 from lastword.gateway.tokens import Grant, Keeper
 from lastword.gateway.viewers import Role
+from lastword.outbox.target import Wish
+from lastword.record.paths import store_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +56,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         port: the port; 0 for any that is free.
         path: of ACP's own transport.
         state_folder: where keys and logs are.
+        record_folder: where the record is; empty for none.
         command: the agent's.
         options: of `lastword run`.
         root: sessions work in it, or below.
@@ -72,13 +75,14 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
         detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
         log_age_seconds: how long a session's log is kept after its end.
-        record: the file of what `lastword run` records; empty for none.
+        report: where failures are reported.
     """
 
     host: str = "127.0.0.1"
     port: int = 7780
     path: str = "/acp"
     state_folder: str = ""
+    record_folder: str = ""
     command: list[str] = []
     options: list[str] = []
     root: str = "."
@@ -97,7 +101,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     idle_close_seconds: float = 7 * 24 * 3600.0
     detach_grace_seconds: float = 0.0
     log_age_seconds: float = 7 * 24 * 3600.0
-    record: str = ""
+    report: Wish = Wish()
 
 
 class Welcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,6 +176,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
         name="",
         run_folder=run_folder,
         log_folder=os.path.join(folder_of(settings), "sessions"),
+        record_folder=settings.record_folder,
         command=settings.command,
         options=settings.options,
         root=root,
@@ -181,6 +186,8 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
         viewers=settings.viewers,
         idle_close_seconds=settings.idle_close_seconds,
         detach_grace_seconds=settings.detach_grace_seconds,
+        state_folder=settings.state_folder,
+        report=settings.report,
     )
     front = Front(
         Holders(template, limit=settings.sessions),
@@ -190,7 +197,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
             root=root,
             path=settings.path,
             frame_limit_bytes=settings.frame_limit_bytes,
-            record=settings.record,
+            record=store_path(settings.record_folder) if settings.record_folder else "",
         ),
     )
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -203,7 +210,9 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     token = keeper.token(Grant(Role.CONTROLLER))
     url = f"ws://{host}:{port}{settings.path}"
     ready(Welcome(url=url, token=token, page=page, link=link))
-    if asyncio.run(_serve(settings, front, listening)):
+    is_replaced = asyncio.run(_serve(settings, front, listening))
+    front.holders.reports.finish()
+    if is_replaced:
         _become_newer(listening, pid_file)
 
 
@@ -232,6 +241,9 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
         await asyncio.sleep(0.01)
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.put_nowait, number)
+    loop.add_signal_handler(signal.SIGCHLD, _reap)
+    _reap()
+    forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
     waiting = asyncio.create_task(told.get())
     await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
     if not waiting.done():
@@ -241,7 +253,6 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
     again = waiting.result() is signal.SIGHUP
     await front.close(*((1012, "gateway_restarts") if again else (1001, "gateway_stops")))
     server.should_exit = True
-    forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
     await task
     forgetting.cancel()
     return again
@@ -251,6 +262,13 @@ async def _forget_old(holders: Holders, age_seconds: float) -> None:
     while True:
         holders.forget_old(age_seconds, time.time())
         await asyncio.sleep(FORGET_EVERY_SECONDS)
+
+
+def _reap() -> None:
+    """Let go of holders that have ended, those of the front before a re-execution among them."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _inherited() -> tuple[socket.socket, int] | None:

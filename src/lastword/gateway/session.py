@@ -22,22 +22,29 @@ from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import KnownOfSession, view_of
+from lastword.gateway.compact import joined
 from lastword.gateway.hub import Hub, Retell, ToAgent
+from lastword.gateway.lag import LagMeter
+from lastword.gateway.recording import RecordedLog
 from lastword.gateway.render import Renderer, with_session
-from lastword.gateway.sqlite_log import LastingLog, SqliteLog
+from lastword.gateway.sqlite_log import SqliteLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.entries import Gap
     from lastword.gateway.front_link import AttachedSession
     from lastword.gateway.holder import Holder
     from lastword.gateway.hub import HubEffect
-    from lastword.gateway.viewers import Viewer
+    from lastword.gateway.viewers import Attachment, Viewer
 
 TRIM_EVERY = 1024
 """Entries after which it is looked whether the log is over its limit."""
+
+LOOK_AT_LAG_SECONDS = 1.0
+"""How often it is looked who is how far behind."""
 
 
 class HeldSession:
@@ -50,7 +57,7 @@ class HeldSession:
         self.id = session_id
         self.agents_id = disk.remembered("agents_id") or session_id
         """Its id towards the agent. Agents that number their sessions use each more than once."""
-        self.log = LastingLog(disk)
+        self.log = RecordedLog(disk, self.agents_id, holder.record)
         self.disk = disk
         self.renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
@@ -73,6 +80,14 @@ class HeldSession:
         """Since when nobody is there."""
         self._trimmed_at = self.log.head
         self._epoch = self.log.epoch
+        self._lag = LagMeter(
+            limit_bytes=holder.settings.log_limit_bytes,
+            first=self.log.first,
+            head=self.log.head,
+            written_bytes=self.log.written_bytes,
+        )
+        self._looked_at = time.monotonic()
+        holder.record.holds(self.agents_id, session_id)
         HeldSession.opened.append(self)
 
     @classmethod
@@ -215,6 +230,7 @@ class HeldSession:
         if self.log.head - self._trimmed_at >= TRIM_EVERY:
             self._trimmed_at = self.log.head
             self.log.trim(limit_bytes=self._holder.settings.log_limit_bytes)
+            self._lag.mark(self.log.first, self.log.head, self.log.written_bytes)
         for attached in self._attached:
             attached.wake()
         self._wake_watching()
@@ -248,12 +264,36 @@ class HeldSession:
         due = self.hub.next_timeout()
         if due is not None and due <= now:
             self.carry_out(self.hub.handle_timeout(now, _now_ms()))
+        if now - self._looked_at >= LOOK_AT_LAG_SECONDS:
+            self._looked_at = now
+            self._look_at_lag()
         settings = self._holder.settings
         alone = now - self._alone_since if self._alone_since is not None else 0.0
         if 0 < settings.detach_grace_seconds < alone:
             self._holder.close_session(self, "left")
         elif alone > settings.idle_close_seconds and self.hub.turn_of is None:
             self._holder.close_session(self, "idle")
+
+    def _look_at_lag(self) -> None:
+        attached = [each.attachment for each in self._attached]
+        for said in list(self._lag.look(attached, self.log.head, self.log.written_bytes)):
+            behind = {"entries": said.entries, "bytes": said.bytes} if said.entries else {}
+            self.hub.note(_now_ms(), said.word, viewer=said.viewer, **behind)
+            if said.entries:
+                self._tell_lag(said.viewer, said.entries)
+            self.grew()
+
+    def _tell_lag(self, viewer_id: str, behind: int) -> None:
+        """Tell a viewer now: the place of it in the log is behind all that it has not read."""
+        for attached in self._attached:
+            if attached.attachment.viewer.id == viewer_id:
+                attached.send(*self.renderer.lag(behind, attached.attachment))
+
+    def tells_gap(self, attachment: Attachment, gap: Gap) -> None:
+        """A viewer is told that entries are no more."""
+        facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
+        self.hub.note(_now_ms(), "gap_told", viewer=attachment.viewer.id, **facts)
+        self.grew()
 
     # Who is there.
 
@@ -328,18 +368,18 @@ class HeldSession:
 
 async def pump(attached: AttachedSession) -> None:
     """Send a viewer what the log has for it, as fast as its socket takes it, for ever."""
-    session, attachment = attached.session, attached.attachment
+    attachment = attached.attachment
     while True:
         pulled = attachment.reader.pull()
         if pulled.is_empty:
             await attached.answer_if_due()
             await attached.wait()
             continue
-        ready = session.renderer.for_all(pulled, attachment, attached.link.form)
-        if ready is not None:
-            attached.link.write_ready(ready)
-        else:
-            attached.write(session.renderer.pulled(pulled, attachment))
+        if pulled.gap is not None:
+            attached.session.tells_gap(attachment, pulled.gap)
+        if attachment.compact:
+            pulled = joined(pulled, attachment.live_from)
+        attached.tell(pulled)
         await attached.answer_if_due()
         await attached.drain()
         # A log of megabytes must not keep the others from theirs.

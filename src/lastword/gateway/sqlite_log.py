@@ -235,7 +235,7 @@ class SqliteLog:
         self._tail = Tail()
         self._recent: OrderedDict[int, Batch] = OrderedDict()
         """Batches that were read from the file last, by their first number."""
-        self._bytes = int(size)
+        self._bytes = self._written = int(size)
         self._pins = pins_in(self._db)
 
     def _remember(self, **facts: str) -> None:
@@ -260,6 +260,11 @@ class SqliteLog:
     def size_bytes(self) -> int:
         """What the kept entries count for in a bound."""
         return self._bytes
+
+    @property
+    def written_bytes(self) -> int:
+        """The same of all that it has had since it was opened, whatever is kept of it."""
+        return self._written
 
     @property
     def head(self) -> int:
@@ -303,6 +308,7 @@ class SqliteLog:
             raise
         self._head = last
         self._bytes += size
+        self._written += size
         self._checkpoints.written(size)
         self._tail.add(batch)
         return last
@@ -507,6 +513,12 @@ class LastingLog:
             return self._disk.first
         is_on_disk = not self._has_left_disk and self._disk.first <= self._disk.head
         return self._disk.first if is_on_disk else self._memory.first
+
+    @property
+    def written_bytes(self) -> int:
+        """What its entries since it was opened count for in a bound, about."""
+        in_memory = 0 if self._memory is None else self._memory.size_bytes
+        return self._disk.written_bytes + in_memory
 
     @property
     def is_behind(self) -> bool:

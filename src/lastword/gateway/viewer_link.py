@@ -18,16 +18,19 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway import refusals, wire
 from lastword.gateway.asks import read_ask_id, session_key
-from lastword.gateway.holders import LINE_LIMIT_BYTES, StartError
+from lastword.gateway.holders import StartError
 from lastword.gateway.render import META
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
     from lastword.gateway.tokens import Grant
 
 BATCH = {"code": acp.INVALID_REQUEST, "message": "Batches are not supported. Send one message."}
 NOT_JSON = {"code": acp.PARSE_ERROR, "message": "This frame is no JSON-RPC message."}
+INITIALIZED = {"code": acp.INVALID_REQUEST, "message": "This connection has been initialized."}
 INVALID_PARAMS = -32602
 READ_BYTES = 64 * 1024
 HOLDER_LOST = 1012
@@ -43,6 +46,8 @@ class Upstream:
         self.path = path
         self.reader = reader
         self.writer = writer
+        self.items = self._items()
+        """What the holder sends, in its order, until it ends."""
         self.welcome: dict[str, Any] = {}
         self.task: asyncio.Task[None] | None = None
 
@@ -53,14 +58,21 @@ class Upstream:
         Raises:
             OSError: The holder is not there.
         """
-        reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
+        # The reader holds twice its limit at most: what a viewer does not take stays in the log.
+        reader, writer = await asyncio.open_unix_connection(path, limit=READ_BYTES)
         upstream = cls(path, reader, writer)
         upstream.send(wire.control(wire.HELLO, **hello))
-        line = await reader.readline()
-        if not line:
+        welcome = await anext(upstream.items, None)
+        if not isinstance(welcome, wire.Control):
             raise ConnectionResetError("the agent's holder has ended")
-        _, upstream.welcome = wire.read_control(line.rstrip(b"\n"))
+        upstream.welcome = welcome.facts
         return upstream
+
+    async def _items(self) -> AsyncIterator[wire.Lines | wire.Control | bytes]:
+        incoming = wire.Incoming()
+        while data := await self.reader.read(READ_BYTES):
+            for item in incoming.feed(data):
+                yield item
 
     def send(self, line: bytes) -> None:
         """Write a line."""
@@ -87,6 +99,7 @@ class ViewerLink(ABC):
         self._only = only
         self._client: dict[str, Any] = {}
         self._viewer = ""
+        self._is_new = True
         self._replay = False
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
@@ -111,9 +124,12 @@ class ViewerLink(ABC):
     async def close(self, code: int, reason: str) -> None:
         """Close the connection."""
 
-    def answers_first(self, frame: Frame) -> bool:  # noqa: ARG002 - some do look at it
-        """Is this attach to be answered before the past is told?"""
-        return False
+    has_events = False
+    """What comes from a log is wanted with its places there (`events`)."""
+
+    def before(self, frame: Frame) -> list[bytes]:  # noqa: ARG002 - some do look at it
+        """Control lines that go ahead of a frame to its holder."""
+        return []
 
     async def leave(self) -> None:
         """The viewer has gone: tell the holders."""
@@ -141,7 +157,7 @@ class ViewerLink(ABC):
         self._replay = ours.get("replay") == 1
         known = isinstance(viewer, str) and isinstance(secret, str)
         if known and self._front.keeper.is_secret(str(viewer), str(secret)):
-            self._viewer = str(viewer)
+            self._viewer, self._is_new = str(viewer), False
         else:
             self._viewer = secrets.token_hex(8)
 
@@ -176,22 +192,10 @@ class ViewerLink(ABC):
             batch = line.lstrip()[:1] == b"["
             await self.send(jsonrpc.error(jsonrpc.NULL_ID, BATCH if batch else NOT_JSON))
             return
+        if await self._is_answered_here(frame):
+            return
         message = frame.message
         method, request_id = message.method, message.request_id
-        if method == "_lastword/ping":
-            if request_id is not None:
-                await self.send(jsonrpc.result(request_id, {}))
-            return
-        refusal = self._refusal(frame)
-        if refusal is not None:
-            if request_id is not None:
-                await self.send(jsonrpc.error(request_id, refusal))
-            return
-        if method == "session/list" and request_id is not None:
-            sessions = await self._front.sessions(self.grant)
-            listed = [{"sessionId": each["sessionId"], "cwd": each["cwd"]} for each in sessions]
-            await self.send(jsonrpc.result(request_id, {"sessions": listed}))
-            return
         try:
             upstream = await self._way_of(frame)
         except (StartError, OSError) as error:
@@ -201,14 +205,34 @@ class ViewerLink(ABC):
                 await self.send(jsonrpc.error(request_id, failed))
                 return
         if upstream is not None:
-            if self.answers_first(frame):
-                upstream.send(wire.control(wire.ANSWER_FIRST))
+            for control in self.before(frame):
+                upstream.send(control)
             upstream.send(frame.line)
             with contextlib.suppress(OSError):
                 await upstream.writer.drain()
         elif request_id is not None and method is not None:
             error_object = refusals.unknown_session(message.session_id or "")
             await self.send(jsonrpc.error(request_id, error_object))
+
+    async def _is_answered_here(self, frame: Frame) -> bool:
+        """Is there no single holder that this frame is for? Then it is done with."""
+        method, request_id = frame.message.method, frame.message.request_id
+        answer = None
+        if method == "_lastword/ping":
+            answer = jsonrpc.result(request_id or jsonrpc.NULL_ID, {})
+        elif (refusal := self._refusal(frame)) is not None:
+            answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusal)
+        elif method == "session/list" and request_id is not None:
+            sessions = await self._front.sessions(self.grant)
+            listed = [{"sessionId": each["sessionId"], "cwd": each["cwd"]} for each in sessions]
+            answer = jsonrpc.result(request_id, {"sessions": listed})
+        elif method == acp.CANCEL_REQUEST and frame.message.session_id is None:
+            for each in self._upstreams.values():  # whoever has the request knows its id
+                each.send(frame.line)
+            return True
+        if answer is not None and request_id is not None:
+            await self.send(answer)
+        return answer is not None
 
     def _refusal(self, frame: Frame) -> dict[str, Any] | None:
         """Why a frame is not passed on."""
@@ -217,8 +241,10 @@ class ViewerLink(ABC):
             allowed = {"", message.session_id}
             if self.grant.session not in allowed or self._only not in allowed:
                 return refusals.unknown_session(message.session_id)
+        if message.method == acp.INITIALIZE:
+            return INITIALIZED
         if message.method != "session/new":
-            return None
+            return self._refusal_of_no_session(frame)
         if self.grant.role.value != "controller" or self.grant.session or self._only:
             return refusals.observes()
         cwd = jsonrpc.params_of(frame).get("cwd")
@@ -226,6 +252,13 @@ class ViewerLink(ABC):
             return None
         said = f"Sessions of this gateway work below {self._front.root}; see --root."
         return {"code": INVALID_PARAMS, "message": said}
+
+    def _refusal_of_no_session(self, frame: Frame) -> dict[str, Any] | None:
+        """A login and the like, which reach the agent itself, are a controller's."""
+        message = frame.message
+        if message.session_id is not None or message.method in {None, "session/list"}:
+            return None
+        return None if self.grant.role.value == "controller" else refusals.observes()
 
     async def _way_of(self, frame: Frame) -> Upstream | None:
         """The holder that a frame is for."""
@@ -245,7 +278,9 @@ class ViewerLink(ABC):
                 self._by_ask[session_key(message.session_id)] = known
             return known
         if message.method == "session/new":
-            return await self._upstream(await holders.take_spare(self._client))
+            key = f"{self._viewer} {(message.request_id or b'').decode(errors='replace')}"
+            path = await holders.opener(key, self._client, is_new=self._is_new)
+            return await self._upstream(path)
         return next(iter(self._upstreams.values()), None)
 
     def _asker_of(self, request_id: bytes | None) -> Upstream | None:
@@ -261,6 +296,8 @@ class ViewerLink(ABC):
             "viewer": self._viewer,
             "role": self.grant.role.value,
             "replay": self._replay,
+            "new": self._is_new,
+            "events": self.has_events,
             "framed": self.takes_framed,
             "initialize": self._client,
         }
@@ -271,11 +308,9 @@ class ViewerLink(ABC):
 
     async def _pass_back(self, upstream: Upstream) -> None:
         """Send the viewer what a holder has for it."""
-        incoming = wire.Incoming()
         with contextlib.suppress(OSError):
-            while data := await upstream.reader.read(READ_BYTES):
-                for item in incoming.feed(data):
-                    await self._pass(upstream, item)
+            async for item in upstream.items:
+                await self._pass(upstream, item)
         upstream.writer.close()
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:

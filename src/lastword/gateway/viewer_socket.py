@@ -7,12 +7,12 @@ closes.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway.abortable import abort_of
 from lastword.gateway.framed_protocol import frames_of
 from lastword.gateway.framing import text_frames
 from lastword.gateway.viewer_link import ViewerLink
@@ -28,6 +28,9 @@ INITIALIZE_SECONDS = 30.0
 
 STALL_SECONDS = 60.0
 """A viewer that takes no byte for so long is closed; its position waits for it."""
+
+CLOSE_SECONDS = 2.0
+"""A close waits so long for what is to be sent before it."""
 
 NO_INITIALIZE, STALLED = 1002, 4408
 
@@ -58,8 +61,13 @@ class ViewerSocket(ViewerLink):
         """Close the socket."""
         self.code, self.cause = code, reason
         if self._websocket.application_state is WebSocketState.CONNECTED:
-            with contextlib.suppress(RuntimeError, OSError):
-                await self._websocket.close(code, reason)
+            try:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._websocket.close(code, reason)
+            except TimeoutError:  # it takes nothing: not even that it is closed
+                abort_of(self._websocket.scope)()
+            except (RuntimeError, OSError):
+                pass  # it has gone meanwhile
 
     async def _receive(self) -> bytes | None:
         """The next text frame; `None` for what is none.

@@ -8,13 +8,17 @@ nobody reads is not pulled from the log: a full queue holds its holder's connect
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway import wire
+from lastword.gateway.events import LogPlace, StreamEvent, events_of, place_facts, read_id
+from lastword.gateway.pull import CursorError
 from lastword.gateway.viewer_link import ViewerLink
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
@@ -29,6 +33,9 @@ MAX_STREAMS = 64
 COMMENT_SECONDS = 15.0
 """A comment is sent so often, as the official servers do: proxies close what is silent."""
 
+RESUME_SECONDS = 10.0
+"""How long a stream waits for its holder to go back, which only what nobody reads holds up."""
+
 ALONE_SECONDS = 60.0
 """A connection that no stream is open for is over after so long."""
 
@@ -40,44 +47,80 @@ class SessionEvents:
     """One stream: frames that wait for whoever reads it."""
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[bytes] = asyncio.Queue(QUEUED)
+        self._waiting: deque[StreamEvent] = deque()
+        self._has_come = asyncio.Event()
+        self._has_room = asyncio.Event()
+        self._goes_back = False
         self._reader: object = None
 
-    async def put(self, line: bytes) -> None:
+    async def put(self, event: StreamEvent) -> None:
         """Queue a frame, once there is room."""
-        await self._queue.put(line)
+        while len(self._waiting) >= QUEUED and not self._goes_back:
+            self._has_room.clear()
+            await self._has_room.wait()
+        self._waiting.append(event)
+        self._has_come.set()
 
-    async def events(self) -> AsyncIterator[bytes]:
+    def go_back(self) -> None:
+        """Take in all that comes until the holder has gone back: of that nothing is read."""
+        self._goes_back = True
+        self._reader = None
+        self._has_come.set()  # whoever reads looks up
+        self._has_room.set()
+
+    def has_gone_back(self, *, is_refused: bool) -> None:
+        """What comes now is what follows the place that was asked for, if it could be had."""
+        self._goes_back = False
+        if not is_refused:
+            self._waiting = deque(event for event in self._waiting if not event.is_kept)
+            self._has_room.set()
+
+    async def events(self) -> AsyncGenerator[bytes]:
         """The events for a reader, until another takes its place."""
         self._reader = reader = object()
-        yield b": open\n\n"
-        while self._reader is reader:
-            try:
-                async with asyncio.timeout(COMMENT_SECONDS):
-                    line = await self._queue.get()
-            except TimeoutError:
-                yield b": still here\n\n"
-                continue
-            yield b"data: " + line + b"\n\n"
+        self._has_come.set()  # whoever read before looks up
+        try:
+            yield b": open\n\n"
+            while self._reader is reader:
+                if self._waiting:
+                    event = self._waiting.popleft()
+                    self._has_room.set()
+                    yield event.encoded
+                elif not await self._comes():
+                    yield b": still here\n\n"
+        finally:
+            if self._reader is reader:
+                self._reader = None
+
+    async def _comes(self) -> bool:
+        """Wait until something may have come; not for ever."""
+        self._has_come.clear()
+        try:
+            async with asyncio.timeout(COMMENT_SECONDS):
+                return await self._has_come.wait()
+        except TimeoutError:
+            return False
 
     @property
     def is_read(self) -> bool:
         """Does somebody read it?"""
         return self._reader is not None
 
-    def left(self) -> None:
-        """Its reader has gone."""
-        self._reader = None
-
 
 class ViewerStreams(ViewerLink):
     """One connection of one viewer, over requests and streams."""
+
+    has_events = True
 
     def __init__(self, front: Front, grant: Grant) -> None:
         super().__init__(front, grant)
         self.is_over = asyncio.Event()
         self._own = SessionEvents()
         self._sessions: dict[str, SessionEvents] = {}
+        self._places: dict[str, LogPlace] = {}
+        """Where sessions begin that are not attached yet: behind an event that was had."""
+        self._resumes: dict[int, asyncio.Future[str]] = {}
+        self._last_resume = 0
         self._asked: dict[bytes, str] = {}
         """For each open request the session on whose stream it is answered; empty for our own."""
 
@@ -104,11 +147,77 @@ class ViewerStreams(ViewerLink):
                 self._asked[request_id] = "" if own else frame.message.session_id or ""
         await self.take(line)
 
-    def answers_first(self, frame: Frame) -> bool:
-        """Some clients open a session's stream only once the answer has named it."""
-        stream = self._sessions.get(frame.message.session_id or "")
-        loads = frame.message.method == acp.LOAD
-        return loads and (stream is None or not stream.is_read)
+    def before(self, frame: Frame) -> list[bytes]:
+        """Where an attach begins, and whether it is to be answered first.
+
+        Some clients open a session's stream only once the answer has named it.
+        """
+        session_id, method = frame.message.session_id or "", frame.message.method
+        place = self._places.pop(session_id, None) if method in acp.BRINGS_BACK else None
+        stream = self._sessions.get(session_id)
+        lines = [] if place is None else [_resume_line(session_id, 0, place)]
+        if method == acp.LOAD and (stream is None or not stream.is_read):
+            lines.append(wire.control(wire.ANSWER_FIRST))
+        return lines
+
+    async def resume(self, session_id: str, last: str) -> None:
+        """Have a session's stream go on after the last event that its viewer has had.
+
+        Raises:
+            CursorError: That is no event of the session's log.
+            ConnectionError: The connection is over.
+            TimeoutError: What else the viewer does not read is in the way.
+        """
+        place = read_id(last)
+        stream, upstream = self.stream(session_id), self._by_session.get(session_id)
+        if upstream is None or stream is None:
+            self._places[session_id] = place
+            return
+        if not upstream.welcome.get("events"):
+            return  # a holder of an earlier version: the stream goes on where it is
+        self._last_resume += 1
+        number = self._last_resume
+        answered = self._resumes[number] = asyncio.get_running_loop().create_future()
+        stream.go_back()
+        upstream.send(_resume_line(session_id, number, place))
+        try:
+            async with asyncio.timeout(RESUME_SECONDS):
+                refused = await answered
+        finally:
+            del self._resumes[number]
+        if refused:
+            raise CursorError(refused)
+
+    async def _control(self, word: str, facts: dict[str, Any]) -> None:
+        session_id = str(facts.get("session"))
+        if word == wire.EVENTS:
+            for event in events_of(facts):
+                await self._queue_event(session_id, event)
+        elif word == wire.RESUMED:
+            refused = str(facts.get("refused", ""))
+            stream = self.stream(session_id)
+            if stream is not None:
+                stream.has_gone_back(is_refused=bool(refused))
+            waits = self._resumes.get(facts.get("number", 0))
+            if waits is not None and not waits.done():
+                waits.set_result(refused)
+        else:
+            await super()._control(word, facts)
+
+    async def _queue_event(self, session_id: str, event: StreamEvent) -> None:
+        """Queue what comes from a session's log: on its stream, but for what was asked of ours."""
+        upstream = self._by_session.get(session_id)
+        if upstream is not None:
+            self._note(upstream, event.frame)
+        frame = jsonrpc.decode(event.frame)
+        if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+            request_id = frame.message.request_id or b""
+            if not self._asked.pop(request_id, session_id):
+                await self._own.put(StreamEvent(event.frame))
+                return
+        stream = self.stream(session_id)
+        if stream is not None:
+            await stream.put(event)
 
     async def send(self, *lines: bytes) -> None:
         """Queue frames on the streams where they belong."""
@@ -127,12 +236,15 @@ class ViewerStreams(ViewerLink):
                 session_id = next(iter(self._sessions), "")
         stream = self.stream(session_id)
         if stream is not None:
-            await stream.put(line)
+            await stream.put(StreamEvent(line))
 
     async def close(self, code: int, reason: str) -> None:
         """End the connection, with its streams."""
         self.code, self.cause = code, reason
         self.is_over.set()
+        for waits in self._resumes.values():
+            if not waits.done():
+                waits.set_exception(ConnectionResetError(reason))
 
     async def wait_until_over(self) -> None:
         """Wait until it is closed, or until nobody has read a stream of it for a while."""
@@ -144,3 +256,7 @@ class ViewerStreams(ViewerLink):
                 if not self.is_read:
                     await self.close(1006, "no stream is open")
         await self.leave()
+
+
+def _resume_line(session_id: str, number: int, place: LogPlace) -> bytes:
+    return wire.control(wire.RESUME, session=session_id, number=number, **place_facts(place))

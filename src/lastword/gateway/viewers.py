@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.link.handshake import ClientProfile
+from lastword.core.protocol import acp
 
 if TYPE_CHECKING:
     from lastword.gateway.entries import Numbered
@@ -35,12 +36,14 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
         role: what it may do.
         profile: what its `initialize` said.
         replay: it negotiated cursors, so its frames carry their sequence numbers.
+        is_new: it came without a secret, so none of its requests was sent over an earlier link.
     """
 
     id: str
     role: Role = Role.CONTROLLER
     profile: ClientProfile = ClientProfile()
     replay: bool = False
+    is_new: bool = False
 
     @property
     def controls(self) -> bool:
@@ -62,21 +65,27 @@ class Attachment:
         answered: the numbers of its own requests whose answers it has been given.
         wanted: the numbers of requests that it sent again, whose answers are ahead of its position.
         owed: answers of its own that stand in a gap, for when that has been told.
+        compact: of the past, the pieces of a message are joined.
+        again_until: up to there it has gone back: it is told again what it was told before.
+        parts: the number of an entry of several frames, and how many of them it has had.
     """
 
     __slots__ = (
+        "again_until",
         "answered",
         "asked",
+        "compact",
         "from_cursor",
         "live_from",
         "open_asks",
         "owed",
+        "parts",
         "reader",
         "viewer",
         "wanted",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it begins with
         self,
         viewer: Viewer,
         reader: Reader,
@@ -84,6 +93,7 @@ class Attachment:
         head: int,
         from_cursor: bool,
         open_asks: frozenset[int] = frozenset(),
+        compact: bool = False,
     ) -> None:
         self.viewer = viewer
         self.reader = reader
@@ -94,6 +104,16 @@ class Attachment:
         self.answered: set[int] = set()
         self.wanted: set[int] = set()
         self.owed: list[Numbered] = []
+        self.compact = compact
+        self.again_until = 0
+        self.parts = (0, 0)
+
+    def go_back(self, after: int, parts: int = 0) -> None:
+        """Go on after an entry that it has applied, and the first frames of the next one."""
+        self.again_until = max(self.again_until, self.reader.pos)
+        self.reader.go_to(after)
+        self.owed = []
+        self.parts = (after + 1, parts)
 
     def waits_for(self, end: Numbered) -> bool:
         """Is this answer to a request of its own news to it?
@@ -101,9 +121,13 @@ class Attachment:
         Of the past it has had the answers, but for those that it says it has not, by sending its
         request again.
         """
-        number = end.entry.about.number
+        about = end.entry.about
+        number = about.number
+        if number in self.answered:
+            # A fork's came on the connection's own stream, which has no places to go back to.
+            return end.seq <= self.again_until and about.method != acp.FORK
         is_past = end.seq <= self.live_from
-        return number not in self.answered and (not is_past or number in self.wanted)
+        return not is_past or number in self.wanted
 
     def take_owed(self) -> list[Numbered]:
         """What was owed, which is told now."""

@@ -2,9 +2,9 @@
 
 Owns its version and its control lines. A line that begins with `{` is an ACP frame, passed as it
 is; one that begins with `!` is a control line. A front of version n speaks to holders of n and
-n - 1, which live on until their sessions end. Version 2 has `EVENTS` and `NOTE`, and a holder's
-`STATUS` says its version; one of version 1 does not, and leaves a word unanswered that it does not
-know.
+n - 1, which live on until their sessions end. Version 2 has `EVENTS_PAGE` and `NOTE`, and a
+holder's `STATUS` says its version; one of version 1 does not, and leaves a word unanswered that it
+does not know.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
 
 VERSION = 2
-HAS_EVENTS = 2
-"""The first version with `EVENTS` and `NOTE`."""
+HAS_PAGES = 2
+"""The first version with `EVENTS_PAGE` and `NOTE`."""
 
 CONTROL = b"!"
 
@@ -34,6 +34,13 @@ SHUT = "shut"
 """Holder: the viewer's socket is to be closed with this code and reason."""
 ANSWER_FIRST = "answer-first"
 """Front: the next attach is answered before the past is told, since nobody reads that yet."""
+EVENTS = "events"
+"""Holder: frames of a session with their places in its log. Only where the front's hello had
+`events`, and then all that comes from a log."""
+RESUME = "resume"
+"""Front: the viewer goes back to this place of a session, or begins there with its next attach."""
+RESUMED = "resumed"
+"""Holder: it has, and what comes now is from there on; or why it cannot."""
 BLOCK = "block"
 """Holder: so many bytes follow, whole WebSocket frames for the viewer's socket as they are. Only
 where the front's hello had `framed`."""
@@ -41,7 +48,7 @@ STOP = "stop"
 """Front: end, with the agent. Only over a connection that has no viewer."""
 STATUS = "status"
 """Front: how are you? Holder: so."""
-EVENTS = "events"
+EVENTS_PAGE = "events-page"
 """Front: a part of a session's log as events, once there is some. Holder: this one."""
 NOTE = "note"
 """Front: a client reported an error of its own at a session. Holder: it is this entry."""

@@ -17,7 +17,7 @@ from lastword.core.redact.known_secrets import secrets_of
 from lastword.core.timeline.entry import Level
 from lastword.inprocess import settings, warnings
 from lastword.otel import enabled
-from lastword.record.paths import store_path
+from lastword.record.paths import state_folder, store_path
 from lastword.record.thread import recorder_thread
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lastword.core.link.options import Options
     from lastword.core.timeline.entry import Entry
     from lastword.record.recorder import Recorder
+    from lastword.record.run import Run
     from lastword.record.sink import Sink
     from lastword.record.thread import RecorderThread
 
@@ -33,6 +34,9 @@ logger = logging.getLogger("lastword")
 timeline = logging.getLogger("lastword.timeline")
 # Where no logging is set up, Python itself would write the warnings among them to stderr.
 timeline.addHandler(logging.NullHandler())
+
+FINISH_SECONDS = 0.3
+"""How long a link's end may keep the thread that writes for all links."""
 
 PREFIX = "lastword_"
 """What every field's name begins with, so that none is one of a log record's own."""
@@ -103,7 +107,7 @@ class Journal:
 
     def _record(self, entry: Entry) -> None:
         if self._thread is None:
-            if self._folder is None and not enabled.is_set_up():
+            if self._folder is None and not enabled.is_set_up() and not settings.reports():
                 return
             self._thread = recorder_thread()
             self._number = self._thread.open(self._recorder)
@@ -120,11 +124,14 @@ class Journal:
         def start() -> Sink | None:
             run = this_run(self._run_id, door=self._door, program=_program())
             telemetry = enabled.within_program(run)
-            if self._folder is None and telemetry is None:
+            reports = _reports(self._folder, run)
+            if self._folder is None and telemetry is None and reports is None:
                 return None
             path = None if self._folder is None else store_path(self._folder)
             secrets, limits = secrets_of(os.environ), limits_of(os.environ)
-            return StoreSink(path, run, limits, telemetry=telemetry, secrets=secrets)
+            return StoreSink(
+                path, run, limits, reports=reports, telemetry=telemetry, secrets=secrets
+            )
 
         return Recorder(start)
 
@@ -132,6 +139,23 @@ class Journal:
         self._over = True
         with contextlib.suppress(Exception):  # it may be the log itself that raised
             logger.warning("Nothing more is recorded (%s: %s).", type(error).__name__, error)
+
+
+def _reports(folder: str | None, run: Run) -> Sink | None:
+    """The outbox, where the environment asks for reports."""
+    if not settings.reports():
+        return None
+    # As above: in the thread nobody waits for them.
+    from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+    from lastword.outbox.target import TargetError, target_of, wish_in  # noqa: PLC0415
+
+    try:
+        target = target_of(wish_in(os.environ), os.environ)
+    except TargetError as error:
+        logger.warning("No failure is reported: %s.", error)
+        return None
+    where = folder or state_folder(os.environ)
+    return OutboxSink(where, target, run, finish_seconds=FINISH_SECONDS)
 
 
 def _program() -> str:

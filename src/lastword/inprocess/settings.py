@@ -78,6 +78,11 @@ def record_folder(options: Options, environment: Mapping[str, str]) -> str | Non
     return named_folder(named) if named else state_folder(environment)
 
 
+def reports() -> bool:
+    """Does the environment ask for reports of failures?"""
+    return bool(os.environ.get(BY_KEY["report_to"].variable))
+
+
 def run_of(options: Options) -> str:
     """The run's id: what incident ids begin with, where the author has not another beginning."""
     own, _, rest = options.incident_prefix.partition("-")

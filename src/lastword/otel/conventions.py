@@ -25,6 +25,8 @@ TOOL_CALL = "gen_ai.tool.call.id"
 
 INVOKE_AGENT = "invoke_agent"
 EXECUTE_TOOL = "execute_tool"
+HOLD_SESSION = "hold_session"
+"""No convention has a word for it."""
 
 DOOR = "lastword.door"
 RUN = "lastword.run_id"
@@ -50,6 +52,17 @@ RESTARTS = "lastword.agent.restarts"
 SILENCES = "lastword.silences"
 DROPPED = "lastword.frames.dropped"
 
+VIEWERS_CAME = "lastword.gateway.viewers.came"
+VIEWERS_LEFT = "lastword.gateway.viewers.left"
+LAGS = "lastword.gateway.lags"
+GAPS = "lastword.gateway.gaps"
+QUESTIONS_HELD = "lastword.gateway.questions.held"
+QUESTIONS = "lastword.gateway.questions"
+LOST = "lastword.gateway.processes.lost"
+RESTORED = "lastword.gateway.sessions.restored"
+LOG_RESETS = "lastword.gateway.log.resets"
+SESSIONS_ENDED = "lastword.gateway.sessions.ended"
+
 COUNTERS = {
     TURNS: ("{turn}", "Turns that ended, by how."),
     ERRORS: ("{error}", "Failures, of turns and of other requests."),
@@ -57,6 +70,16 @@ COUNTERS = {
     RESTARTS: ("{restart}", "Agents that were started again."),
     SILENCES: ("{silence}", "Silences within a turn that the watchdog told of."),
     DROPPED: ("{frame}", "Frames that were kept back."),
+    VIEWERS_CAME: ("{viewer}", "Viewers that came to a session behind a gateway, or came back."),
+    VIEWERS_LEFT: ("{viewer}", "Viewers that left one, by close code and cause."),
+    LAGS: ("{lag}", "Viewers that fell far behind."),
+    GAPS: ("{gap}", "Gaps that viewers were told of."),
+    QUESTIONS_HELD: ("{question}", "Agents' questions that found nobody there."),
+    QUESTIONS: ("{question}", "Agents' questions that are over, by how."),
+    LOST: ("{process}", "Processes behind a gateway that died, or ended."),
+    RESTORED: ("{session}", "Sessions that were to be brought back, by how it went."),
+    LOG_RESETS: ("{reset}", "Logs of sessions whose numbers began anew."),
+    SESSIONS_ENDED: ("{session}", "Sessions behind a gateway that ended, by why."),
 }
 HISTOGRAMS = {
     TURN_SECONDS: ("s", "From a prompt to the end of its turn."),

@@ -13,9 +13,12 @@ import msgspec
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Kind, tells_of_cancel
 from lastword.otel import conventions as names
+from lastword.otel import gateway_spans
 from lastword.record import turns
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lastword.record.run import Row, Run
 
 Attributes: TypeAlias = dict[str, str | int | float | bool]
@@ -103,6 +106,7 @@ class Teller:
         self._agent: Attributes = {}
         self._open: dict[int, _Turn] = {}
         self._offset = offset_seconds
+        self._held = gateway_spans.HeldSessions()
 
     def take(self, row: Row) -> list[Told]:
         """What is to be told now."""
@@ -112,6 +116,9 @@ class Teller:
                 name: row.facts[key] for name, key in known.items() if row.facts.get(key)
             }
         told = self._counted(row)
+        held = self._held.take(row)
+        if held is not None:
+            told.append(self._holding(held))
         turn = None if row.turn is None else self._open.get(row.turn)
         if row.kind == Kind.PROMPT and row.turn is not None:
             if len(self._open) >= MAX_TURNS:
@@ -129,7 +136,21 @@ class Teller:
         """What is to be told of turns of which no end is known."""
         told = [part for turn in self._open.values() for part in self._ended(turn, None)]
         self._open.clear()
-        return told
+        return told + [self._holding(held) for held in self._held.rest()]
+
+    def _holding(self, held: gateway_spans.HeldSpan) -> Span:
+        """A session that a gateway held."""
+        return Span(
+            name=names.HOLD_SESSION,
+            started_seconds=held.started_seconds + self._offset,
+            ended_seconds=held.ended_seconds + self._offset,
+            attributes=held.attributes | self._common(),
+            failed=held.failed,
+            events=tuple(
+                SpanEvent(event.name, event.at_seconds + self._offset, event.attributes)
+                for event in held.events
+            ),
+        )
 
     def _counted(self, row: Row) -> list[Told]:
         """What a row counts for, whether or not it belongs to a turn."""
@@ -155,6 +176,10 @@ class Teller:
                 for kind, metric in _COUNTED.items()
                 if kind.value in left_out
             ]
+        if row.kind in gateway_spans.COUNTED:
+            metric, wanted, words = gateway_spans.COUNTED[Kind(row.kind)]
+            said: Attributes = {names.own(word): value for word, value in words.items()}
+            return [self._count(metric, 1, gateway_spans.known(facts, wanted) | said)]
         return []
 
     def _measured(self, turn: _Turn, row: Row) -> list[Told]:
@@ -181,7 +206,9 @@ class Teller:
     def _common(self) -> Attributes:
         return {names.DOOR: self._run.door, names.RUN: self._run.run_id}
 
-    def _count(self, metric: str, value: float, known: dict[str, str | None]) -> Measured:
+    def _count(
+        self, metric: str, value: float, known: Mapping[str, str | float | bool | None]
+    ) -> Measured:
         attributes: Attributes = {name: word for name, word in known.items() if word is not None}
         agent = self._agent.get(names.AGENT_NAME)
         if agent is not None:
@@ -275,13 +302,7 @@ class _Turn:
 
 
 def _known(row: Row, facts: tuple[str, ...]) -> Attributes:
-    found: Attributes = {}
-    for fact in facts:
-        value = row.facts.get(fact)
-        if isinstance(value, str | int | float | bool):
-            name = names.ERROR_TYPE if fact == "type" else names.own(fact)
-            found[name] = value
-    return found
+    return gateway_spans.known(row.facts, facts)
 
 
 def _outcome(end: Row | None) -> str:

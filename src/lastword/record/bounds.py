@@ -1,6 +1,7 @@
 """Bounds of what is kept of a turn: the first entries, the last, and every one that tells its end.
 
-Owns the bound. A turn that drops a million frames leaves as many entries as one that works hard.
+Owns the bound, and that of a gateway's session, which has no end in sight: so many entries an hour.
+A turn that drops a million frames leaves as many entries as one that works hard.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING, TypeAlias
 
-from lastword.core.timeline.entry import TERMINAL, Entry, Kind
+from lastword.core.timeline.entry import TERMINAL, Entry, Kind, Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,11 @@ _LAST = MAX_ENTRIES - _FIRST - 2
 
 MAX_STRETCHES = 256
 """Turns that are followed at once."""
+
+MAX_HOURLY = 240
+"""Of one session behind a gateway: a link that is cut every 30 s all day leaves that many."""
+
+HOUR_SECONDS = 3600.0
 
 _Key: TypeAlias = tuple[str | None, int | None]
 
@@ -93,3 +99,61 @@ class _Stretch:
                 facts={"count": self._left_out.total(), "kinds": dict(self._left_out)},
             )
         yield from self._last
+
+
+class HourlyBounds:
+    """Lets a session's entries through as they come, but for more of them than an hour may have.
+
+    What tells of a failure is always let through.
+    """
+
+    __slots__ = ("_hours",)
+
+    def __init__(self) -> None:
+        self._hours: dict[str | None, _Hour] = {}
+
+    def admit(self, entry: Entry) -> list[Entry]:
+        """What is to be kept now that this has happened, in order."""
+        hour = self._hours.get(entry.session_id)
+        early: list[Entry] = []
+        if hour is None or entry.at_seconds - hour.begins_at >= HOUR_SECONDS:
+            early = [] if hour is None else hour.rest()
+            hour = self._hours[entry.session_id] = _Hour(entry)
+        return [*early, entry] if hour.has_room(entry) else early
+
+    def rest(self) -> list[Entry]:
+        """What is to be said of entries that were left out."""
+        kept = [entry for hour in self._hours.values() for entry in hour.rest()]
+        self._hours.clear()
+        return kept
+
+
+class _Hour:
+    """An hour of a session, from its first entry on."""
+
+    __slots__ = ("_count", "_last", "_left_out", "begins_at")
+
+    def __init__(self, first: Entry) -> None:
+        self.begins_at = first.at_seconds
+        self._count = 0
+        self._last = first
+        self._left_out: Counter[str] = Counter()
+
+    def has_room(self, entry: Entry) -> bool:
+        self._count += 1
+        if self._count <= MAX_HOURLY or entry.level is Level.ERROR:
+            return True
+        self._left_out[entry.kind.value] += 1
+        self._last = entry
+        return False
+
+    def rest(self) -> list[Entry]:
+        if not self._left_out:
+            return []
+        omitted = Entry(
+            kind=Kind.OMITTED,
+            at_seconds=self._last.at_seconds,
+            session_id=self._last.session_id,
+            facts={"count": self._left_out.total(), "kinds": dict(self._left_out)},
+        )
+        return [omitted]

@@ -2,25 +2,32 @@
 
 Owns that process and the pipe to it. It outlives a sidecar that is killed for as long as it takes
 to write what it was sent, and it never holds one up: what the pipe does not take is counted and
-lost.
+lost. A failure that somebody wants reported is kept here until the recorder has written it down,
+and given to another one where the first is killed.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import select
 import signal
 import time
+from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.core.timeline.entry import Kind
 from lastword.posix.process import close, widen
 from lastword.record.run import Row, Run, storable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lastword.record.retention import Limits
-    from lastword.record.sink import StartTelemetry, StoreSink
+    from lastword.record.sink import StartSink, StoreSink
 
 MAX_PENDING_BYTES = 1024 * 1024
 """What waits for a recorder that does not read, beside the pipe's own megabyte."""
@@ -37,6 +44,15 @@ BATCH_SECONDS = 0.2
 _END = b"\n"
 """An empty line: the sidecar itself said that there is no more."""
 
+MAX_LIVES = 5
+"""How often a recorder that is killed is replaced, where failures are to be reported."""
+
+MAX_KEPT = 256
+"""Failures that wait for a recorder's word."""
+
+_URGENT = b'["%s",' % Kind.ERROR.value.encode()
+"""How the row of a failure begins."""
+
 _READ_BYTES = 64 * 1024
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
@@ -44,7 +60,10 @@ _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 class RecorderProcess:
     """A forked process that writes rows, and our end of its pipe."""
 
-    __slots__ = ("_encoder", "_fd", "_pending", "_pid")
+    __slots__ = (
+        *("_board", "_encoder", "_fd", "_kept", "_let_go", "_lives", "_pending", "_pid"),
+        "_start",
+    )
 
     def __init__(
         self,
@@ -52,28 +71,50 @@ class RecorderProcess:
         run: Run,
         limits: Limits,
         *,
-        telemetry: StartTelemetry | None = None,
+        telemetry: StartSink | None = None,
+        reports: StartSink | None = None,
     ) -> None:
-        """Fork it. To be called before any thread exists. Telemetry is begun in there.
+        """Fork it. To be called before any thread exists.
+
+        Args:
+            path: the store's; `None` keeps no record.
+            run: the run.
+            limits: of the store.
+            telemetry: begins it, in there.
+            reports: begins it, in there; each failure gets to it, also where a recorder is killed.
 
         Raises:
             OSError: no process, or no pipe, is to be had.
         """
-        read_end, write_end = os.pipe()
-        try:
-            self._pid = os.fork()
-        except OSError:
-            close(read_end)
-            close(write_end)
-            raise
-        if self._pid == 0:
-            _live(read_end, path, run, limits, telemetry)
-        close(read_end)
-        widen(write_end)
-        os.set_blocking(write_end, False)
-        self._fd = write_end
+        self._board = _Board() if reports is not None else None
+        self._kept: deque[bytes] = deque()
+        self._let_go = 0
+        self._lives = 1
         self._pending = bytearray()
         self._encoder = msgspec.json.Encoder()
+        self._start = partial(sinks_of, path, run, limits, telemetry=telemetry, reports=reports)
+        self._pid, self._fd = self._opened()
+
+    def _opened(self) -> tuple[int, int]:
+        """A recorder's process id, and our end of its pipe."""
+        read_end, write_end = os.pipe()
+        try:
+            pid = self._begin(read_end)
+        except OSError:
+            close(write_end)
+            raise
+        finally:
+            close(read_end)
+        widen(write_end)
+        os.set_blocking(write_end, False)
+        return pid, write_end
+
+    def _begin(self, read_end: int) -> int:
+        """Begin the process, which reads there; gives its id."""
+        pid = os.fork()
+        if pid == 0:
+            _live(read_end, self._start, self._board)
+        return pid
 
     def send(self, rows: list[Row]) -> None:
         """Send rows, as far as there is room."""
@@ -81,7 +122,10 @@ class RecorderProcess:
             return
         if len(self._pending) < MAX_PENDING_BYTES:
             for row in rows:
-                self._pending += self._encoded(row) + b"\n"
+                line = self._encoded(row) + b"\n"
+                self._pending += line
+                if self._board is not None and line.startswith(_URGENT):
+                    self._keep(line)
         self._flush()
 
     def _encoded(self, row: Row) -> bytes:
@@ -89,6 +133,22 @@ class RecorderProcess:
             return self._encoder.encode(row)
         except UnicodeEncodeError:
             return self._encoder.encode(storable(row))
+
+    def _keep(self, line: bytes) -> None:
+        self._forget_written()
+        self._kept.append(line)
+        if len(self._kept) > MAX_KEPT:
+            self._kept.popleft()
+            self._let_go += 1
+
+    def _forget_written(self) -> None:
+        if self._board is not None:
+            written = self._board.take()
+            # Those that were let go came before those that are kept.
+            known = min(written, self._let_go)
+            self._let_go -= known
+            for _ in range(min(written - known, len(self._kept))):
+                self._kept.popleft()
 
     def _flush(self) -> None:
         try:
@@ -100,17 +160,48 @@ class RecorderProcess:
         except OSError:
             # Somebody ended it. There is nobody to tell, and no turn that would care.
             self._give_up()
+            self._reaped()
+            self._begin_again()
+
+    def _begin_again(self) -> bool:
+        """Give what was not written down to another recorder; was there a need, and is there one?
+
+        It is done once the first has ended, so that what it has written is known.
+        """
+        self._forget_written()
+        if not self._kept or self._lives >= MAX_LIVES:
+            return False
+        self._lives += 1
+        self._let_go = 0
+        try:
+            self._pid, self._fd = self._opened()
+        except OSError:
+            return False
+        self._pending += b"".join(self._kept)
+        self._flush()
+        return True
 
     def close(self) -> None:
         """Let it finish; a disk that hangs is not waited for."""
         deadline = time.monotonic() + CLOSE_SECONDS
-        self._pending += _END
-        while self._pending and self._fd >= 0 and time.monotonic() < deadline:
-            select.select([], [self._fd], [], 0.05)
-            self._flush()
-        self._give_up()
-        while time.monotonic() < deadline and not self._reaped():
-            time.sleep(0.002)
+        again = True
+        while again:
+            self._pending += _END
+            while self._pending and self._fd >= 0 and time.monotonic() < deadline:
+                select.select([], [self._fd], [], 0.05)
+                self._flush()
+            self._give_up()
+            ended = False
+            while time.monotonic() < deadline and not ended and not self._is_written:
+                ended = self._reaped()
+                if not ended:
+                    time.sleep(0.002)
+            again = ended and not self._is_written and self._begin_again()
+
+    @property
+    def _is_written(self) -> bool:
+        """Is all on disk, and the recorder busy with nothing but its reports?"""
+        return self._board is not None and self._board.is_closed
 
     def _give_up(self) -> None:
         if self._fd >= 0:
@@ -125,40 +216,87 @@ class RecorderProcess:
             return True
 
 
-def _live(
-    read_end: int,
+class _Board:
+    """Memory that the recorder writes and the sidecar reads, whatever becomes of either."""
+
+    __slots__ = ("_memory", "_seen")
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, mmap.PAGESIZE)
+        self._seen = 0
+
+    def written(self, count: int) -> None:
+        """So many more failures are on disk."""
+        known = int.from_bytes(self._memory[:8], "little")
+        self._memory[:8] = (known + count).to_bytes(8, "little")
+
+    def take(self) -> int:
+        """How many more are on disk since this was last asked."""
+        known = int.from_bytes(self._memory[:8], "little")
+        news, self._seen = known - self._seen, known
+        return news
+
+    def close(self) -> None:
+        """All of it is."""
+        self._memory[8] = 1
+
+    @property
+    def is_closed(self) -> bool:
+        """Is all of it?"""
+        return self._memory[8] == 1
+
+
+def sinks_of(
     path: str | None,
     run: Run,
     limits: Limits,
-    start_telemetry: StartTelemetry | None,
-) -> None:
+    *,
+    telemetry: StartSink | None = None,
+    reports: StartSink | None = None,
+) -> StoreSink:
+    """What a recorder writes to, begun in its own process."""
+    # Loaded here: the sidecar itself never needs them.
+    from lastword.core.redact.known_secrets import secrets_of  # noqa: PLC0415
+    from lastword.record.sink import StoreSink  # noqa: PLC0415
+
+    secrets = secrets_of(os.environ)
+    return StoreSink(
+        path,
+        run,
+        limits,
+        reports=None if reports is None else reports(run),
+        telemetry=None if telemetry is None else telemetry(run),
+        secrets=secrets,
+    )
+
+
+def _live(read_end: int, start: Callable[[], StoreSink], board: _Board | None) -> None:
     """The recorder's whole life; never returns."""
     try:
         signal.set_wakeup_fd(-1)
         # First of all: a copy of a pipe's end would keep somebody from seeing it closed.
         os.dup2(read_end, 0)
         os.closerange(1, 4096)
-        os.setsid()
-        for number in _ENDING:
-            signal.signal(number, signal.SIG_IGN)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        os.umask(0o077)
-        os.nice(5)
-        # A file of SQLite's must not be given the number of a standard stream.
-        for _ in range(2):
-            os.open(os.devnull, os.O_RDWR)
-        # Loaded here: the sidecar itself never needs them.
-        from lastword.core.redact.known_secrets import secrets_of  # noqa: PLC0415
-        from lastword.record.sink import StoreSink  # noqa: PLC0415
-
-        secrets = secrets_of(os.environ)
-        telemetry = None if start_telemetry is None else start_telemetry(run)
-        _write_all(StoreSink(path, run, limits, telemetry=telemetry, secrets=secrets))
+        live(start, board)
     finally:
         os._exit(0)
 
 
-def _write_all(sinks: StoreSink) -> None:
+def live(start: Callable[[], StoreSink], board: _Board | None = None) -> None:
+    """Write what comes on stdin until there is no more; stdin is the one descriptor in use."""
+    os.setsid()
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    os.umask(0o077)
+    os.nice(5)
+    # A file of SQLite's must not be given the number of a standard stream.
+    for _ in range(2):
+        os.open(os.devnull, os.O_RDWR)
+    _write_all(start(), board)
+
+
+def _write_all(sinks: StoreSink, board: _Board | None) -> None:
     decoder = msgspec.json.Decoder(Row)
     rest = b""
     ended = False
@@ -166,9 +304,9 @@ def _write_all(sinks: StoreSink) -> None:
         data = os.read(0, _READ_BYTES)
         if not data:
             break
-        # What comes together goes to the disk together.
+        # What comes together goes to the disk together, but for what is to be reported.
         deadline = time.monotonic() + BATCH_SECONDS
-        while len(data) < MAX_PENDING_BYTES:
+        while len(data) < MAX_PENDING_BYTES and not (board is not None and _URGENT in data):
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([0], [], [], left)[0]:
                 break
@@ -179,5 +317,10 @@ def _write_all(sinks: StoreSink) -> None:
         *lines, rest = (rest + data).split(b"\n")
         ended = ended or b"" in lines
         sinks.send([decoder.decode(line) for line in lines if line])
+        if board is not None:
+            board.written(sum(line.startswith(_URGENT) for line in lines))
     signal.alarm(LAST_SECONDS)
-    sinks.close(ended=ended)
+    sinks.close_record(ended=ended)
+    if board is not None:
+        board.close()
+    sinks.close_others()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.entry import GATEWAY, Entry, Kind
 from lastword.errors import StoreError
 from lastword.record import store
 from lastword.record.run import Run
@@ -204,13 +204,21 @@ def find(record: sqlite3.Connection, text: str) -> list[Part]:
     """
     exact = _parts(record, "t.session_id = ? OR r.run_id || '/' || t.session_id = ?", text, text)
     if exact:
-        return exact[:1]
+        own = (part for part in exact if text in {part.name, gateways_name(record, part)})
+        return [next(own, exact[0])]
+    held = _restored_parts(record, text)
+    if held:
+        return held[:1]
     incident = _parts(record, "t.incident_id = ?", text)
     incident = incident or _of_request(record, text)
     if incident:
         return incident[:1]
     begins = "substr(t.session_id, 1, ?) = ? OR substr(r.run_id || '/' || t.session_id, 1, ?) = ?"
     found = _parts(record, begins, len(text), text, len(text), text)
+    if not found:
+        found = _named_by_gateway(record, text)
+        if found:
+            return found
     latest: dict[str, Part] = {}
     for part in found:
         latest.setdefault(part.session_id, part)
@@ -234,18 +242,81 @@ def with_earlier_parts(record: sqlite3.Connection, part: Part) -> list[Part]:
     """A session from its creation on, the earliest part first.
 
     Agents that count their sessions from 1 use an id again: what lies before the creation of this
-    session is another's.
+    session is another's, and so is what a gateway names otherwise. What a gateway has restored
+    since, and in which no turn has begun, belongs to it.
     """
     parts = [part]
     if not part.session_id:
         return parts
-    for earlier in _parts(record, "t.session_id = ?", part.session_id):
-        if (earlier.last_epoch_ms, earlier.run) >= (part.last_epoch_ms, part.run):
+    name = gateways_name(record, part)
+    restored = _restored_parts(record, part.session_id)
+    found = [*_parts(record, "t.session_id = ?", part.session_id), *restored]
+    found = sorted(found, key=_age, reverse=True)
+    for earlier in found:
+        if _age(earlier) >= _age(part) or gateways_name(record, earlier) != name:
             continue
         if _was_created_in(record, parts[-1]):
             break
         parts.append(earlier)
-    return parts[::-1]
+    later = [each for each in restored[::-1] if _age(each) > _age(part)]
+    return [*parts[::-1], *(each for each in later if gateways_name(record, each) == name)]
+
+
+def _age(part: Part) -> tuple[int, int]:
+    return part.last_epoch_ms, part.run
+
+
+def gateways_name(record: sqlite3.Connection, part: Part) -> str:
+    """What a gateway names a session; its own id where none held it, or none named it otherwise."""
+    row = record.execute(
+        "SELECT facts FROM entries WHERE run = ? AND session_id = ? AND turn IS NULL AND kind = ?",
+        (part.run, part.session_id, Kind.SESSION_HELD),
+    ).fetchone()
+    known = msgspec.json.decode(row["facts"], type=dict[str, Any]) if row else {}
+    return str(known.get("name", part.session_id))
+
+
+def _restored_parts(record: sqlite3.Connection, session_id: str) -> list[Part]:
+    """Where a gateway took a session over and no turn of it has begun, the newest first."""
+    rows = record.execute(
+        # In this order, so that it goes along the index of each of those few runs.
+        "SELECT r.id AS run, r.run_id, e.session_id, max(e.at_epoch_ms) AS last_epoch_ms"
+        " FROM runs r CROSS JOIN entries e"
+        " ON e.run = r.id AND e.session_id = ?1 AND e.turn IS NULL AND e.kind = ?2"
+        " WHERE r.door = 'gateway' AND NOT EXISTS"
+        " (SELECT 1 FROM turns t WHERE t.run = r.id AND t.session_id = ?1)"
+        " GROUP BY r.id ORDER BY last_epoch_ms DESC, r.id DESC",
+        (session_id, Kind.HOLDER_DIED),
+    )
+    return [msgspec.convert(dict(row), Part) for row in rows]
+
+
+def _named_by_gateway(record: sqlite3.Connection, text: str) -> list[Part]:
+    """The sessions that a gateway gave a name which begins so, the newest first."""
+    begins = msgspec.json.encode({"name": text}).decode().removesuffix('"}').removeprefix("{")
+    rows = record.execute(
+        "SELECT e.run, r.run_id, e.session_id, max(e.at_epoch_ms) AS last_epoch_ms"
+        " FROM runs r CROSS JOIN entries e"
+        " ON e.run = r.id AND e.turn IS NULL AND e.kind = ? AND instr(e.facts, ?) > 0"
+        " WHERE r.door = 'gateway' GROUP BY e.facts ORDER BY last_epoch_ms DESC",
+        (Kind.SESSION_HELD, begins),
+    )
+    return [msgspec.convert(dict(row), Part) for row in rows]
+
+
+def gateway_entries(
+    record: sqlite3.Connection, start_ms: int, end_ms: int
+) -> Iterator[RecordedEntry]:
+    """What befell sessions behind gateways in a stretch of time."""
+    kinds = ", ".join(f"'{kind.value}'" for kind in sorted(GATEWAY))
+    rows = record.execute(
+        "SELECT e.* FROM runs r CROSS JOIN entries e"  # noqa: S608 - our own words
+        f" ON e.run = r.id AND e.turn IS NULL AND e.kind IN ({kinds})"
+        " WHERE r.door = 'gateway' AND r.last_epoch_ms >= ?1"
+        " AND e.at_epoch_ms >= ?1 AND e.at_epoch_ms < ?2 ORDER BY e.at_epoch_ms, e.id",
+        (start_ms, end_ms),
+    )
+    return map(_entry, rows)
 
 
 def _was_created_in(record: sqlite3.Connection, part: Part) -> bool:

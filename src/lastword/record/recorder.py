@@ -16,9 +16,15 @@ from lastword.record.run import Row
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lastword.record.bounds import HourlyBounds
     from lastword.record.sink import Sink
 
-WORTH_KEEPING = frozenset({Kind.PROMPT, Kind.ERROR, Kind.CONTEXT_LOST})
+WORTH_KEEPING = frozenset(
+    {
+        *(Kind.PROMPT, Kind.ERROR, Kind.CONTEXT_LOST),
+        *(Kind.HOLDER_DIED, Kind.SESSION_NOT_RESTORED, Kind.SUPERVISOR_EXITED),
+    }
+)
 MAX_EARLY = 256
 """Entries kept in mind before anything worth keeping has happened."""
 
@@ -28,11 +34,13 @@ class Recorder:
 
     __slots__ = ("_bounds", "_offset", "_pending", "_sink", "_start")
 
-    def __init__(self, start: Callable[[], Sink | None]) -> None:
+    def __init__(
+        self, start: Callable[[], Sink | None], bounds: Bounds | HourlyBounds | None = None
+    ) -> None:
         """`start` begins the way to the store; it is called once there is something to keep."""
         self._start: Callable[[], Sink | None] | None = start
         self._sink: Sink | None = None
-        self._bounds = Bounds()
+        self._bounds = Bounds() if bounds is None else bounds
         self._pending: list[Row] = []
         self._offset = time.time() - time.monotonic()
 
@@ -42,10 +50,15 @@ class Recorder:
             self._pending.append(self._row(admitted))
         if self._start is not None:
             if entry.kind in WORTH_KEEPING:
-                start, self._start = self._start, None
-                self._sink = start()
+                self.keep()
             elif len(self._pending) > MAX_EARLY:
                 del self._pending[0]
+
+    def keep(self) -> None:
+        """There is something worth keeping, of which this recorder's entries do not tell."""
+        if self._start is not None:
+            start, self._start = self._start, None
+            self._sink = start()
 
     def flush(self) -> None:
         """Let what has come go on its way."""

@@ -21,7 +21,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         run_id: a ULID; incident ids begin with it.
-        door: `run`, `guard` or `serve`.
+        door: `run`, `guard`, `serve`, or `gateway`: a holder and its `lastword run` together.
         program: the agent's program, its base name alone.
         lastword_version: ours.
         python_version: as `3.11.7`.

@@ -1,8 +1,8 @@
-"""Sinks: where the rows of a run go. The last of them are the store, and a caller's telemetry.
+"""Sinks: where the rows of a run go. The last of them are the store, and what is beside it.
 
-Owns what a sink is, that neither of those two stops the other, and that neither is given a secret.
-Both may wait, so they are called in a process or a thread of their own (`record.process`,
-`record.thread`). Knows nothing of telemetry but that it takes rows.
+Owns what a sink is, that none of those stops another, and that none is given a secret. All may
+wait, so they are called in a process or a thread of their own (`record.process`, `record.thread`).
+Knows nothing of telemetry and reports but that they take rows.
 """
 
 from __future__ import annotations
@@ -31,31 +31,44 @@ class Sink(Protocol):
         ...
 
 
-StartTelemetry: TypeAlias = "Callable[[Run], Sink | None]"
-"""Begins the telemetry of a run, where somebody wants any."""
+StartSink: TypeAlias = "Callable[[Run], Sink | None]"
+"""Begins what else takes the rows of a run, such as telemetry, where somebody wants it."""
 
 
 class StoreSink:
     """Takes the rows of one run."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
         path: str | None,
         run: Run,
         limits: Limits,
         *,
+        reports: Sink | None = None,
         telemetry: Sink | None = None,
         secrets: tuple[str, ...] = (),
     ) -> None:
-        """`path` is the store's; `None` keeps no record. No row goes on with one of `secrets`."""
+        """Make the store's end.
+
+        Args:
+            path: the store's; `None` keeps no record.
+            run: the run.
+            limits: of the store.
+            reports: takes the rows first, for a failure is to be written down at once.
+            telemetry: takes them last.
+            secrets: no row goes on with one of them.
+        """
         self._writer = None if path is None else Writer(path, run, limits)
+        self._reports = reports
         self._telemetry = telemetry
         self._scrub = Scrub(secrets)
 
     def send(self, rows: list[Row]) -> None:
         """Take rows."""
         rows = [self._scrub(row) for row in rows]
-        writer, telemetry = self._writer, self._telemetry
+        reports, writer, telemetry = self._reports, self._writer, self._telemetry
+        if reports is not None and not _done(lambda: reports.send(rows)):
+            self._reports = None
         if writer is not None and not _done(lambda: writer.write(rows)):
             self._writer = None
         if telemetry is not None and not _done(lambda: telemetry.send(rows)):
@@ -63,12 +76,22 @@ class StoreSink:
 
     def close(self, *, ended: bool = True) -> None:
         """Finish; `ended` says that the run came to an end of its own."""
+        self.close_record(ended=ended)
+        self.close_others()
+
+    def close_record(self, *, ended: bool = True) -> None:
+        """Finish the record."""
         writer, self._writer = self._writer, None
-        telemetry, self._telemetry = self._telemetry, None
         if writer is not None:
             _done(lambda: writer.close(ended=ended))
-        if telemetry is not None:
-            _done(telemetry.close)
+
+    def close_others(self) -> None:
+        """Finish what is beside it, which may take a while."""
+        reports, self._reports = self._reports, None
+        telemetry, self._telemetry = self._telemetry, None
+        for sink in (telemetry, reports):
+            if sink is not None:
+                _done(sink.close)
 
 
 def _done(work: Callable[[], object]) -> bool:

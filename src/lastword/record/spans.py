@@ -75,6 +75,7 @@ def _found(record: sqlite3.Connection, start: int, end: int) -> trends.Found:
         restarts=restarts,
         runs=runs,
         alive=frozenset(run.id for run in runs.values() if reader.is_alive(run)),
+        gateway=list(reader.gateway_entries(record, start, end)),
     )
 
 

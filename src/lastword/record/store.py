@@ -36,9 +36,9 @@ def open_for_writing(path: str) -> sqlite3.Connection:
     """
     folder = os.path.dirname(path)
     try:
-        _make_folder(folder)
+        make_folder(folder)
         # Made by us, so that nobody else can ever read it; SQLite's companions take its rights.
-        _make_private(path)
+        make_private(path)
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise StoreError(f"{path} cannot be written ({why})") from error
@@ -51,19 +51,19 @@ def open_for_writing(path: str) -> sqlite3.Connection:
     return _opened(path, _for_writing)
 
 
-def _make_folder(folder: str) -> None:
+def make_folder(folder: str) -> None:
     """Make a folder, and those above it that are missing, for their user alone.
 
     `os.makedirs` gives its mode to the last one, and leaves the others to the umask.
     """
     if not folder or os.path.isdir(folder):
         return
-    _make_folder(os.path.dirname(folder))
+    make_folder(os.path.dirname(folder))
     with suppress(FileExistsError):
         os.mkdir(folder, mode=0o700)
 
 
-def _make_private(path: str) -> None:
+def make_private(path: str) -> None:
     """Make the file where there is none, and take it from everybody else where they had it."""
     for suffix in _COMPANIONS:
         try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from lastword.record.gateway_trends import GatewayPeriod, gateway_period
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
         turns_by_day: every turn by the day.
         first_output: from the prompt to the first text or tool call.
         whole_turn: from the prompt to the end, of turns that ended well.
+        gateway: what befell sessions behind gateways; nothing where none were.
     """
 
     turns: int
@@ -74,6 +76,7 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
     turns_by_day: dict[str, int]
     first_output: Spread
     whole_turn: Spread
+    gateway: GatewayPeriod | None = None
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +88,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         restarts: the agents' restarts in it.
         runs: every run that one of these is of, by its row.
         alive: the rows of runs that go on.
+        gateway: what befell sessions behind gateways in it.
     """
 
     turns: Sequence[RecordedTurn]
@@ -92,6 +96,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     restarts: Sequence[RecordedEntry]
     runs: Mapping[int, RecordedRun]
     alive: frozenset[int]
+    gateway: Sequence[RecordedEntry] = ()
 
 
 def period(found: Found, day_of: Callable[[int], str]) -> Period:
@@ -122,6 +127,7 @@ def period(found: Found, day_of: Callable[[int], str]) -> Period:
         turns_by_day=dict(sorted(Counter(day_of(t.started_epoch_ms) for t in found.turns).items())),
         first_output=spread(turn.output_after_seconds for turn in found.turns),
         whole_turn=spread(turn.duration_seconds for turn in found.turns if turn.outcome == OK),
+        gateway=gateway_period(found.gateway),
     )
 
 

@@ -107,7 +107,9 @@ class Writer:
                 self._insert(connection, *_encoded(row))
             last = self._kept[-1].at_epoch_ms if self._kept else None
             connection.execute(
-                "UPDATE runs SET last_epoch_ms = coalesce(?, last_epoch_ms), ended = ?,"
+                # A gateway's holder and its `lastword run` write into one run.
+                "UPDATE runs SET last_epoch_ms = max(coalesce(?, 0), last_epoch_ms),"
+                " ended = max(ended, ?),"
                 " lost_entries = lost_entries + ? WHERE id = ?",
                 (last, int(ended), self._lost, self._row_id),
             )

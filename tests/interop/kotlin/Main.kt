@@ -54,7 +54,7 @@ private const val EXIT_USAGE = 2
 private val calls = CoroutineScope(SupervisorJob() + Dispatchers.Default)
 
 /** What a call gave or threw, or null where neither came in time. */
-private suspend fun <T> within(limitMillis: Long?, call: suspend () -> T): Result<T>? {
+internal suspend fun <T> within(limitMillis: Long?, call: suspend () -> T): Result<T>? {
     val answer = CompletableDeferred<Result<T>>()
     calls.launch { answer.complete(runCatching { call() }) }
     return if (limitMillis == null) answer.await() else withTimeoutOrNull(limitMillis) { answer.await() }

@@ -35,7 +35,7 @@ class CutLink:
         proxy = self._proxy
 
         async def strike() -> None:
-            await proxy.cut()
+            proxy.cut()
 
         asyncio.run_coroutine_threadsafe(strike(), self._loop).result()
 

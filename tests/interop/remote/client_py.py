@@ -1,15 +1,16 @@
 """A client on the official Python SDK that comes to a gateway by URL.
 
-    python client_py.py ws|http URL TOKEN CWD
+    python client_py.py ws|http URL TOKEN CWD one|all
 
-Owns what `client_ts.mjs` owns: one session, one prompt, then a second connection that loads the
-session, with one JSON line on stdout for each thing that the SDK delivered.
+Owns what `client_ts.mjs` owns: one session and its turns, a second connection after the first was
+cut in mid-turn, with one JSON line on stdout for each thing that the SDK delivered.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from typing import Any
 
@@ -24,7 +25,9 @@ from acp.schema import (
 )
 from acp.ws.client import create_websocket_stream
 
-LINGER_SECONDS = 0.5
+TRANSPORT, URL, TOKEN, CWD, SCENES = sys.argv[1:]
+LAST_WORDS = " The other half."
+LOST_SECONDS = 10.0
 
 
 def report(event: str, **fields: Any) -> None:
@@ -33,7 +36,10 @@ def report(event: str, **fields: Any) -> None:
 
 
 class Client:
-    """User code as the SDK sees it: approves every permission, notes every update."""
+    """User code as the SDK sees it: notes every update, approves all but the second question."""
+
+    questions = 0
+    ended = asyncio.Event()
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -41,21 +47,27 @@ class Client:
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:  # noqa: ARG002
         told = update.model_dump(mode="json", by_alias=True, exclude_none=True)
         report("update", name=self.name, update=told)
+        if self.name == "second" and told.get("content", {}).get("text") == LAST_WORDS:
+            Client.ended.set()
 
-    async def request_permission(self, options: Any, **_: Any) -> RequestPermissionResponse:
-        report("permission", name=self.name, options=[option.option_id for option in options])
+    async def request_permission(
+        self, options: Any, tool_call: Any, **_: Any
+    ) -> RequestPermissionResponse:
+        Client.questions += 1
+        report("permission", name=self.name, title=tool_call.title)
+        if Client.questions == 2:
+            await asyncio.Event().wait()  # it is open while the link is cut
         outcome = AllowedOutcome(outcome="selected", option_id=options[0].option_id)
         return RequestPermissionResponse(outcome=outcome)
 
 
 async def connected(name: str) -> Any:
     """A connection that has been greeted."""
-    transport, url, token = sys.argv[1:4]
-    headers = {"Authorization": f"Bearer {token}"}
-    if transport == "http":
-        stream = create_http_stream(url, headers=headers)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    if TRANSPORT == "http":
+        stream = create_http_stream(URL, headers=headers)
     else:
-        stream = await create_websocket_stream(url, headers=headers)
+        stream = await create_websocket_stream(URL, headers=headers)
     connection = acp.connect_to_agent(Client(name), stream)
     hello = await connection.initialize(
         protocol_version=1,
@@ -66,22 +78,38 @@ async def connected(name: str) -> Any:
     return connection
 
 
+async def turn(connection: Any, session: str, n: int) -> None:
+    """One prompt, and how it ended."""
+    prompt = [TextContentBlock(type="text", text=f"Prompt {n}")]
+    limit = LOST_SECONDS if n == 2 else None
+    try:
+        asked = connection.prompt(session_id=session, prompt=prompt)
+        answer = await asyncio.wait_for(asked, limit)
+        told = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+        report("answer", n=n, result=told)
+    except acp.RequestError as error:
+        report("refused", n=n, code=error.code, message=str(error), data=error.data)
+    except TimeoutError:
+        report("hang", n=n)
+    except Exception as error:  # noqa: BLE001 - whatever the SDK makes of a cut
+        report("refused", n=n, code=None, message=f"{type(error).__name__}: {error}", data=None)
+
+
 async def main() -> None:
     """Converse."""
-    cwd = sys.argv[4]
-    connection = await connected("first")
-    session = (await connection.new_session(cwd=cwd, mcp_servers=[])).session_id
+    first = await connected("first")
+    session = (await first.new_session(cwd=CWD, mcp_servers=[])).session_id
     report("session", sessionId=session)
-    prompt = [TextContentBlock(type="text", text="What is the answer?")]
-    try:
-        answer = await connection.prompt(session_id=session, prompt=prompt)
-        report("answer", result=answer.model_dump(mode="json", by_alias=True, exclude_none=True))
-    except acp.RequestError as error:
-        report("refused", code=error.code, message=str(error), data=error.data)
-    second = await connected("second")
-    loaded = await second.load_session(cwd=cwd, session_id=session, mcp_servers=[])
-    report("loaded", result=loaded.model_dump(mode="json", by_alias=True))
-    await asyncio.sleep(LINGER_SECONDS)
+    await turn(first, session, 1)
+    if SCENES == "all":
+        await turn(first, session, 2)
+        second = await connected("second")
+        loaded = await second.load_session(cwd=CWD, session_id=session, mcp_servers=[])
+        report("loaded", result=loaded.model_dump(mode="json", by_alias=True))
+        await Client.ended.wait()
+        await turn(second, session, 3)
+    sys.stdout.flush()
+    os._exit(0)  # the SDK still waits for the connection that was cut
 
 
 asyncio.run(main())

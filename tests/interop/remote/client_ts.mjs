@@ -1,15 +1,23 @@
 /**
- * A client on the official TypeScript SDK that comes to a gateway by URL: one session, one prompt,
- * then a second connection that loads the session. Owns: one JSON line on stdout for each thing that
- * the SDK delivered. Does not own: any judgement. It knows nothing of lastword.
+ * A client on the official TypeScript SDK that comes to a gateway by URL: one session and its turns,
+ * a second connection after the first was cut in mid-turn. Owns: one JSON line on stdout for each
+ * thing that the SDK delivered. Does not own: any judgement, nor the cut. It knows nothing of lastword.
  *
- *     node --experimental-websocket client_ts.mjs ws|http URL TOKEN CWD
+ *     node --experimental-websocket client_ts.mjs ws|http URL TOKEN CWD one|all
  */
 import { PROTOCOL_VERSION, client, methods } from "@agentclientprotocol/sdk";
 import { createHttpStream } from "@agentclientprotocol/sdk/experimental/http-client";
 import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
 
-const [transport, url, token, cwd] = process.argv.slice(2);
+const [transport, url, token, cwd, scenes] = process.argv.slice(2);
+const LAST_WORDS = " The other half.";
+const LOST_MILLIS = 10_000;
+
+let questions = 0;
+let heard;
+const ended = new Promise((resolve) => {
+  heard = resolve;
+});
 
 function report(event, fields = {}) {
   process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`);
@@ -22,14 +30,18 @@ function stream() {
   return createWebSocketStream(url, { protocols: ["acp.lastword.v1", `bearer.${token}`] });
 }
 
-async function connected(name, talk) {
+async function connected(name) {
   const connection = client({ name })
     .onRequest(methods.client.session.requestPermission, ({ params }) => {
-      report("permission", { name, options: params.options.map((option) => option.optionId) });
+      questions += 1;
+      report("permission", { name, title: params.toolCall.title });
+      // The second question is open while the link is cut.
+      if (questions === 2) return new Promise(() => {});
       return { outcome: { outcome: "selected", optionId: params.options[0].optionId } };
     })
     .onNotification(methods.client.session.update, ({ params }) => {
       report("update", { name, update: params.update });
+      if (name === "second" && params.update.content?.text === LAST_WORDS) heard();
     })
     .connect(stream());
   const hello = {
@@ -38,23 +50,31 @@ async function connected(name, talk) {
     clientInfo: { name, version: "1.0.0" },
   };
   report("initialized", { name, result: await connection.agent.request(methods.agent.initialize, hello) });
-  return talk(connection.agent);
+  return connection.agent;
 }
 
-const session = await connected("first", async (agent) => {
-  const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] });
-  report("session", { sessionId });
-  const prompt = { sessionId, prompt: [{ type: "text", text: "What is the answer?" }] };
+async function turn(agent, sessionId, n) {
+  const prompt = { sessionId, prompt: [{ type: "text", text: `Prompt ${n}` }] };
+  const late = new Promise((resolve) => setTimeout(resolve, LOST_MILLIS, "hang").unref());
   try {
-    report("answer", { result: await agent.request(methods.agent.session.prompt, prompt) });
+    const asked = agent.request(methods.agent.session.prompt, prompt);
+    const result = await (n === 2 ? Promise.race([asked, late]) : asked);
+    report(result === "hang" ? "hang" : "answer", { n, result });
   } catch (error) {
-    report("refused", { code: error.code, message: error.message, data: error.data });
+    report("refused", { n, code: error.code ?? null, message: error.message, data: error.data ?? null });
   }
-  return sessionId;
-});
-await connected("second", async (agent) => {
-  const loading = { sessionId: session, cwd, mcpServers: [] };
-  report("loaded", { result: await agent.request(methods.agent.session.load, loading) });
-});
-await new Promise((done) => setTimeout(done, 300));
+}
+
+const first = await connected("first");
+const { sessionId } = await first.request(methods.agent.session.new, { cwd, mcpServers: [] });
+report("session", { sessionId });
+await turn(first, sessionId, 1);
+if (scenes === "all") {
+  await turn(first, sessionId, 2);
+  const second = await connected("second");
+  const loading = { sessionId, cwd, mcpServers: [] };
+  report("loaded", { result: await second.request(methods.agent.session.load, loading) });
+  await ended;
+  await turn(second, sessionId, 3);
+}
 process.exit(0);

@@ -2,137 +2,144 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
-import re
-import signal
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.interop import toolchain_native
 from tests.interop.toolchain import require_node
-from tests.kit.client import clean_environment
+from tests.kit.gateway.fault_proxy import FaultProxy, Plan
+from tests.kit.gateway.serving import Gateway, agent
 from tests.kit.installs import require_packages
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 HERE = Path(__file__).resolve().parent
-FUSE_SECONDS = 120.0
-SERVING = re.compile(r"serving at ws://127\.0\.0\.1:(\d+)/acp")
-SDKS = ("ts", "py")
-TRANSPORTS = ("ws", "http")
+LINE_LIMIT_BYTES = 1 << 20
+SECOND_QUESTION = "And now?"
+TURNS = {
+    "turns": [
+        [
+            {"say": "First."},
+            {"ask_permission": "May I?"},
+            {"say": " Done."},
+            {"result": "end_turn"},
+        ],
+        [
+            {"say": "Half of it."},
+            {"ask_permission": SECOND_QUESTION},
+            {"say": " The other half."},
+            {"result": "end_turn"},
+        ],
+        [{"say": "Again."}, {"result": "end_turn"}],
+    ]
+}
+SAID = ["Prompt 1", "First.", " Done.", "Prompt 2", "Half of it."]
+"""What there is to load when the link is cut, without the tools that permission is asked for."""
 
 
-class Gateway:
-    """A gateway in front of an agent."""
+def typescript() -> list[str]:
+    require_node()
+    return ["node", "--experimental-websocket", str(HERE / "client_ts.mjs")]
 
-    def __init__(self, folder: Path, *command: str) -> None:
-        self._environment = clean_environment(
-            LASTWORD_STATE_DIR=str(folder / "state"), XDG_RUNTIME_DIR=str(folder / "run")
-        )
-        (folder / "run").mkdir(mode=0o700)
-        self.root = folder / "work"
-        self.root.mkdir()
-        arguments = ["gateway", "--listen", "127.0.0.1:0", "--root", str(self.root), "--", *command]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "lastword", *arguments],
-            env=self._environment,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stderr is not None
-        found = None
-        while found is None:
-            line = self._process.stderr.readline()
-            assert line, "the gateway has ended"
-            found = SERVING.search(line)
-        self.port = found[1]
-        self.token = self._lastword("gateway", "token").strip()
 
-    def _lastword(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "lastword", *arguments],
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=FUSE_SECONDS,
-            check=True,
-        )
-        return done.stdout
+def python() -> list[str]:
+    return [str(require_packages(HERE)), str(HERE / "client_py.py")]
 
-    def close(self) -> None:
-        """End it, with its agents."""
-        self._lastword("gateway", "stop", "--agents", "--port", self.port)
-        try:
-            self._process.communicate(timeout=FUSE_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.kill(self._process.pid, signal.SIGKILL)
-            raise
+
+SDKS: dict[str, Callable[[], list[str]]] = {
+    "typescript": typescript,
+    "python": python,
+    "rust": toolchain_native.require_rust_remote,
+    "kotlin": toolchain_native.require_kotlin_remote,
+}
+CLIENTS = [
+    *((sdk, transport) for sdk in ("typescript", "python", "rust") for transport in ("ws", "http")),
+    ("kotlin", "ws"),  # its SDK has no other
+]
 
 
 @pytest.fixture
-def gateway(request: pytest.FixtureRequest) -> Iterator[Gateway]:
-    """A gateway in front of the scripted agent that a test names."""
-    with tempfile.TemporaryDirectory(prefix="gw") as folder:  # a socket's path has to be short
-        command = [sys.executable, "-m", "lastword", "agent", request.param]
-        gateway = Gateway(Path(folder), *command)
-        yield gateway
-        gateway.close()
+def gateway(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Gateway]:
+    """A gateway in front of the scripted agent that a test names, or of the turns above."""
+    turns = tmp_path / "turns.json"
+    turns.write_text(json.dumps(TURNS))
+    words = getattr(request, "param", ["--file", str(turns)])
+    gateway = Gateway(tmp_path, agent(*words))
+    yield gateway
+    gateway.close()
 
 
-def converse(gateway: Gateway, sdk: str, transport: str) -> list[dict[str, Any]]:
-    """What a client was given, in order."""
-    scheme = "ws" if transport == "ws" else "http"
-    url = f"{scheme}://127.0.0.1:{gateway.port}/acp"
-    if sdk == "ts":
-        require_node()
-        program = ["node", "--experimental-websocket", str(HERE / "client_ts.mjs")]
-    else:
-        program = [str(require_packages(HERE)), str(HERE / "client_py.py")]
-    done = subprocess.run(
-        [*program, transport, url, gateway.token, str(gateway.root)],
-        stdout=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        timeout=FUSE_SECONDS,
-        text=True,
-        check=True,
-    )
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+async def converse(gateway: Gateway, sdk: str, transport: str, scenes: str) -> list[dict[str, Any]]:
+    """What a client was given, in order; its link is cut as the second question reaches it."""
+    events: list[dict[str, Any]] = []
+    client = SDKS[sdk]()  # installed and built where it is not: no fuse is so long
+    async with asyncio.timeout(FUSE_SECONDS), FaultProxy(gateway.port, lambda _: Plan()) as link:
+        url = f"{transport}://127.0.0.1:{link.port}/acp"
+        command = [*client, transport, url, gateway.token(), str(gateway.root), scenes]
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            limit=LINE_LIMIT_BYTES,
+        )
+        try:
+            assert process.stdout is not None
+            async for line in process.stdout:
+                events.append(json.loads(line))
+                asked = of(events[-1:], "permission", "first")
+                if asked and asked[0]["title"] == SECOND_QUESTION:
+                    link.cut()
+            assert await process.wait() == 0, events
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+    return events
 
 
-def of(events: list[dict[str, Any]], name: str, event: str = "update") -> list[dict[str, Any]]:
-    return [each for each in events if each["event"] == event and each.get("name") == name]
+def of(events: list[dict[str, Any]], event: str, name: str | None = None) -> list[dict[str, Any]]:
+    return [each for each in events if each["event"] == event and name in {None, each.get("name")}]
 
 
-@pytest.mark.parametrize("gateway", ["permission"], indirect=True)
-@pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("sdk", SDKS)
-def test_a_session_is_opened_prompted_asked_and_loaded(
+def chunks(events: list[dict[str, Any]], name: str) -> list[str]:
+    told = [each["update"] for each in of(events, "update", name)]
+    return [each["content"]["text"] for each in told if each["sessionUpdate"].endswith("_chunk")]
+
+
+@pytest.mark.parametrize(("sdk", "transport"), CLIENTS)
+def test_a_session_that_is_cut_in_mid_turn_is_loaded_asked_and_goes_on(
     gateway: Gateway, sdk: str, transport: str
 ) -> None:
-    events = converse(gateway, sdk, transport)
-    (answer,) = (each["result"] for each in events if each["event"] == "answer")
-    assert answer["stopReason"] == "end_turn"
-    assert len(of(events, "first", "permission")) == 1
-    # Who loads is told what was said, and is not asked what has been answered.
-    assert of(events, "second", "permission") == []
-    told = [each["update"]["sessionUpdate"] for each in of(events, "second")]
-    assert told == ["user_message_chunk", "agent_message_chunk"]
-    first = [each["update"]["content"] for each in of(events, "first")]
-    assert first == [each["update"]["content"] for each in of(events, "second")[1:]]
-    assert "loaded" in [each["event"] for each in events]
+    events = asyncio.run(converse(gateway, sdk, transport, "all"))
+    first, third = (each for each in of(events, "answer") if each["result"])
+    assert [each["n"] for each in (first, third)] == [1, 3]
+    assert {each["result"]["stopReason"] for each in (first, third)} == {"end_turn"}
+    asked = {name: [each["title"] for each in of(events, "permission", name)] for name in NAMES}
+    # Who loads is asked what is open, and not what has been answered.
+    assert asked == {"first": ["May I?", SECOND_QUESTION], "second": [SECOND_QUESTION]}
+    # Nothing is lost and nothing comes twice.
+    assert chunks(events, "first") == [text for text in SAID if not text.startswith("Prompt")]
+    assert chunks(events, "second") == [*SAID, " The other half.", "Again."]
+    if transport == "ws":  # over HTTP, the answer and what it follows are on two streams
+        [loaded] = of(events, "loaded")
+        assert chunks(events[: events.index(loaded)], "second") == SAID
+    # What the SDK made of the cut is the client's affair, but it was no answer of the turn's.
+    assert not [each for each in of(events, "answer") if each["n"] == 2]
 
 
-@pytest.mark.parametrize("gateway", ["rate_limit"], indirect=True)
-@pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("sdk", SDKS)
+NAMES = ("first", "second")
+
+
+@pytest.mark.parametrize("gateway", [["rate_limit"]], indirect=True)
+@pytest.mark.parametrize(("sdk", "transport"), CLIENTS)
 def test_a_failure_is_typed(gateway: Gateway, sdk: str, transport: str) -> None:
-    events = converse(gateway, sdk, transport)
-    (refused,) = (each for each in events if each["event"] == "refused")
+    events = asyncio.run(converse(gateway, sdk, transport, "one"))
+    (refused,) = of(events, "refused")
     assert refused["data"]["agent_error"]["type"] == "rate_limit"
     assert refused["data"]["agent_error"]["retryable"] is True

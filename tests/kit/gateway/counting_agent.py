@@ -1,8 +1,10 @@
 """An agent that counts: what it says is numbered, so that a lost or a doubled word is seen.
 
 `python -m tests.kit.gateway.counting_agent FILE` writes each prompt that it is sent to FILE. A
-prompt's text is `COUNT MILLISECONDS [ask]`: so many chunks, so long apart, and in their middle a
-question whose answer is told as a chunk.
+prompt's text is `COUNT MILLISECONDS [ask] [pad=BYTES] [as=NAME]`: so many chunks, so long apart and
+of so many bytes beside their number, and in their middle a question whose answer is told as a
+chunk. A chunk's words begin with NAME, or with the number of the turn in this process.
+`$/cancel_request` ends a turn.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from typing import Any
 _LOCK = threading.Lock()
 _ANSWERS: dict[int, Any] = {}
 _ANSWERED = threading.Condition()
+_CANCELLED: set[Any] = set()
+"""The ids of requests that are to end."""
 
 
 def _write(message: dict[str, Any]) -> None:
@@ -39,15 +43,20 @@ def _ask(session_id: str, number: int) -> str:
         return str(_ANSWERS.get(number))
 
 
-def _turn(request_id: Any, params: dict[str, Any], turn: int) -> None:
+def _turn(request_id: Any, params: dict[str, Any], number_of_turn: int) -> None:
     session_id = params["sessionId"]
     words = params["prompt"][0]["text"].split()
     count, pause = int(words[0]), int(words[1]) / 1000
+    turn = next((word[3:] for word in words if word.startswith("as=")), str(number_of_turn))
+    pad = next((int(word[4:]) for word in words if word.startswith("pad=")), 0) * "x"
     for number in range(count):
-        _chunk(session_id, f"{turn}.{number} ")
+        _chunk(session_id, f"{turn}.{number} {pad}")
         time.sleep(pause)
+        if request_id in _CANCELLED:
+            _write({"id": request_id, "error": {"code": -32800, "message": "Cancelled."}})
+            return
         if "ask" in words and number == count // 2:
-            _chunk(session_id, f"{turn}.answer={'yes' in _ask(session_id, 1000 + turn)} ")
+            _chunk(session_id, f"{turn}.answer={'yes' in _ask(session_id, 1000 + number_of_turn)} ")
     _write({"id": request_id, "result": {"stopReason": "end_turn"}})
 
 
@@ -60,6 +69,8 @@ def _serve(path: str) -> None:
             with _ANSWERED:
                 _ANSWERS[request_id] = message.get("result")
                 _ANSWERED.notify_all()
+        elif method == "$/cancel_request":
+            _CANCELLED.add(message["params"]["requestId"])
         elif method == "initialize":
             can = {"loadSession": True}
             _write({"id": request_id, "result": {"protocolVersion": 1, "agentCapabilities": can}})

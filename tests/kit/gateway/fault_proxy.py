@@ -32,6 +32,8 @@ class Fault(Enum):
     """Nothing passes any more, and nobody is told."""
     HALF_OPEN = "half_open"
     """The client is heard, the server is not."""
+    DEAF = "deaf"
+    """The server is heard, the client is not."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,11 @@ class FaultProxy:
         self._plans = plans
         self.connections = 0
         self.struck = 0
+        self._swallowed = 0
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
+        self._ends: set[asyncio.StreamWriter] = set()
+        """The server's end of each connection that is open."""
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -75,7 +80,9 @@ class FaultProxy:
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
-        await self.cut()
+        for task in self._open:
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
 
     @property
     def port(self) -> int:
@@ -84,45 +91,50 @@ class FaultProxy:
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
-    async def cut(self) -> None:
-        """Cut every connection that is open."""
-        open_now = list(self._open)
-        for task in open_now:
-            task.cancel()
-        await asyncio.gather(*open_now, return_exceptions=True)
+    def cut(self) -> None:
+        """Cut what is open now; who comes afterwards gets through."""
+        self.struck += len(self._ends)
+        for end in self._ends:
+            end.transport.abort()
+
+    def swallow(self) -> None:
+        """Let nothing more pass of the connections that there are."""
+        self._swallowed = self.connections
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._open.add(task)
-        with contextlib.suppress(asyncio.CancelledError):  # it is cut
-            await self._carry(reader, writer)
-        self._open.discard(task)
-
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        plan = self._plans(self.connections)
+        number = self.connections
+        plan = self._plans(number)
         self.connections += 1
         try:
             there, onward = await asyncio.open_connection("127.0.0.1", self._to)
         except OSError:
             writer.transport.abort()
+            self._open.discard(task)
             return
+        self._ends.add(onward)
         try:
-            up = asyncio.create_task(self._up(reader, onward, plan))
-            await self._down(there, writer, plan, up)
+            up = asyncio.create_task(self._up(reader, onward, plan, number))
+            await self._down(there, writer, plan, up, number)
         finally:
             up.cancel()
+            self._ends.discard(onward)
             for end in (writer, onward):
                 if plan.fault is Fault.RESET:
                     _reset(end)
                 end.transport.abort() if plan.fault is Fault.RESET else end.close()
+            self._open.discard(task)
 
     async def _up(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, plan: Plan
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, plan: Plan, number: int
     ) -> None:
         with contextlib.suppress(OSError):
             while piece := await reader.read(PIECE_BYTES):
                 await asyncio.sleep(plan.delay_seconds)
+                if number < self._swallowed:
+                    continue
                 writer.write(piece)
                 await writer.drain()
             writer.close()
@@ -133,6 +145,7 @@ class FaultProxy:
         writer: asyncio.StreamWriter,
         plan: Plan,
         up: asyncio.Task[None],
+        number: int,
     ) -> None:
         left = plan.after_bytes
         with contextlib.suppress(OSError):
@@ -140,11 +153,18 @@ class FaultProxy:
                 await asyncio.sleep(plan.delay_seconds)
                 if plan.bytes_per_second:
                     await asyncio.sleep(len(piece) / plan.bytes_per_second)
-                if plan.fault is not Fault.NONE:
+                if number < self._swallowed:
+                    continue
+                if plan.fault is Fault.DEAF:
+                    before, left = left, left - len(piece)
+                    if left <= 0 < before:
+                        self.struck += 1
+                        up.cancel()
+                elif plan.fault is not Fault.NONE:
                     piece, left = piece[:left], left - len(piece)
                 writer.write(piece)
                 await writer.drain()
-                if plan.fault is not Fault.NONE and left <= 0:
+                if plan.fault not in {Fault.NONE, Fault.DEAF} and left <= 0:
                     self.struck += 1
                     await self._strike(plan, reader, up)
                     return

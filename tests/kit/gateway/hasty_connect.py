@@ -12,6 +12,7 @@ from lastword.cli import main
 from lastword.client import reconnect
 
 if __name__ == "__main__":
-    reconnect.TRIES = int(os.environ["LASTWORD_TEST_TRIES"])
+    reconnect.TRIES = reconnect.PATIENT_TRIES = int(os.environ["LASTWORD_TEST_TRIES"])
     reconnect.FIRST_DELAY = reconnect.MAX_DELAY = 20
+    reconnect.PROBE_EVERY = reconnect.PROBE_FUSE = 2_000
     sys.exit(main(["connect", *sys.argv[1:]]))

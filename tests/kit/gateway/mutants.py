@@ -6,15 +6,21 @@ Owns the mistakes, which are those that were found in programs of this kind.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lastword.gateway.entries import LogKind
-from tests.kit.gateway.world import Machine, WatchedLog, frames_of
+from lastword.client.reconnect import TRIES, Signal
+from lastword.gateway.compact import joined
+from lastword.gateway.entries import MAX_SEQ, LogKind
+from lastword.gateway.hub import Hub
+from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from lastword.gateway.entries import LogEntry, Numbered
+    from lastword.client.reconnect import Action, Event, ReconnectState
+    from lastword.gateway.entries import Cursor, LogEntry, Numbered
+    from lastword.gateway.pull import Reset
     from lastword.gateway.render import Renderer
     from lastword.gateway.viewers import Attachment
     from tests.kit.gateway.referee import Referee
@@ -92,8 +98,45 @@ class EndOvertakes(Machine):
         return first + renderer.pulled(rest, attachment)
 
 
+class ResetAtOpen(Machine):
+    """Viewers count their tries anew with each socket that opens."""
+
+    def policy(
+        self, state: ReconnectState, event: Event, now: int, random: float
+    ) -> tuple[ReconnectState, tuple[Action, ...]]:
+        state, actions = super().policy(state, event, now, random)
+        if event is Signal.OPENED:
+            state = replace(state, tries=0, budget=TRIES)
+        return state, actions
+
+
+class JoinsTheLive(Machine):
+    """What is said now is joined as the past is."""
+
+    def pulled(self, attachment: Attachment, renderer: Renderer) -> list[bytes]:
+        return renderer.pulled(joined(attachment.reader.pull(), MAX_SEQ), attachment)
+
+
+class _DeafHub(Hub):
+    """Goes on where it had stopped, whatever event its viewer has had last."""
+
+    def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
+        del attachment, cursor, parts
+        return None
+
+
+class ForgetsTheId(Machine):
+    """A stream that is cut goes on where the server had stopped."""
+
+    def hub(self, log: WatchedLog, numbers: Callable[[], int]) -> Hub:
+        return _DeafHub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
+
+
 MUTANTS = {
     "send_before_commit": SendsBeforeCommit,
     "live_path": LivePath,
     "end_overtakes": EndOvertakes,
+    "reset_at_open": ResetAtOpen,
+    "joins_the_live": JoinsTheLive,
+    "forgets_the_id": ForgetsTheId,
 }

@@ -17,9 +17,10 @@ from lastword.client.reconnect import GiveUp
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.compact import joined
 from lastword.gateway.connecting.core import Connector
 from lastword.gateway.connecting.effects import Greeted, NotGreeted, ToEditor, ToGateway
-from lastword.gateway.front_link import _wanted
+from lastword.gateway.front_link import _is_compact, _wanted
 from lastword.gateway.hub import Hub, ToAgent, ToViewer
 from lastword.gateway.log import MemoryLog
 from lastword.gateway.pull import CursorError
@@ -116,7 +117,10 @@ class PlayedFront:
         try:
             cursor, replay = _wanted(params, loads=frame.message.method == "session/load")
             self.detach()
-            self._attachment, _ = self.hub.attach(self._viewer, cursor, 0, replay=replay)
+            compact = _is_compact(params, self._viewer)
+            self._attachment, _ = self.hub.attach(
+                self._viewer, cursor, 0, replay=replay, compact=compact
+            )
         except CursorError:
             self.down.append(jsonrpc.error(request_id, {"code": -32602, "message": "cursor"}))
             return
@@ -137,7 +141,10 @@ class PlayedFront:
         """Send what the log has; gives how many frames that were."""
         if self._attachment is None:
             return 0
-        frames = self._renderer.pulled(self._attachment.reader.pull(), self._attachment)
+        pulled = self._attachment.reader.pull()
+        if self._attachment.compact:
+            pulled = joined(pulled, self._attachment.live_from)
+        frames = self._renderer.pulled(pulled, self._attachment)
         if self._due is not None and self._attachment.reader.pos >= self._due[0]:
             frames.append(self._due[1])
             self._due = None

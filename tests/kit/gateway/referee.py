@@ -6,17 +6,21 @@ and by what reached the agent. Knows nothing of how the gateway comes to it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.protocol import jsonrpc
 from lastword.gateway.entries import LogKind
+from tests.kit.gateway.returning import MOST_CONNECTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.gateway.entries import Cursor, LogEntry
     from lastword.gateway.viewers import Viewer
+
+_TAG = re.compile(r"<([0-9]+)>")
+_TAG_IN_FRAME = re.compile(rb'"tag":([0-9]+)|"<([0-9]+)>')
 
 PROMISES = ("lost", "double", "disorder", "untold", "unanswered")
 PULL_BYTES = 512 * 1024
@@ -39,6 +43,8 @@ class Account:
         self.seen: set[int] = set()
         self.gaps: list[tuple[int, int]] = []
         self.answers: Counter[int] = Counter()
+        self.past = 0
+        self.is_compact = False
 
 
 class Referee:
@@ -66,11 +72,28 @@ class Referee:
         self._accounts[viewer.id] = Account()
         self._viewers[viewer.id] = viewer
 
-    def begins_again(self, viewer: Viewer) -> None:
+    def begins_again(self, viewer: Viewer, *, forgets_answers: bool = False) -> None:
         """It wants all that is kept, whatever it has applied."""
-        answers = self._accounts[viewer.id].answers
-        self._accounts[viewer.id] = Account()
-        self._accounts[viewer.id].answers = answers
+        before = self._accounts[viewer.id]
+        account = self._accounts[viewer.id] = Account()
+        account.past, account.is_compact = before.past, before.is_compact
+        if not forgets_answers:
+            account.answers = before.answers
+
+    def goes_on(self, before: Viewer, viewer: Viewer) -> None:
+        """A new viewer goes on where another was, whose requests nobody waits for."""
+        account = self._accounts[viewer.id] = self._accounts[before.id]
+        account.answers = Counter()
+
+    def attached(self, viewer: Viewer, head: int, *, compact: bool) -> None:
+        """A viewer is there: up to there it is told the past, joined or not."""
+        account = self._accounts[viewer.id]
+        account.past, account.is_compact = head, compact
+
+    def looped(self, viewer: Viewer, connects: int, *, has_given_up: bool) -> None:
+        """A gateway accepted and closed for as long as the viewer came back."""
+        if connects > MOST_CONNECTS or not has_given_up:
+            self._broken("endless", f"{viewer.id} connected {connects} times and goes on")
 
     def committed(self, first: int, head: int, entries: Sequence[LogEntry]) -> None:
         """These were committed."""
@@ -80,7 +103,8 @@ class Referee:
                 self._broken("V3", f"{seq} was committed twice")
             tag = 0
             if entry.kind is LogKind.OUT:
-                tag = jsonrpc.loads(entry.frame)["params"]["update"]["tag"]
+                found = _TAG_IN_FRAME.search(entry.frame)
+                tag = int(found[1] or found[2]) if found else 0
                 self._seq_of_tag[tag] = seq
             about = entry.about
             self._truth[seq] = (entry.kind, tag, (about.viewer, about.request, about.number))
@@ -90,14 +114,14 @@ class Referee:
         """The log's oldest entry is this one now."""
         self._first = first
 
-    def sent(self, committed: int, frames: list[bytes]) -> None:
+    def sent(self, committed: int, size: int, frames: list[dict[str, Any]]) -> None:
         """These go to a viewer after one pull."""
-        if sum(map(len, frames)) > PULL_BYTES and len(frames) > 3:
-            self._broken("V4", f"{sum(map(len, frames))} bytes at once")
-        for line in frames:
-            tag = _tag(jsonrpc.loads(line))
-            if tag and self._seq_of_tag.get(tag, committed + 1) > committed:
-                self._broken("V3", f"update {tag} was sent and is not committed")
+        if size > PULL_BYTES and len(frames) > 3:
+            self._broken("V4", f"{size} bytes at once")
+        for frame in frames:
+            for tag in _tags(frame):
+                if self._seq_of_tag.get(tag, committed + 1) > committed:
+                    self._broken("V3", f"update {tag} was sent and is not committed")
 
     def refused_cursor(self, cursor: Cursor | None, head: int) -> None:
         """A cursor was refused."""
@@ -115,16 +139,27 @@ class Referee:
         gap = _gap(frame)
         if gap is not None:
             account.gaps.append(gap)
-        tag = _tag(frame)
-        # What stands for a gap may be told again, with the gap: it is state.
-        in_gap = tag and any(a <= self._seq_of_tag[tag] <= b for a, b in account.gaps)
-        if tag and not in_gap:
-            self._saw(account, tag)
+        tags = _tags(frame)
+        for tag in tags:
+            # What stands for a gap may be told again, with the gap: it is state.
+            at = self._seq_of_tag[tag]
+            if not any(first <= at <= last for first, last in account.gaps):
+                self._saw(account, tag)
+        if len(tags) > 1:
+            self._is_joined(account, tags, seq)
         # A position may be told again, by the frame that tells it alone.
-        if seq and (seq < account.last_seq or (seq == account.last_seq and tag)):
+        if seq and (seq < account.last_seq or (seq == account.last_seq and tags)):
             self._broken("disorder", f"{viewer.id} saw {seq} after {account.last_seq}")
         account.last_seq = max(account.last_seq, seq)
         return seq
+
+    def _is_joined(self, account: Account, tags: list[int], seq: int) -> None:
+        """Several updates came as one: of the past, without anything between them."""
+        seqs = [self._seq_of_tag[tag] for tag in tags]
+        if not account.is_compact or seqs[-1] > account.past:
+            self._broken("joined", f"{tags} are not of the past, or were not to be joined")
+        if seqs != list(range(seqs[0], seqs[-1] + 1)) or seq not in {0, seqs[-1]}:
+            self._broken("joined", f"{seqs} have something between them, or were numbered {seq}")
 
     def _saw(self, account: Account, tag: int) -> None:
         if tag in account.seen:
@@ -209,10 +244,16 @@ class Referee:
                 self._broken("V7", f"the agent's question {number} has {count} answers")
 
 
-def _tag(frame: dict[str, Any]) -> int:
-    update = frame.get("params", {}).get("update", {})
-    tag: int = update.get("tag", 0)
-    return tag
+def _tags(frame: dict[str, Any]) -> list[int]:
+    """The updates of the agent's that a frame tells, by their tags."""
+    update = frame.get("params", {}).get("update")
+    if update is None:
+        return []
+    tag = update.get("tag")
+    if tag is not None:
+        return [tag]
+    text = update.get("content", {}).get("text", "") if "content" in update else ""
+    return [int(found) for found in _TAG.findall(text)] if text[:1] == "<" else []
 
 
 def _gap(frame: dict[str, Any]) -> tuple[int, int] | None:

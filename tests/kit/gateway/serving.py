@@ -55,10 +55,11 @@ class Gateway:
         command: Sequence[str],
         *options: str,
         environment: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         """Start one, whose state is in a folder and whose sessions work there.
 
-        Its environment is the tests' own, or this one.
+        Its environment is the tests' own, or this one, without lastword's variables but for these.
         """
         self.folder = folder
         self.root = folder / "work"
@@ -71,6 +72,7 @@ class Gateway:
             **{key: value for key, value in inherited.items() if not key.startswith("LASTWORD_")},
             "LASTWORD_STATE_DIR": str(self.state),
             "XDG_RUNTIME_DIR": str(self.runtime),
+            **(variables or {}),
         }
         self.command = list(command)
         """The agent's, at the next start."""

@@ -38,8 +38,12 @@ class ViewerClient:
         known: dict[str, Any] | None = None,
         token: str | None = None,
         session: str = "",
+        receive_bytes: int = 0,
     ) -> None:
-        """Connect and initialize; `known` is what an earlier socket of the viewer's was told."""
+        """Connect and initialize; `known` is what an earlier socket of the viewer's was told.
+
+        `receive_bytes` is what its kernel takes in while nobody reads, which may be megabytes.
+        """
         url = gateway.url
         if session:
             url = f"ws://127.0.0.1:{gateway.port}/v1/sessions/{session}/ws"
@@ -50,6 +54,7 @@ class ViewerClient:
                 additional_headers={"Authorization": f"Bearer {token or gateway.token()}"},
                 open_timeout=FUSE_SECONDS,
                 max_size=None,
+                sock=_socket_to(gateway.port, receive_bytes) if receive_bytes else None,
             )
         )
         self.frames: list[dict[str, Any]] = []
@@ -113,6 +118,12 @@ class ViewerClient:
         """The answer to a request of its own."""
         return self.find(lambda frame: frame.get("id") == request and "method" not in frame)
 
+    def answers_to(self, request: int) -> list[dict[str, Any]]:
+        """The answers to a request that have come."""
+        return [
+            frame for frame in self.frames if frame.get("id") == request and "method" not in frame
+        ]
+
     def result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Ask, and give the result."""
         answer = self.answer(self.request(method, params))
@@ -154,3 +165,11 @@ class ViewerClient:
                     self.next()
                 except ConnectionClosed as closed:
                     return (closed.rcvd.code, closed.rcvd.reason) if closed.rcvd else (1006, "")
+
+
+def _socket_to(port: int, receive_bytes: int) -> socket.socket:
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    made.settimeout(FUSE_SECONDS)
+    made.connect(("127.0.0.1", port))
+    return made

@@ -12,24 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.client import reconnect
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import jsonrpc
+from lastword.gateway import wire
+from lastword.gateway.compact import joined
 from lastword.gateway.entries import Cursor
+from lastword.gateway.events import LogPlace, events_line, read_id
+from lastword.gateway.events import events_of as read_events
 from lastword.gateway.hub import Hub, ToAgent, ToViewer
 from lastword.gateway.log import MemoryLog
 from lastword.gateway.pull import CursorError
-from lastword.gateway.render import Renderer
+from lastword.gateway.render import Form, Renderer
 from lastword.gateway.viewers import Role, Viewer
 from tests.kit.gateway.referee import Referee
+from tests.kit.gateway.returning import CODES, Returning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from lastword.client.reconnect import Action, Event, ReconnectState
     from lastword.gateway.entries import LogEntry
     from lastword.gateway.hub import HubEffect
+    from lastword.gateway.pull import Pulled
     from lastword.gateway.viewers import Attachment
 
 SESSION = "s1"
+BESIDE = "beside"
+"""In the place of an event's id: what a stream brings that is not from the log."""
+KINDS = (*["agent_message_chunk"] * 3, "agent_thought_chunk", "plan", "usage_update", "tool_call")
 ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}
 
 
@@ -65,19 +76,43 @@ class Machine:
         """The frames that are sent next."""
         return frames_of(attachment, renderer)
 
+    def policy(
+        self, state: ReconnectState, event: Event, now: int, random: float
+    ) -> tuple[ReconnectState, tuple[Action, ...]]:
+        """The policy by which viewers come back."""
+        return reconnect.step(state, event, now, random)
+
+
+def _next(attachment: Attachment) -> Pulled:
+    pulled = attachment.reader.pull()
+    return joined(pulled, attachment.live_from) if attachment.compact else pulled
+
 
 def frames_of(attachment: Attachment, renderer: Renderer) -> list[bytes]:
     """One pull of an attachment, rendered."""
-    return renderer.pulled(attachment.reader.pull(), attachment)
+    pulled = _next(attachment)
+    ready = renderer.for_all(pulled, attachment, Form.LINES)
+    return renderer.pulled(pulled, attachment) if ready is None else ready[:-1].split(b"\n")
+
+
+def events_of(attachment: Attachment, renderer: Renderer, epoch: str) -> list[tuple[str, bytes]]:
+    """One pull of an attachment, as the events of a stream: their ids, and the frames."""
+    line = events_line(SESSION, epoch, renderer.placed(_next(attachment), attachment))
+    _, facts = wire.read_control(line)
+    return [(event.id, event.frame) for event in read_events(facts)]
 
 
 class Seat:
     """A viewer as a client has it: what it applied, what it waits for, what is on its way to it."""
 
-    def __init__(self, viewer: Viewer) -> None:
+    def __init__(self, viewer: Viewer, link: Returning, *, reads_events: bool) -> None:
         self.viewer = viewer
+        self.link = link
+        self.reads_events = reads_events
+        self.last_event = ""
         self.attachment: Attachment | None = None
-        self.wire: list[bytes] = []
+        self.wire: list[tuple[str, bytes, Any]] = []
+        """Frames, each with the id of its event where it is one, and decoded."""
         self.cursor: Cursor | None = None
         self.unanswered: dict[int, bytes] = {}
         self.questions: list[Any] = []
@@ -115,7 +150,11 @@ class World:
         typed = self._dice() < 0.5
         role = Role.OBSERVER if index and self._dice() < 0.2 else Role.CONTROLLER
         profile = ClientProfile(typed=typed, retry=typed)
-        seat = Seat(Viewer(id=f"v{index}", role=role, profile=profile, replay=replay))
+        seat = Seat(
+            Viewer(id=f"v{index}", role=role, profile=profile, replay=replay),
+            Returning(self._machine.policy, self._dice),
+            reads_events=self._dice() < 0.3,
+        )
         self.referee.sits(seat.viewer)
         return seat
 
@@ -127,6 +166,7 @@ class World:
         """
         for _ in range(10 + self._draw(50)):
             self._now += self._dice() * 3.0
+            self._return()
             self._step()
         self._rest()
 
@@ -151,11 +191,14 @@ class World:
 
     def _update(self) -> bytes:
         self._tag += 1
-        kind = ("agent_message_chunk", "plan", "usage_update", "tool_call")[self._draw(4)]
+        kind = KINDS[self._draw(len(KINDS))]
         size = 200_000 if self._dice() < 0.01 else self._draw(40)
-        update = {"sessionUpdate": kind, "toolCallId": f"t{self._tag}", "tag": self._tag}
-        params = {"sessionId": SESSION, "update": update | {"x": "x" * size}}
-        return jsonrpc.notification("session/update", params)
+        update: dict[str, Any] = {"sessionUpdate": kind}
+        if kind.endswith("_chunk"):
+            update["content"] = {"type": "text", "text": f"<{self._tag}>{'x' * size}"}
+        else:
+            update |= {"toolCallId": f"t{self._tag}", "tag": self._tag, "x": "x" * size}
+        return jsonrpc.notification("session/update", {"sessionId": SESSION, "update": update})
 
     def _answer(self) -> None:
         if self._agent_open:
@@ -185,11 +228,12 @@ class World:
             elif isinstance(effect, ToViewer):
                 seat = self._seat_of(effect.attachment)
                 if seat is not None:
-                    seat.wire.append(effect.line)
+                    seat.wire.append((BESIDE, effect.line, jsonrpc.loads(effect.line)))
             else:
                 seat = self._seat_of(effect.attachment)
                 if seat is not None:
-                    seat.wire += self._renderer.again(effect.end, effect.attachment)
+                    again = self._renderer.again(effect.end, effect.attachment)
+                    seat.wire += [(BESIDE, line, jsonrpc.loads(line)) for line in again]
 
     def _seat_of(self, attachment: Attachment) -> Seat | None:
         return next((seat for seat in self.seats if seat.attachment is attachment), None)
@@ -211,6 +255,11 @@ class World:
                 seat.attachment, self._now, self._now_ms, code=4409, cause="superseded"
             )
             self._cut(seat)
+        seat.link.comes(self._now_ms)
+        self._attach_from(seat)
+
+    def _attach_from(self, seat: Seat) -> None:
+        """Attach with the cursor that a viewer has, or with one that is none."""
         cursor = seat.cursor
         if cursor is not None and self._dice() < 0.05:
             cursor = Cursor("another", cursor.seq)
@@ -224,14 +273,24 @@ class World:
             self.referee.refused_cursor(cursor, self._log.head)
 
     def _attach(self, seat: Seat, cursor: Cursor | None) -> None:
+        place: LogPlace | None = None
         if not seat.viewer.replay:
             # A client that knows nothing of viewers is a new one each time, and asks anew.
             seat.comes += 1
             name = f"{seat.viewer.id.partition('.')[0]}.{seat.comes}"
-            seat.viewer = msgspec.structs.replace(seat.viewer, id=name)
+            before, seat.viewer = seat.viewer, msgspec.structs.replace(seat.viewer, id=name)
             self.referee.sits(seat.viewer)
             seat.unanswered.clear()
-        seat.attachment, _ = self._hub.attach(seat.viewer, cursor, self._now_ms)
+            if seat.last_event and self._dice() < 0.5:
+                place = read_id(seat.last_event)
+                cursor = place.cursor
+                self.referee.goes_on(before, seat.viewer)
+        seat.last_event = ""
+        compact = self._dice() < 0.5
+        seat.attachment, _ = self._hub.attach(seat.viewer, cursor, self._now_ms, compact=compact)
+        if place is not None:
+            self._hub.go_back(seat.attachment, *place)
+        self.referee.attached(seat.viewer, seat.attachment.live_from, compact=compact)
         for line in list(seat.unanswered.values()):
             self._say(seat, line)
 
@@ -241,6 +300,65 @@ class World:
             self._deliver(seat, self._draw(len(seat.wire) + 1))
             self._hub.detach(seat.attachment, self._now, self._now_ms, code=1006, cause="cut")
             self._cut(seat)
+            self._lose(seat, 1006)
+
+    def _lose(self, seat: Seat, code: int) -> None:
+        """A viewer hears that its link is gone."""
+        if seat.link.lost(code, self._now_ms):
+            self._reach(seat)
+
+    def _return(self) -> None:
+        """Whoever wants to come back by now does."""
+        for seat in self.seats:
+            due = seat.link.due
+            if due is not None and due <= self._now_ms and seat.link.ticks(self._now_ms):
+                self._reach(seat)
+
+    def _reach(self, seat: Seat) -> None:
+        """A viewer connects again."""
+        seat.link.opened(self._now_ms)
+        self._attach_from(seat)
+
+    def _loop(self) -> None:
+        """A gateway that accepts a viewer each time, and closes: it must come to an end."""
+        seat = self._any_seat()
+        if seat.attachment is None:
+            return
+        self._deliver(seat, self._draw(len(seat.wire) + 1))
+        code = CODES[self._draw(len(CODES))]
+        self._hub.detach(seat.attachment, self._now, self._now_ms, code=code, cause="closed")
+        self._cut(seat)
+        attaches = self._dice() < 0.5
+        connects, ended = seat.link.loops(code, self._now_ms, attaches=attaches)
+        self.referee.looped(seat.viewer, connects, has_given_up=seat.link.has_given_up)
+        self.trace.append(b"%d connections in %d ms" % (connects, ended - self._now_ms))
+        self._now = ended / 1000
+
+    def _break_stream(self) -> None:
+        """A stream of events is cut, and goes on after the last event that came."""
+        reads = [each for each in self.seats if each.attachment is not None and each.reads_events]
+        if not reads:
+            return
+        seat = reads[self._draw(len(reads))]
+        self._pull_of(seat)
+        self._deliver(seat, self._draw(len(seat.wire) + 1))
+        if not seat.last_event:
+            return  # what waits for a reader is read by the next one
+        seat.wire = [each for each in seat.wire if each[0] == BESIDE]
+        cursor, parts = read_id(seat.last_event)
+        throw = self._dice()
+        if throw < 0.05:
+            cursor = Cursor("another", cursor.seq)
+            self._deliver(seat, len(seat.wire))  # what it had been answered already
+            seat.cursor, seat.last_event = None, ""
+            self.referee.begins_again(seat.viewer, forgets_answers=True)
+        elif throw < 0.1:
+            try:
+                beyond = Cursor(cursor.epoch, self._log.head + 1 + self._draw(5))
+                self._hub.go_back(seat.attachment, beyond)
+            except CursorError:
+                self.referee.refused_cursor(beyond, self._log.head)
+        self._hub.go_back(seat.attachment, cursor, parts)
 
     def _cut(self, seat: Seat) -> None:
         seat.attachment = None
@@ -284,10 +402,16 @@ class World:
     def _pull_of(self, seat: Seat) -> int:
         if seat.attachment is None:
             return 0
-        frames = self._machine.pulled(seat.attachment, self._renderer)
-        self.referee.sent(self._log.head, frames)
-        seat.wire += frames
-        return len(frames)
+        if seat.reads_events:
+            told = events_of(seat.attachment, self._renderer, self._log.epoch)
+        else:
+            frames = self._machine.pulled(seat.attachment, self._renderer)
+            told = [("", frame) for frame in frames]
+        read = [(name, line, jsonrpc.loads(line)) for name, line in told]
+        size = sum(len(line) for _, line in told)
+        self.referee.sent(self._log.head, size, [frame for _, _, frame in read])
+        seat.wire += read
+        return len(told)
 
     def _arrive(self) -> None:
         seat = self._any_seat()
@@ -295,9 +419,10 @@ class World:
 
     def _deliver(self, seat: Seat, count: int) -> None:
         arriving, seat.wire[:] = seat.wire[:count], seat.wire[count:]
-        for line in arriving:
+        for name, line, frame in arriving:
             self.trace.append(line)
-            frame = jsonrpc.loads(line)
+            if name and name != BESIDE:
+                seat.last_event = name
             seq = self.referee.applied(seat.viewer, frame)
             if seq and seat.viewer.replay:
                 seat.cursor = Cursor(self._log.epoch, seq)
@@ -317,13 +442,17 @@ class World:
         self.referee.trimmed(self._log.first)
 
     def _lose_front(self) -> None:
-        for seat in self.seats:
+        there = [seat for seat in self.seats if seat.attachment is not None]
+        for seat in there:
+            self._deliver(seat, self._draw(len(seat.wire) + 1))
             if seat.attachment is not None:
-                self._deliver(seat, self._draw(len(seat.wire) + 1))
                 self._hub.detach(seat.attachment, self._now, self._now_ms, code=1006, cause="front")
-                self._cut(seat)
+            self._cut(seat)
+        for seat in there:
+            self._lose(seat, 1006)
 
     def _die(self) -> None:
+        there = [seat for seat in self.seats if seat.attachment is not None]
         for seat in self.seats:
             self._deliver(seat, self._draw(len(seat.wire) + 1))
             self._cut(seat)
@@ -333,6 +462,8 @@ class World:
         self._agent_open.clear()
         self.referee.agent_died()
         self._hub.lost_agent(lambda _: ERROR, self._now_ms)
+        for seat in there:
+            self._lose(seat, 1012)
 
     def _tick(self) -> None:
         self._now += self._dice() * 60.0
@@ -362,7 +493,9 @@ class World:
 
 
 STEPS = (
-    (0.20, World._speak),
+    (0.165, World._speak),
+    (0.17, World._loop),
+    (0.21, World._break_stream),
     (0.28, World._answer),
     (0.33, World._ask),
     (0.41, World._come),

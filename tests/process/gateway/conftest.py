@@ -10,7 +10,7 @@ import pytest
 from tests.kit.gateway.serving import Gateway, agent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -20,13 +20,16 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Gateway]]:
     started: list[Gateway] = []
 
     def start(
-        scenario: str | dict[str, Any], *options: str, command: Sequence[str] = ()
+        scenario: str | dict[str, Any],
+        *options: str,
+        command: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
     ) -> Gateway:
         name = scenario
         if isinstance(scenario, dict):
             name = str(tmp_path / "scenario.json")
             (tmp_path / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
-        gateway = Gateway(tmp_path, command or agent(str(name)), *options)
+        gateway = Gateway(tmp_path, command or agent(str(name)), *options, variables=variables)
         started.append(gateway)
         return gateway
 

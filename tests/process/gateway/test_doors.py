@@ -59,6 +59,17 @@ def test_who_is_not_let_in_gets_a_status_and_a_page_a_code(serve: Serve) -> None
     assert refused(gateway.url, token) == 429
 
 
+def test_an_unknown_path_is_not_found_by_whoever_asks(serve: Serve) -> None:
+    gateway = serve("healthy")
+    page = f"http://127.0.0.1:{gateway.port}"
+    for path in ("/", "/nothing", "/acp/", "/v1/sessions", "/v1/sessions//ws"):
+        url = f"ws://127.0.0.1:{gateway.port}{path}"
+        assert refused(url, gateway.token()) == 404, path
+        assert refused(url, "wrong") == (401 if path.endswith("/ws") else 404)
+    code, reason = closed(f"ws://127.0.0.1:{gateway.port}/nothing", gateway.token(), page)
+    assert (code, reason["reason"]) == (4404, "not_found")
+
+
 def test_what_is_said_before_initialize_closes_the_socket(serve: Serve) -> None:
     gateway = serve("healthy")
     said = {"Authorization": f"Bearer {gateway.token()}"}

@@ -83,7 +83,7 @@ def test_a_stock_viewer_is_shown_the_turn_that_went_on_without_it(serve: Serve) 
     until("the turn ends", lambda: not gateway.holders()[0]["sessions"][0]["turn"])
     with ViewerClient(gateway) as after:
         after.load(session, gateway.root)
-        assert said(after) == [f"<{number}>" for number in range(WORDS)]
+        assert "".join(said(after)) == "".join(f"<{number}>" for number in range(WORDS))
         assert [each["content"]["text"] for each in after.updates("user_message_chunk")] == ["go"]
 
 
@@ -130,7 +130,7 @@ def test_stopping_the_front_leaves_the_turn_and_the_next_front_finds_it(serve: S
     with ViewerClient(gateway) as after:
         after.load(session, gateway.root)
         after.find(lambda frame: f"<{WORDS - 1}>" in str(frame))
-        assert said(after) == [f"<{number}>" for number in range(WORDS)]
+        assert "".join(said(after)) == "".join(f"<{number}>" for number in range(WORDS))
 
 
 def test_a_reload_under_connects_refuses_none_and_closes_viewers_as_restarting(
@@ -157,7 +157,7 @@ def test_a_reload_under_connects_refuses_none_and_closes_viewers_as_restarting(
     hammering.start()
     try:
         assert gateway.tell("reload").returncode == 0
-        assert before.closed() == (1012, "restarts")
+        assert before.closed() == (1012, "gateway_restarts")
         pid = gateway.front.pid
         until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
         with ViewerClient(gateway) as after:

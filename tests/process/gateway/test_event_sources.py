@@ -130,18 +130,18 @@ def test_a_holder_of_the_version_before_is_asked_nothing_that_it_does_not_know(
 def test_a_holder_that_knows_of_events_is_asked_and_believed(folder: Path) -> None:
     async def story() -> None:
         told = {"epoch": "e", "events": []}
-        answers = {wire.EVENTS: {PAGE: told}, wire.NOTE: {"seq": 9}}
+        answers = {wire.EVENTS_PAGE: {PAGE: told}, wire.NOTE: {"seq": 9}}
         async with held(folder, 2, **answers) as holder:
             assert await source(folder).page(SESSION, EventQuery()) == told
             assert await source(folder).note(SESSION, {"word": "stalled"}) == 9
-            assert holder.asked == [wire.STATUS, wire.EVENTS, wire.STATUS, wire.NOTE]
+            assert holder.asked == [wire.STATUS, wire.EVENTS_PAGE, wire.STATUS, wire.NOTE]
 
     play(story)
 
 
 def test_what_a_holder_says_of_a_cursor_is_passed_on(folder: Path) -> None:
     async def story() -> None:
-        async with held(folder, 2, **{wire.EVENTS: {REFUSED: "the log's last entry is 3"}}):
+        async with held(folder, 2, **{wire.EVENTS_PAGE: {REFUSED: "the log's last entry is 3"}}):
             with pytest.raises(CursorError, match="last entry is 3"):
                 await source(folder).page(SESSION, EventQuery(epoch="e", seq=4))
 
@@ -150,7 +150,9 @@ def test_what_a_holder_says_of_a_cursor_is_passed_on(folder: Path) -> None:
 
 def test_a_session_that_its_holder_has_let_go_is_read_from_its_file(folder: Path) -> None:
     async def story() -> None:
-        async with held(folder, 2, **{wire.EVENTS: {UNKNOWN: True}, wire.NOTE: {UNKNOWN: True}}):
+        async with held(
+            folder, 2, **{wire.EVENTS_PAGE: {UNKNOWN: True}, wire.NOTE: {UNKNOWN: True}}
+        ):
             page = await source(folder).page(SESSION, EventQuery(kinds=frozenset()))
             assert page["epoch"] == (folder / "epoch").read_text()
             assert await source(folder).note(SESSION, {}) is None

@@ -73,7 +73,7 @@ def test_events_are_the_records_entries_and_hold_no_content(serve: Serve) -> Non
         events = api.events(session, limit=2)
         kinds = [event["kind"] for event in events]
         assert kinds == [
-            *("client_attached", "prompt", "update", "update", "tool_started", "tool_ended"),
+            *("viewer_came", "prompt", "update", "update", "tool_started", "tool_ended"),
             "error",
         ]
         assert [event["seq"] for event in events] == list(range(1, 8))
@@ -122,10 +122,11 @@ def test_a_session_is_told_while_it_runs_asks_fails_and_after_its_end(serve: Ser
         viewer.answer(prompt)
         assert api.json(f"/v1/sessions/{session}")["session"]["state"] == "idle"
         before = api.events(session)
-        told = [event for event in before if event["kind"] in {"asked", "user_answered"}]
+        told = [event for event in before if event["kind"] in {"asked", "question_decided"}]
+        decided = {"question": 1, "what": "permission", "how": "answered", "outcome": "selected"}
         assert [event["facts"] for event in told] == [
             {"what": "permission", "question": 1},
-            {"question": 1, "by": "viewer", "outcome": "selected"},
+            decided | {"viewer": told[1]["viewer"]},
         ]
         viewer.result("session/close", {"sessionId": session})
     until(
@@ -240,7 +241,7 @@ def test_a_stream_goes_on_over_the_end_of_a_session_and_its_return(serve: Serve)
         stream.until(lambda _, data: data.get("kind") == "session_ended")
         with ViewerClient(gateway) as after:
             after.load(session, gateway.root)
-            stream.until(lambda _, data: data.get("kind") == "session_resumed")
+            stream.until(lambda _, data: data.get("kind") == "session_restored")
 
 
 def test_what_a_page_reports_becomes_an_entry_without_content(serve: Serve) -> None:

@@ -65,14 +65,21 @@ def caller(serve: Callable[..., Gateway]) -> Iterator[Caller]:
     caller.close()
 
 
-def next_message(stream: http.client.HTTPResponse) -> dict[str, Any]:
-    """The next message on a stream of events."""
+def next_event(stream: http.client.HTTPResponse) -> tuple[str, dict[str, Any]]:
+    """The id and the message of the next event on a stream."""
+    name = b""
     while True:
         line = stream.readline()
         assert line, "the stream has ended"
-        if line.startswith(b"data: "):
-            message: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
-            return message
+        if line.startswith(b"id: "):
+            name = line.removeprefix(b"id: ").strip()
+        elif line.startswith(b"data: "):
+            return name.decode(), json.loads(line.removeprefix(b"data: "))
+
+
+def next_message(stream: http.client.HTTPResponse) -> dict[str, Any]:
+    """The next message on a stream of events."""
+    return next_event(stream)[1]
 
 
 def test_what_is_wrong_has_the_status_that_the_transport_gives_it(caller: Caller) -> None:

@@ -15,6 +15,8 @@ def test_every_kind_has_words_whatever_its_facts_are(kind: Kind) -> None:
     assert bare
     names = ("type", "reason", "wait_seconds", "call", "tool", "status", "count", "kinds", "bytes")
     names += ("tail", "by", "stop_reason", "attempt", "retry_safety", "action", "open_turns")
+    names += ("viewer", "client", "role", "code", "cause", "entries", "first", "last", "what")
+    names += ("how", "history", "exit_code", "exit_signal", "incident_id", "name", "back")
     for value in values:
         facts = dict.fromkeys(names, value)
         assert words.words(Entry(kind=kind, at_seconds=0.0, facts=facts))
@@ -25,3 +27,59 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
     assert strip.turns(".....xx-", 4) == "<xx-"
     assert strip.retries([0, 1.5, 4, 10, 30, 100, 500, 5000], 8, bars=False) == ".:-=+*%#"
     assert strip.retries([0] * 9, 3, bars=True) == "<▁▁"
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "told"),
+    [
+        (
+            Kind.VIEWER_CAME,
+            {"viewer": "0123456789", "role": "observer", "client": "zed", "back": True},
+            "viewer 012345 came back: zed, to watch",
+        ),
+        (
+            Kind.VIEWER_LEFT,
+            {"viewer": "0123456789", "code": 1006, "cause": "link_cut"},
+            "viewer 012345 left: the connection was cut (1006)",
+        ),
+        (
+            Kind.VIEWER_LAGS,
+            {"viewer": "01", "entries": 40_000, "bytes": 18 * 1024 * 1024},
+            "viewer 01 is 40,000 entries (18.0 MiB) behind",
+        ),
+        (
+            Kind.GAP_TOLD,
+            {"viewer": "01", "first": 11, "last": 20},
+            "viewer 01 missed 10 entries (11 to 20), no longer kept",
+        ),
+        (
+            Kind.QUESTION_DECIDED,
+            {"what": "permission", "how": "expired"},
+            "the agent's question for a permission: nobody came in time, so it was refused",
+        ),
+        (
+            Kind.SUPERVISOR_EXITED,
+            {"exit_signal": "SIGKILL", "open_turns": 1, "incident_id": "R-h1"},
+            "lastword run ended behind the gateway: SIGKILL, during 1 turn, incident R-h1",
+        ),
+        (
+            Kind.SESSION_RESTORED,
+            {"history": "none"},
+            "session restored; the agent has forgotten what was said before",
+        ),
+        (
+            Kind.SESSION_NOT_RESTORED,
+            {"type": "agent_crash", "reason": "exit_status"},
+            "session not restored: the agent refused (agent crash, exit status)",
+        ),
+        (Kind.LOG_RESET, {"reason": "disk"}, None),
+        (Kind.SESSION_ENDED, {"cause": "idle"}, "session ended: nobody was there for too long"),
+        (Kind.SESSION_HELD, {"name": "1-4af0"}, "held by a gateway, which names it 1-4af0"),
+    ],
+)
+def test_what_befell_a_session_behind_a_gateway_is_a_plain_sentence(
+    kind: Kind, facts: dict[str, object], told: str | None
+) -> None:
+    said = words.words(Entry(kind=kind, at_seconds=0.0, facts=facts))
+    assert said == (told or said)
+    assert "_" not in said

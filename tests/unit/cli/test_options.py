@@ -117,7 +117,8 @@ def test_the_last_of_several_counts() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str) -> None:
     (option,) = [option for option in OPTIONS if option.name == name]
-    text = {"seconds": "7", "bytes": "7MiB", "count": "7", "flag": "1"}.get(
+    known = {"url": "http://[::1]:4318", "file": __file__}
+    text = ({"seconds": "7", "bytes": "7MiB", "count": "7", "flag": "1"} | known).get(
         option.kind, option.kind.split("|")[-1]
     )
     variable = f"LASTWORD_{name.upper().replace('-', '_')}"
@@ -214,3 +215,14 @@ def test_whatever_is_asked_is_understood_or_refused_in_a_sentence(
         assert options.command == arguments[arguments.index("--") + 1 :]
         assert options.command[0]
     assert said
+
+
+def test_a_bad_address_is_not_repeated_for_it_may_hold_a_password() -> None:
+    said = refusal("--report-to", "htp://ada:hunter22@c", "--", "agent")
+    assert said.startswith("--report-to is no address that can be used")
+    assert "hunter22" not in said
+
+
+def test_a_secrets_file_that_cannot_be_read_is_said_before_anything_starts() -> None:
+    said = refusal("--report-secret-file", "/none/such", "--", "agent")
+    assert "it cannot be read" in said

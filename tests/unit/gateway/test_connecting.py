@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from lastword.gateway.connecting import core
+from lastword.core.protocol import jsonrpc
+from lastword.gateway.connecting import core, frames
 from lastword.gateway.connecting.effects import Dial, HangUp, NotGreeted, Say, ToEditor, ToGateway
-from lastword.gateway.connecting.places import Items
+from lastword.gateway.connecting.places import Items, Place
+from tests.kit.gateway.entries_made import update_line
 from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed
 
 TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
@@ -42,7 +44,7 @@ def test_whatever_is_cut_nothing_is_lost_or_doubled_and_each_request_has_one_ans
 
 
 def test_the_schedules_find_a_cursor_that_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core.Connector, "_moves", lambda *_: None)
+    monkeypatch.setattr(Place, "move", lambda *_: None)
     assert _fails()
 
 
@@ -228,8 +230,46 @@ def test_after_five_seconds_an_editor_that_shows_notices_is_told_the_line() -> N
     assert link.connector.tells_at() is None
 
 
-def test_a_stock_editor_is_told_nothing() -> None:
-    assert _told_after(begun(), 60.0) == []
+def test_a_stock_editor_is_told_by_a_thought_and_not_by_another_before_30_s() -> None:
+    link = begun()
+    (update,) = _told_after(link, 5.1)
+    text = "Connection lost. Retrying in 4 s (3 of 6).\n\n"
+    assert update["sessionUpdate"] == "agent_thought_chunk"
+    assert update["content"] == {"type": "text", "text": text}
+    told = [
+        len(
+            link.connector.tell(
+                link.now + at, line="again", attempt=5, max_attempts=7, wait_seconds=1.0
+            )
+        )
+        for at in (6.0, 35.0, 35.2, 40.0)
+    ]
+    assert told == [0, 0, 1, 0]
+
+
+def test_an_editor_that_reads_airs_words_is_told_in_them() -> None:
+    air = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
+    (update,) = _told_after(begun(capabilities=air), 5.1)
+    told = update["_meta"]["jetbrains"]["air"]["sessionFailure"]
+    assert (told["severity"], told["category"]) == ("warning", "connection")
+    assert told["title"] == "Connection lost. Retrying in 4 s (3 of 6)."
+
+
+def test_a_part_of_an_entry_that_was_told_before_the_link_was_cut_is_not_told_again() -> None:
+    place = Place("s", epoch="e", attached=True)
+    place.move({"seq": 6})
+    assert [place.is_repeated({"of": 7, "part": part}) for part in (1, 2)] == [False, False]
+    place.unlink()
+    place.begin({"epoch": "e", "from": 7})  # it comes back to where it was
+    place.attached = True
+    assert [place.is_repeated({"of": 7, "part": part}) for part in (1, 2, 3)] == [True, True, False]
+    place.move({"seq": 7})
+    assert not place.is_repeated({"of": 8, "part": 1})
+    place.begin({"epoch": "another", "from": 1})
+    assert not place.is_repeated({"of": 8, "part": 1})
+    place.forget()
+    assert place.cursor is None
+    assert not place.is_repeated({"of": 1, "part": 1})
 
 
 def test_without_an_open_turn_nobody_is_told() -> None:
@@ -430,3 +470,28 @@ def test_the_end_of_the_search_says_what_to_do() -> None:
     link.give_up()
     message = is_typed(link.answers(prompt)[0])["message"]
     assert message == f"{END.line} {END.advice}"
+
+
+def test_the_editor_is_told_a_past_as_a_stock_client_is_unless_it_says_otherwise() -> None:
+    line = jsonrpc.request(b"1", "session/load", {"sessionId": SESSION, "_meta": {"mine": 1}})
+    meta = jsonrpc.loads(frames.with_compact_past(line))["params"]["_meta"]
+    assert meta == {"mine": 1, "lastword": {"replay": "compact"}}
+    ours = {"sessionId": SESSION, "_meta": {"lastword": {"replay": "full"}}}
+    line = jsonrpc.request(b"1", "session/load", ours)
+    assert frames.with_compact_past(line) is line
+
+
+def test_what_an_editor_loads_through_the_connector_is_joined() -> None:
+    elder = begun()
+    for text in ("Hel", "lo."):
+        content = {"type": "text", "text": text}
+        elder.front.from_agent(update_line("agent_message_chunk", content=content))
+    elder.settle()
+    elder.cut()
+    link = PlayedLink("joined")
+    link.front, link.said = elder.front, elder.said
+    link.introduce()
+    link.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
+    link.settle()
+    told = [frame["params"]["update"] for frame in link.given if "update" in str(frame)]
+    assert [update["content"]["text"] for update in told if "content" in update] == ["Hello."]

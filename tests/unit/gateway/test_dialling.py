@@ -52,6 +52,18 @@ def test_a_url_that_cannot_be_dialled_is_refused_with_what_it_should_be(
     assert capsys.readouterr().err.startswith("lastword: URL ")
 
 
+@pytest.mark.parametrize("given", ["http://host:7780", "ws://192.0.2.1/acp", "ws://[2001:db8::1]"])
+def test_a_token_goes_to_no_other_machine_in_clear_unless_that_is_asked_for(
+    given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([given, "--token", "secret"]) == 2
+    said = capsys.readouterr().err
+    assert "--insecure" in said
+    assert "secret" not in said
+    assert dial.address(given, insecure=True).startswith("ws://")
+    assert dial.address(given.replace("http:", "https:").replace("ws:", "wss:"))
+
+
 def test_without_a_token_nothing_begins(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

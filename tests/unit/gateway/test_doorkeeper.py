@@ -21,7 +21,7 @@ def asked(token: str = TOKEN, **headers: str) -> Asked:
 
 
 def keeper(**options: Any) -> Doorkeeper:
-    return Doorkeeper(KEEPER, clock=lambda: 1000.0, **options)
+    return Doorkeeper(KEEPER, clock=lambda: 1000.0, waits=lambda: 5.0, **options)
 
 
 def refusal(request: Asked, **options: Any) -> Refusal:

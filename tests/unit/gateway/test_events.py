@@ -1,367 +1,119 @@
-"""Events of a log: what is told of each entry, which part a request gets, how a session is."""
+"""Events of a stream: their ids, and what a viewer that goes back is told again."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
-from lastword.core.protocol import acp, jsonrpc
-from lastword.gateway.api.client_errors import REPORTS, ReportCounts, ReportPace, read_report
-from lastword.gateway.api.openapi import OPERATIONS, document
-from lastword.gateway.api.requests import ProblemError
-from lastword.gateway.api.scan import MAX_SCANNED, EventQuery, Scan, whole_page
-from lastword.gateway.api.shapes import (
-    ClientEvent,
-    ClientSource,
-    EventKind,
-    EventsPage,
-    SessionState,
-    ViewerCount,
+from lastword.core.link.handshake import ClientProfile
+from lastword.core.protocol import acp
+from lastword.gateway import wire
+from lastword.gateway.entries import About, Cursor, LogEntry, LogKind
+from lastword.gateway.events import (
+    LogPlace,
+    StreamEvent,
+    events_line,
+    events_of,
+    place_facts,
+    place_of,
+    read_id,
 )
-from lastword.gateway.api.telling import event_of
-from lastword.gateway.api.views import KnownOfSession, view_of, visible
-from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.log import MemoryLog
-from lastword.gateway.pull import CursorError
+from lastword.gateway.pull import CursorError, Reader
+from lastword.gateway.render import Renderer
+from lastword.gateway.viewers import Attachment, Viewer
+from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told
 
-SECRET = "canary-of-the-conversation"
-RATE_LIMIT = {
-    "type": "rate_limit",
-    "message": f"{SECRET} 429",
-    "retryable": True,
-    "action": "wait",
-    "detail": {"text": SECRET},
-    "reason": "too_fast",
-    "x_theirs": SECRET,
-}
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAILURE = {"type": "rate_limit", "message": "Wait.", "retryable": True}
+TYPED = ClientProfile(typed=True)
 
 
-def update(**members: Any) -> bytes:
-    return jsonrpc.notification(acp.UPDATE, {"sessionId": "s", "update": members})
+class Stream:
+    """One viewer's events."""
+
+    def __init__(self, entries: Sequence[LogEntry], profile: ClientProfile = TYPED) -> None:
+        self.log = MemoryLog(epoch="e")
+        self.log.append(entries)
+        viewer = Viewer(id="me", profile=profile)
+        self.attachment = Attachment(viewer, Reader(self.log, 0), head=0, from_cursor=False)
+        self.renderer = Renderer(SESSION)
+
+    def next(self) -> list[StreamEvent]:
+        """What comes of one pull."""
+        placed = self.renderer.placed(self.attachment.reader.pull(), self.attachment)
+        return events_of(wire.read_control(events_line(SESSION, "e", placed))[1])
+
+    def after(self, name: str) -> list[StreamEvent]:
+        """What comes after an event."""
+        cursor, parts = read_id(name)
+        self.attachment.go_back(cursor.seq, parts)
+        return self.next()
 
 
-def chunk(text: str = SECRET) -> LogEntry:
-    content = {"type": "text", "text": text}
-    return out(update(sessionUpdate="agent_message_chunk", content=content))
+def test_an_entry_of_several_frames_has_a_place_for_each() -> None:
+    stream = Stream([out(), said(1, "me"), end(1, "me", failure=FAILURE), out()])
+    events = stream.next()
+    assert [event.id for event in events] == ["e:1", "e:3.1", "e:3", "e:4"]
+    assert all(event.is_kept for event in events)
+    for at, event in enumerate(events):
+        assert stream.after(event.id) == events[at + 1 :]
+    assert stream.after("e:0") == events
+    assert stream.after("e:4.9") == events[3:]  # no such part was ever told
 
 
-def out(frame: bytes, at: int = 1) -> LogEntry:
-    return LogEntry(LogKind.OUT, at, frame)
+def test_what_is_told_again_is_told_once_each_time() -> None:
+    stream = Stream([said(1, "me"), end(1, "me")])
+    (answer,) = stream.next()
+    assert stream.after("e:1") == [answer]
+    assert stream.after("e:1") == [answer]
+    assert stream.next() == []
 
 
-def asked_in(method: str = acp.PROMPT, number: int = 7, at: int = 1, **params: Any) -> LogEntry:
-    frame = jsonrpc.request(b"1", method, {"sessionId": "s", "text": SECRET} | params)
-    return LogEntry(
-        LogKind.IN, at, frame, About(viewer="v", request=b"1", number=number, method=method)
-    )
+def test_a_question_and_its_withdrawal_are_told_again() -> None:
+    stream = Stream([ask(1), out(), told(1, "another")])
+    asked, spoken, withdrawn = stream.next()
+    assert stream.after(asked.id) == [spoken, withdrawn]
+    assert stream.after("e:0") == [asked, spoken, withdrawn]
 
 
-def ended(result: dict[str, Any], *, number: int = 7, at: int = 2, **about: Any) -> LogEntry:
-    known = {"viewer": "v", "request": b"1", "number": number, "method": acp.PROMPT} | about
-    return LogEntry(LogKind.END, at, jsonrpc.result(b"7", result), About(**known))
+def test_a_forks_answer_is_not_told_again() -> None:
+    about = About(viewer="me", request=b"7", number=1, method=acp.FORK)
+    forked = LogEntry(LogKind.END, 1, b'{"id":1,"result":{"sessionId":"f"}}', about)
+    stream = Stream([out(), forked])
+    assert len(stream.next()) == 2
+    assert stream.after("e:1") == []
 
 
-def failed(at: int = 2, number: int = 7) -> LogEntry:
-    about = About(
-        viewer="v", request=b"1", number=number, method=acp.PROMPT, failure=dict(RATE_LIMIT)
-    )
-    frame = jsonrpc.error(b"7", {"code": -1, "message": SECRET})
-    return LogEntry(LogKind.END, at, frame, about)
+def test_a_gap_is_told_again_with_what_stands_for_it_until_its_end_was_had() -> None:
+    stream = Stream([out("plan"), out(), out(), out()])
+    stream.log.trim(limit_bytes=0)
+    gap, plan = stream.next()
+    assert (gap.id, plan.id) == ("", "e:3")
+    assert [event.id for event in stream.next()] == ["e:4"]
+    assert stream.after("e:0") == [gap, plan]
+    assert [event.id for event in stream.after("e:3")] == ["e:4"]
 
 
-def life(word: str, /, at: int = 1, **facts: Any) -> LogEntry:
-    return LogEntry(LogKind.LIFE, at, b"", About(viewer="v", word=word, facts=facts))
+def test_an_event_is_written_with_its_id_or_without() -> None:
+    assert StreamEvent(b"{}", "e:1").encoded == b"id: e:1\ndata: {}\n\n"
+    assert StreamEvent(b"{}").encoded == b"data: {}\n\n"
 
 
-def question(method: str, number: int = 1, at: int = 1) -> LogEntry:
-    frame = jsonrpc.request(b'"a"', method, {"sessionId": "s", "content": SECRET})
-    return LogEntry(LogKind.ASK, at, frame, About(number=number, method=method))
+def test_a_place_is_read_from_an_id_and_from_a_control_line() -> None:
+    assert read_id("e:5") == LogPlace(Cursor("e", 5))
+    assert read_id("e:5.2") == LogPlace(Cursor("e", 4), 2)
+    assert place_of(place_facts(LogPlace(Cursor("e", 4), 2))) == LogPlace(Cursor("e", 4), 2)
+    assert place_of({"epoch": "e", "seq": 4, "parts": "x"}) == LogPlace(Cursor("e", 4))
+    assert events_of({"events": 1}) == []
 
 
-def answered(answer: dict[str, Any], **about: Any) -> LogEntry:
-    frame = msgspec.json.encode({"jsonrpc": "2.0", "id": 1} | answer)
-    return LogEntry(LogKind.TOLD, 1, frame, About(number=1, word="viewer", **about))
-
-
-TOOL = {"toolCallId": "call", "title": SECRET, "rawInput": {"command": SECRET}}
-SELECTED = {"result": {"outcome": {"outcome": "selected", "optionId": SECRET}}}
-TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-
-TOLD: list[tuple[LogEntry, str, dict[str, Any]]] = [
-    (asked_in(), "prompt", {}),
-    (asked_in(_meta={"traceparent": TRACE}), "prompt", {"traceparent": TRACE}),
-    (asked_in(_meta={"traceparent": SECRET}), "prompt", {}),
-    (asked_in(acp.CANCEL), "cancel", {"by": "user"}),
-    (asked_in(acp.SET_MODE), "request", {"method": acp.SET_MODE}),
-    (asked_in(f"{SECRET} method"), "request", {"method": "other"}),
-    (ended({"stopReason": "end_turn"}), "answer", {"stop_reason": "end_turn", "by": "agent"}),
-    (ended({"stopReason": SECRET}), "answer", {"by": "agent"}),
-    (ended({}, method=acp.SET_MODE), "result", {"method": acp.SET_MODE}),
-    (out(update(sessionUpdate="tool_call", kind="edit", **TOOL)), "tool_started",
-     {"call": "call", "tool": "edit"}),
-    (out(update(sessionUpdate="tool_call", kind=SECRET, **TOOL)), "tool_started", {"call": "call"}),
-    (out(update(sessionUpdate="tool_call_update", status="failed", **TOOL)), "tool_ended",
-     {"call": "call", "status": "failed"}),
-    (out(update(sessionUpdate="agent_retry", attempt=2, max_attempts=5, wait_seconds=4,
-                error={"type": "rate_limit", "message": SECRET})), "retry",
-     {"type": "rate_limit", "attempt": 2, "max_attempts": 5, "wait_seconds": 4, "source": "wire"}),
-    (question(acp.PERMISSION), "asked", {"what": "permission", "question": 1}),
-    (question(acp.ELICITATION), "asked", {"what": "form", "question": 1}),
-    (question(acp.WRITE_FILE), "delegated",
-     {"what": "file", "method": acp.WRITE_FILE, "question": 1}),
-    (question(acp.TERMINAL_CREATE), "delegated",
-     {"what": "command", "method": acp.TERMINAL_CREATE, "question": 1}),
-    (answered(SELECTED), "user_answered", {"question": 1, "by": "viewer", "outcome": "selected"}),
-    (answered({"error": {"code": 1, "message": SECRET}}), "user_answered",
-     {"question": 1, "by": "viewer", "outcome": "error"}),
-    (answered({"result": {"content": SECRET}}), "user_answered", {"question": 1, "by": "viewer"}),
-    (LogEntry(LogKind.TOLD, 1, b"", About(number=1, word="lost")), "user_answered",
-     {"question": 1, "by": "lost"}),
-    (life("viewer_came", after=3, role="observer", client="zed"), "client_attached",
-     {"after": 3, "role": "observer", "name": "zed"}),
-    (life("viewer_left", code=1006, cause="cut", pos=4), "client_detached",
-     {"code": 1006, "cause": "cut", "pos": 4}),
-    (life("agent_ended", status=3), "agent_exited", {"exit_code": 3}),
-    (life("holder_died"), "agent_exited", {"reason": "holder_died"}),
-    (life("restored", history="full"), "session_resumed", {"history": "full"}),
-    (life("not_restored"), "context_lost", {"why": "refused"}),
-    (life("log_reset", reason="disk", first=9), "log_reset", {"reason": "disk", "first": 9}),
-    (life("session_ended", cause="closed"), "session_ended", {"cause": "closed"}),
-    (life("client_error", source="page", word="stalled", status=502, code=4408), "client_error",
-     {"source": "page", "word": "stalled", "status": 502, "code": 4408}),
-    (life("something_new", said=SECRET, often=2), "life", {"often": 2, "word": "something_new"}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("entry", "kind", "facts"), TOLD, ids=lambda each: str(each)[:20])
-def test_an_entry_is_told_by_words_and_numbers(
-    entry: LogEntry, kind: str, facts: dict[str, Any]
-) -> None:
-    event = event_of(Numbered(5, entry), "s", content=False)
-    assert (event.seq, event.kind, event.facts) == (5, kind, facts)
-    assert SECRET not in msgspec.json.encode(event).decode()
-    assert event.at_seconds * 1000 == event.at_epoch_ms
-
-
-def test_an_update_is_told_by_its_kind_and_its_size() -> None:
-    for entry, word in (
-        (chunk(), "agent_message_chunk"),
-        (out(update(sessionUpdate=f"{SECRET} kind")), "other"),
-        (out(jsonrpc.notification("_theirs/progress", {"text": SECRET})), "_theirs/progress"),
-        (out(b"no frame at all"), "other"),
-    ):
-        told = event_of(Numbered(1, entry), "s", content=False)
-        assert told.kind is EventKind.UPDATE
-        wanted = "other" if word.startswith("_") else word
-        assert told.facts == {"update": wanted, "bytes": len(entry.frame)}
-
-
-def test_a_failure_is_told_by_its_type_and_a_sentence_of_ours() -> None:
-    event = event_of(Numbered(1, failed()), "s", content=False)
-    assert event.kind is EventKind.ERROR
-    assert SECRET not in msgspec.json.encode(event).decode()
-    assert event.facts["type"] == "rate_limit"
-    assert event.facts["reason"] == "too_fast"
-    assert event.facts["sentence"].endswith(".")
-    assert event.turn == 7
-    whole = event_of(Numbered(1, failed()), "s", content=True)
-    assert SECRET in msgspec.json.encode(whole).decode()
-
-
-def test_a_request_that_failed_is_an_error_without_a_turn() -> None:
-    about = About(viewer="v", request=b"2", number=8, method=acp.SET_MODE)
-    frame = jsonrpc.error(b"8", {"code": -32602, "message": SECRET})
-    event = event_of(Numbered(1, LogEntry(LogKind.END, 1, frame, about)), "s", content=False)
-    assert (event.kind, event.turn) == (EventKind.ERROR, None)
-    assert event.facts["method"] == acp.SET_MODE
-    assert SECRET not in msgspec.json.encode(event).decode()
-
-
-# Pages.
-
-
-def log_of(*entries: LogEntry) -> MemoryLog:
-    log = MemoryLog(epoch="abc")
-    for entry in entries:
-        log.append([entry])
-    return log
-
-
-def all_pages(log: MemoryLog, query: EventQuery) -> list[EventsPage]:
-    pages = [whole_page(log, "s", query)]
-    while pages[-1].more:
-        epoch, _, seq = pages[-1].after.rpartition(":")
-        query = msgspec.structs.replace(query, epoch=epoch, seq=int(seq))
-        pages.append(whole_page(log, "s", query))
-    return pages
-
-
-@pytest.mark.parametrize("limit", [1, 3, 64, 1000])
-def test_pages_give_each_event_once_and_in_order(limit: int) -> None:
-    log = log_of(*(chunk(str(number)) for number in range(200)))
-    pages = all_pages(log, EventQuery(limit=limit, content=True))
-    assert [event.seq for page in pages for event in page.events] == list(range(1, 201))
-    assert all(len(page.events) <= limit for page in pages)
-    assert pages[-1].after == "abc:200"
-
-
-def test_a_page_with_content_is_bounded_and_a_larger_entry_comes_alone() -> None:
-    log = log_of(chunk("x" * 700_000), chunk("x" * 700_000), chunk("x" * 3_000_000), chunk())
-    pages = all_pages(log, EventQuery(content=True))
-    assert [len(page.events) for page in pages] == [1, 1, 1, 1]
-    assert len(all_pages(log, EventQuery())) == 1
-
-
-def test_a_rare_kind_is_sought_in_several_requests() -> None:
-    log = MemoryLog(epoch="abc")
-    log.append([chunk("")] * MAX_SCANNED)
-    log.append([failed()])
-    first, second = all_pages(log, EventQuery(kinds=frozenset({EventKind.ERROR})))
-    assert (first.events, first.more) == ([], True)
-    assert [event.seq for event in second.events] == [MAX_SCANNED + 1]
-
-
-def test_what_is_no_more_is_told_as_a_gap_and_only_to_who_wanted_it() -> None:
-    log = log_of(*(chunk(str(number)) for number in range(20)))
-    log.trim(limit_bytes=log.size_bytes // 2)
-    page = whole_page(log, "s", EventQuery(epoch="abc", seq=2))
-    assert not isinstance(page.gap, msgspec.UnsetType)
-    assert (page.gap.first, page.gap.last) == (3, log.first - 1)
-    assert page.events[0].seq == log.first
-    assert whole_page(log, "s", EventQuery()).gap is msgspec.UNSET
-    reset = whole_page(log, "s", EventQuery(epoch="other", seq=2))
-    assert (reset.reset, reset.gap, reset.first) == (True, msgspec.UNSET, log.first)
-
-
-def test_a_cursor_ahead_of_the_log_is_refused() -> None:
+@pytest.mark.parametrize(
+    "text", ["", "5", "e:", ":5", "e:-1", "e:5.", "e: 5", "e:5\n", "é:5", "e:9999999999999999"]
+)
+def test_what_is_no_id_is_refused(text: str) -> None:
     with pytest.raises(CursorError):
-        Scan(log_of(chunk()), "s", EventQuery(epoch="abc", seq=2))
-
-
-def test_an_empty_log_has_an_empty_page() -> None:
-    page = whole_page(MemoryLog(epoch="abc"), "s", EventQuery())
-    assert (page.first, page.head, page.after, page.events) == (1, 0, "abc:0", [])
-
-
-def test_a_scan_stops_where_the_numbers_begin_anew() -> None:
-    log = log_of(*(chunk() for _ in range(200)))
-    scan = Scan(log, "s", EventQuery())
-    assert not scan.step()
-    log.epoch = "def"
-    assert scan.step()
-    page = scan.page()
-    assert page.epoch == "abc"
-    assert len(page.events) == 64
-    assert scan.is_news
-
-
-# Sessions.
-
-
-def state_of(*entries: LogEntry, **known: Any) -> tuple[SessionState, int]:
-    view = view_of(log_of(*entries), KnownOfSession(id="s", **known))
-    return view.state, view.since_epoch_ms
-
-
-def test_a_session_is_as_its_last_entries_say() -> None:
-    came = life("viewer_came", at=1)
-    done = ended({"stopReason": "end_turn"}, at=3)
-    assert state_of() == (SessionState.IDLE, 0)
-    assert state_of(came) == (SessionState.IDLE, 1)
-    assert state_of(came, asked_in(at=2)) == (SessionState.RUNNING, 2)
-    assert state_of(came, asked_in(at=2), done) == (SessionState.IDLE, 3)
-    asking = (came, asked_in(at=2), question(acp.PERMISSION, at=4))
-    assert state_of(*asking) == (SessionState.WAITING_FOR_ANSWER, 4)
-    failing = (asked_in(at=2), failed(at=5))
-    assert state_of(*failing) == (SessionState.FAILED, 5)
-    assert state_of(*failing, asked_in(number=9, at=6)) == (SessionState.RUNNING, 6)
-    working = out(update(sessionUpdate="state_update", state="running"), at=8)
-    assert state_of(came, working) == (SessionState.RUNNING, 8)
-    resting = out(update(sessionUpdate="state_update", state="idle"), at=9)
-    assert state_of(came, working, resting)[0] is SessionState.IDLE
-    assert state_of(*asking, ended_ms=10) == (SessionState.ENDED, 10)
-    assert state_of(*asking, lost_ms=11) == (SessionState.LOST, 11)
-
-
-def test_the_last_failure_stays_told_after_turns_that_went_well() -> None:
-    log = log_of(asked_in(), failed(at=5), ended({"stopReason": "end_turn"}, number=9, at=6))
-    view = view_of(log, KnownOfSession(id="s"))
-    assert view.state is SessionState.IDLE
-    assert view.last_failure is not None
-    assert (view.last_failure.type, view.last_failure.at_epoch_ms) == ("rate_limit", 5)
-    assert (view.last_failure.seq, view.last_failure.retryable) == (2, True)
-    assert SECRET not in view.last_failure.sentence
-
-
-def test_an_agent_that_could_not_take_a_session_up_has_failed_it() -> None:
-    refused = {"code": 1, "message": "no", "data": {"agent_error": {"type": "agent_crash"}}}
-    view = view_of(log_of(life("holder_died", at=4)), KnownOfSession(id="s", refused=refused))
-    assert view.state is SessionState.FAILED
-    assert view.last_failure is not None
-    assert view.last_failure.type == "agent_crash"
-
-
-def test_title_and_folder_are_shown_to_who_may_see_them() -> None:
-    log = log_of(out(update(sessionUpdate="session_info_update", title=SECRET)))
-    agent = {"name": "opencode", "version": 7}
-    known = KnownOfSession(id="s", cwd="/w", agent=agent, viewers=ViewerCount(1, 2))
-    view = view_of(log, known)
-    assert view.agent is not None
-    assert (view.agent.name, view.agent.version) == ("opencode", None)
-    whole = msgspec.to_builtins(visible(view, controls=True, content=True))
-    assert (whole["title"], whole["cwd"]) == (SECRET, "/w")
-    without = msgspec.to_builtins(visible(view, controls=True, content=False))
-    assert "title" not in without
-    assert without["cwd"] == "/w"
-    observed = msgspec.to_builtins(visible(view, controls=False, content=False))
-    assert not {"title", "cwd"} & observed.keys()
-
-
-# Reports, and the document.
-
-
-def test_a_peer_has_its_own_pace_and_its_own_wait() -> None:
-    now = 0.0
-    pace = ReportPace(lambda: now)
-    assert [pace.take("a") for _ in range(REPORTS)] == [0] * REPORTS
-    assert pace.take("a") == 61
-    assert pace.take("b") == 0
-    now = 59.5
-    assert pace.take("a") == 1
-    now = 60.0
-    assert pace.take("a") == 0
-
-
-def test_a_report_is_small_and_has_no_place_for_a_text() -> None:
-    assert read_report(b'{"source":"page","word":"stalled"}').source is ClientSource.PAGE
-    for body, status in (
-        (b"", 400),
-        (b"\xff", 400),
-        (b"[]", 400),
-        (b'{"source":"page","word":"stalled","text":"x"}', 400),
-        (b'{"source":"page","word":"a sentence"}', 400),
-        (b" " * 5000, 413),
-    ):
-        with pytest.raises(ProblemError) as caught:
-            read_report(body)
-        assert caught.value.status == status
-
-
-def test_words_that_are_counted_are_bounded() -> None:
-    counts = ReportCounts()
-    for number in range(300):
-        counts.note(ClientEvent(source=ClientSource.PAGE, word=f"w{number}"))
-    assert len(counts.told()) == 257
-    assert counts.told()["other"] == 44
-
-
-def test_the_document_names_every_operation_and_shape_that_it_refers_to() -> None:
-    told = msgspec.json.decode(document())
-    assert told["openapi"] == "3.1.0"
-    found = {(path, method) for path, methods in told["paths"].items() for method in methods}
-    assert found == {(each.path, each.method.lower()) for each in OPERATIONS}
-    text = document().decode()
-    for name in {part.partition('"')[0] for part in text.split("#/components/schemas/")[1:]}:
-        assert name in told["components"]["schemas"]
+        read_id(text)

@@ -9,6 +9,7 @@ import pytest
 
 from lastword.cli.gateway.options import read
 from lastword.cli.run.options import UsageError
+from lastword.outbox.target import Wish
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +31,26 @@ def test_the_options_of_run_are_handed_on_and_looked_at() -> None:
     assert settings.sessions == 4
     with pytest.raises(UsageError, match="idle-timeout"):
         read(["--idle-timeout", "soon", "--", "agent"])
+
+
+def test_where_reports_go_is_handed_on_where_the_command_line_says_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LASTWORD_REPORT_FORMAT", "webhook")
+    settings = read(["--report-to", "http://c", "--", "agent"])
+    assert settings.report == Wish("http://c", "webhook")
+    monkeypatch.setenv("LASTWORD_REPORT_TO", "http://u:password@c")
+    assert read(["--", "agent"]).report == Wish("", "webhook")
+    assert os.environ["LASTWORD_REPORT_TO"]
+    assert read(["--report-to=", "--", "agent"]).report.url == ""
+    assert "LASTWORD_REPORT_TO" not in os.environ
+
+
+def test_where_nothing_can_be_reported_to_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LASTWORD_REPORT_HEADERS", "none")
+    with pytest.raises(UsageError, match="LASTWORD_REPORT_HEADERS"):
+        read(["--report-to", "http://c", "--", "agent"])
+    assert read(["--", "agent"]).report == Wish()
 
 
 @pytest.mark.parametrize(
@@ -86,3 +107,24 @@ def test_what_is_no_time_is_said(words: list[str]) -> None:
 def test_there_is_at_least_one_viewer() -> None:
     with pytest.raises(UsageError, match="--viewers takes a number from 1 up"):
         read(["--viewers", "0", "--", "agent"])
+
+
+def test_the_record_is_where_lastword_run_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read(["--", "a"]).record_folder == os.environ["LASTWORD_STATE_DIR"]
+    assert read(["--record", str(tmp_path), "--", "a"]).record_folder == str(tmp_path)
+    for off in ("--no-record", "--passthrough"):
+        assert read([off, "--", "a"]).record_folder == ""
+    monkeypatch.setenv("LASTWORD_RECORD", str(tmp_path))
+    assert read(["--", "a"]).record_folder == str(tmp_path)
+    monkeypatch.setenv("LASTWORD_NO_RECORD", "1")
+    assert read(["--", "a"]).record_folder == ""
+
+
+def test_a_record_named_by_a_path_is_meant_from_here() -> None:
+    assert (
+        read(["--record", "kept", "--", "a"]).options[-1] == f"--record={os.path.abspath('kept')}"
+    )
+    assert read(["--record", "/kept", "--", "a"]).options == ["--record", "/kept"]
+    assert read(["--no-record", "--record", "kept", "--", "a"]).options[-1] == "kept"

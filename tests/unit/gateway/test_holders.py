@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import os
 import time
 from typing import TYPE_CHECKING
@@ -48,6 +50,36 @@ def test_logs_of_sessions_that_ended_long_ago_are_deleted_and_no_others(
     assert holders.forget_old(7 * DAY, time.time()) == 1
     assert not any(path.exists() for path in old)
     assert all(path.exists() for path in (young, live, written, aside))
+
+
+def test_a_new_session_that_is_asked_for_again_goes_where_it_went(
+    holders: Holders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    spares = itertools.count(1)
+
+    async def find(*_: object) -> str:
+        path = run / f"spare-kind-{next(spares)}.sock"
+        path.touch()
+        return str(path)
+
+    async def listens(path: str) -> bool:
+        return path in holders.sockets()
+
+    monkeypatch.setattr(Holders, "_find_spare", find)
+    monkeypatch.setattr("lastword.gateway.holders.answers", listens)
+
+    def asked(key: str, *, is_new: bool = False) -> str:
+        return os.path.basename(asyncio.run(holders.opener(key, {}, is_new=is_new)))
+
+    assert asked("a 1", is_new=True) == "spare-kind-1.sock"
+    (run / "spare-kind-1.sock").rename(run / "agent-1.sock")  # as its holder does
+    assert asked("a 1") == "agent-1.sock"
+    assert asked("a 2") == "spare-kind-2.sock"
+    assert asked("a 1", is_new=True) == "spare-kind-3.sock"  # an id that is used again
+    (run / "spare-kind-3.sock").unlink()
+    assert asked("a 1") == "spare-kind-4.sock"
+    assert len(list(run.glob("*.opening"))) == 2
 
 
 def test_a_folder_that_is_not_there_has_no_old_logs(holders: Holders, tmp_path: Path) -> None:

@@ -362,3 +362,78 @@ def test_a_session_is_closed_once_its_agent_has_closed_it(fails: bool) -> None:
     assert not play.hub.is_closed
     play.agent(jsonrpc.error(b"1", ERROR) if fails else jsonrpc.result(b"1", {}))
     assert play.hub.is_closed is not fails
+
+
+def test_an_id_that_is_used_again_after_its_answer_is_another_request_of_a_viewer_that_is_new() -> (
+    None
+):
+    for viewer, reaches_agent in ((Viewer(id="a", is_new=True), True), (A, False)):
+        play = Play()
+        there = play.comes(viewer)
+        play.prompts(there)
+        play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
+        there.answered.add(1)
+        assert bool(play.prompts(there)) is reaches_agent
+
+
+def told_of_questions(play: Play) -> list[tuple[str, str, int]]:
+    """The words of what became of questions, with how, and which question."""
+    abouts = [entry.about for _, entry in play.log.read(0) if entry.about.number]
+    return [(each.word, each.facts.get("why", ""), each.number) for each in abouts if each.word]
+
+
+def test_a_question_that_finds_nobody_who_may_answer_is_held_and_that_is_an_entry() -> None:
+    play = Play()
+    play.comes(Viewer(id="o", role=Role.OBSERVER))
+    play.asks()
+    assert told_of_questions(play) == [("question_held", "", 1)]
+
+
+def test_questions_are_held_once_the_last_who_may_answer_has_left() -> None:
+    play = Play()
+    first, second = play.comes(A), play.comes(B)
+    watching = play.comes(Viewer(id="o", role=Role.OBSERVER))
+    play.asks(b'"q"')
+    play.asks(b'"r"')
+    for attachment in (first, second, watching):
+        play.hub.detach(attachment, 5.0, 0, code=1006, cause="cut")
+        held = 2 if attachment is not first else 0
+        assert len(told_of_questions(play)) == held
+    assert told_of_questions(play) == [("question_held", "", 1), ("question_held", "", 2)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "method", "why"),
+    [
+        (60.0, "session/request_permission", "expired"),
+        (None, "session/request_permission", "rejected"),
+        (None, "fs/read_text_file", "expired"),
+    ],
+)
+def test_a_question_that_nobody_answered_says_why_it_is_over(
+    seconds: float | None, method: str, why: str
+) -> None:
+    play = Play(unattended_seconds=seconds)
+    play.asks(method=method)
+    play.hub.handle_timeout(1000.0, 0)
+    assert told_of_questions(play) == [("question_held", "", 1), ("policy", why, 1)]
+
+
+def test_who_comes_with_a_cursor_comes_back() -> None:
+    play = Play()
+    play.comes(A)
+    play.comes(A, Cursor(play.log.epoch, 1))
+    play.comes(A, Cursor("another", 1))
+    facts = [entry.about.facts for _, entry in play.log.read(0)]
+    assert [each.get("back", False) for each in facts] == [False, True, False]
+
+
+def test_the_open_turns_are_the_prompts_without_an_answer() -> None:
+    play = Play()
+    viewer = play.comes()
+    play.prompts(viewer)
+    params = {"sessionId": SESSION, "modeId": "m"}
+    play.says(viewer, jsonrpc.request(b"8", "session/set_mode", params))
+    assert play.hub.open_turns == 1
+    play.hub.lost_agent(LOST, 0)
+    assert play.hub.open_turns == 0

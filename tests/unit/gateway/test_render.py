@@ -274,7 +274,7 @@ def pulled_of(entries: Sequence[LogEntry], viewer: Viewer) -> tuple[Pulled, Atta
 
 
 @pytest.mark.parametrize("replay", [False, True])
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", [Form.LINES, Form.FRAMED])
 def test_what_everybody_is_shown_is_put_together_once(replay: bool, form: Form) -> None:
     renderer = Renderer(SESSION)
     entries = [out(text=f"{number}é") for number in range(300)]
@@ -351,3 +351,33 @@ def test_a_frame_that_cannot_be_read_is_no_answer_and_no_question() -> None:
         about = About(viewer="me", number=1, method="session/prompt")
         assert seen([LogEntry(kind, 1, b"{", about)]) == []
     assert update_line("x")
+
+
+def test_a_prompt_of_several_blocks_says_which_part_each_frame_is() -> None:
+    blocks = [{"type": "text", "text": word} for word in ("one", "two", "three")]
+    params = {"sessionId": SESSION, "prompt": blocks}
+    line = jsonrpc.request(b"1", "session/prompt", params)
+    about = About(viewer="a", request=b"1", number=1, method="session/prompt")
+    frames = seen([LogEntry(LogKind.IN, 0, line, about)], replay=True)
+    told = [frame["params"]["_meta"]["lastword"] for frame in frames]
+    assert told == [{"of": 1, "part": 1}, {"of": 1, "part": 2}, {"seq": 1}]
+
+
+def test_a_viewer_that_lags_is_told_by_a_notice_or_not_at_all() -> None:
+    for profile in (STOCK, TYPED, RETRY, AIR, NOTICES, V2):
+        attachment = Attachment(
+            Viewer(id="me", profile=profile), Reader(MemoryLog(), 0), head=0, from_cursor=False
+        )
+        frames = [msgspec.json.decode(each) for each in Renderer(SESSION).lag(1234, attachment)]
+        assert kinds(frames) == (["notice"] if profile in {NOTICES, V2} else [])
+        assert all("1234" in frame["params"]["update"]["title"] for frame in frames)
+
+
+@pytest.mark.parametrize("replay", [True, False])
+def test_a_viewer_that_begins_again_is_told_why(replay: bool) -> None:
+    viewer = Viewer(id="me", replay=replay)
+    attachment = Attachment(viewer, Reader(MemoryLog(), 0), head=0, from_cursor=False)
+    frame = msgspec.json.decode(Renderer(SESSION).reset(attachment, "e", "epoch"))
+    meta = frame["params"]["_meta"] if replay else frame["params"]["update"]["_meta"]
+    assert frame["method"] == ("_lastword/at" if replay else "session/update")
+    assert meta == {"lastword": {"epoch": "e", "from": 1, "reset": "epoch"}}

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.entry import GATEWAY, Kind
+from lastword.core.timeline.kinds import FACTS
 from lastword.otel import conventions as names
-from lastword.otel import enabled
+from lastword.otel import enabled, gateway_spans
 from lastword.otel.spans import MAX_EVENTS, MAX_TURNS, Measured, Span, Teller, Told
 from lastword.record.run import Row, this_run
 
@@ -153,3 +154,67 @@ def test_the_standard_variables_decide_whether_telemetry_is_asked_for(
     environment: dict[str, str], asked_for: bool
 ) -> None:
     assert enabled.asked_for(environment) is asked_for
+
+
+HELD = Row(Kind.SESSION_HELD.value, "info", 0, 1.0, "s1", None, None, {"name": "s1-4af0"})
+
+
+def of_gateway(kind: Kind, at: float, level: str = "info", **facts: Any) -> Row:
+    return Row(kind.value, level, 0, at, "s1", None, None, facts)
+
+
+def test_a_session_that_a_gateway_holds_is_a_span_with_what_befell_it_as_events() -> None:
+    (span,) = spans_of(
+        HELD,
+        of_gateway(Kind.VIEWER_CAME, 2, viewer="v1", role="controller"),
+        of_gateway(Kind.VIEWER_LEFT, 3, viewer="v1", code=1006, cause="link_cut"),
+        of_gateway(Kind.SESSION_ENDED, 9, cause="idle"),
+    )
+    assert (span.name, span.failed) == ("hold_session", False)
+    assert (span.started_seconds, span.ended_seconds) == (1_000_001, 1_000_009)
+    assert span.attributes[names.CONVERSATION] == "s1"
+    assert span.attributes["lastword.name"] == "s1-4af0"
+    assert span.attributes[names.RUN] == "01RUN"
+    assert [event.name for event in span.events] == [
+        *("lastword.viewer_came", "lastword.viewer_left", "lastword.session_ended"),
+    ]
+    assert span.events[1].at_seconds == 1_000_003
+    assert span.events[1].attributes == {
+        "lastword.viewer": "v1",
+        "lastword.code": 1006,
+        "lastword.cause": "link_cut",
+    }
+
+
+def test_what_a_process_took_with_it_is_an_error_with_its_incident() -> None:
+    (span,) = spans_of(HELD, of_gateway(Kind.HOLDER_DIED, 2, "error", incident_id="01RUN-h1"))
+    assert span.failed
+    assert span.attributes["lastword.incident_id"] == "01RUN-h1"
+    assert span.attributes[names.ERROR_TYPE] == "agent_crash"
+
+
+def test_a_session_without_an_end_is_told_of_at_last_with_the_latest_events() -> None:
+    rows = [of_gateway(Kind.VIEWER_CAME, number) for number in range(MAX_EVENTS + 9)]
+    (span,) = spans_of(HELD, *rows)
+    assert len(span.events) == MAX_EVENTS
+    assert span.events[-1].at_seconds == 1_000_000 + MAX_EVENTS + 8
+
+
+def test_what_befalls_a_session_is_counted_though_nobody_says_who_holds_it() -> None:
+    left = of_gateway(Kind.VIEWER_LEFT, 3, code=4408, cause="stalled", viewer="v1")
+    (count,) = measured(names.VIEWERS_LEFT, left)
+    assert count.attributes == {
+        "lastword.code": 4408,
+        "lastword.cause": "stalled",
+        names.DOOR: "serve",
+    }
+    assert spans_of(left) == []
+    (failed,) = measured(names.RESTORED, of_gateway(Kind.SESSION_NOT_RESTORED, 3, "error"))
+    assert failed.attributes["lastword.history"] == "failed"
+
+
+def test_every_kind_of_a_gateways_has_a_counter_but_two_that_say_nothing_new() -> None:
+    assert set(gateway_spans.COUNTED) == GATEWAY - {Kind.SESSION_HELD, Kind.VIEWER_CAUGHT_UP}
+    for kind, (metric, facts, _) in gateway_spans.COUNTED.items():
+        assert metric in names.COUNTERS
+        assert set(facts) <= set(FACTS[kind])

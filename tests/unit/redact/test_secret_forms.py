@@ -32,6 +32,14 @@ def test_a_variable_that_only_sounds_like_it_holds_none(name: str) -> None:
     assert secrets_of({name: VALUE}) == ()
 
 
+def test_the_credentials_in_headers_are_secrets_each_by_itself() -> None:
+    headers = "authorization=Bearer%20lantern-velvet, x-team=red ,x-key=Basic harbor-drift"
+    assert secrets_of({"OTEL_EXPORTER_OTLP_HEADERS": headers}) == (
+        "lantern-velvet",
+        "harbor-drift",
+    )
+
+
 def test_a_value_too_short_to_be_looked_for_is_none() -> None:
     assert secrets_of({"DB_PASS": "short"}) == ()
 

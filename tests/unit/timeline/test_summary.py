@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lastword.core.failure.taxonomy import ErrorType
-from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.entry import Entry, Kind, Level
 from lastword.core.timeline.history import histories
 from lastword.core.timeline.summary import Confidence, Outcome, Summary, summarise
 
@@ -390,3 +390,42 @@ def test_what_the_client_did_for_the_agent_counts_as_done() -> None:
     assert "safe: nothing" not in told.summary.text
     twice = Told()(Kind.DELEGATED, what="file")(Kind.DELEGATED, what="command")
     assert "command, 2 times." in twice.fails(ErrorType.NETWORK).summary.text
+
+
+def held(*more: Entry) -> list[Entry]:
+    """A turn whose client is a gateway's process, which ends."""
+    begun = Entry(kind=Kind.SESSION_HELD, at_seconds=99.0, session_id=SESSION)
+    return [begun, *Told().text().around(Kind.CLIENT_GONE).entries, *more]
+
+
+def test_a_gateways_process_that_ends_is_not_called_the_client() -> None:
+    told = summarise(held())
+    assert "The gateway's process that held the session ended after 1.0 seconds" in told.text
+    assert "client" not in told.text
+    end = Told()(Kind.ANSWER, after=3.0, stop_reason="cancelled", by="lastword").entries[-1]
+    told = summarise(held(end))
+    assert told.text.startswith("The gateway's process that held the session ended, and the turn")
+    assert "Nobody was there" not in told.text
+
+
+def test_a_viewer_that_comes_later_makes_no_turn_longer() -> None:
+    viewer = Entry(kind=Kind.VIEWER_CAME, at_seconds=9000.0, session_id=SESSION)
+    (story,) = histories([*Told().text().entries, viewer])
+    assert story.seconds == 1.0
+    assert story.held
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "level"),
+    [
+        (Kind.SESSION_RESTORED, {"history": "none"}, Level.WARNING),
+        (Kind.SESSION_RESTORED, {"history": "full"}, Level.INFO),
+        (Kind.SUPERVISOR_EXITED, {"open_turns": 1}, Level.ERROR),
+        (Kind.SUPERVISOR_EXITED, {"exit_code": 0}, Level.INFO),
+        (Kind.HOLDER_DIED, {}, Level.ERROR),
+    ],
+)
+def test_what_costs_a_turn_or_the_past_matters_more(
+    kind: Kind, facts: dict[str, Any], level: Level
+) -> None:
+    assert Entry(kind=kind, at_seconds=0.0, facts=facts).level is level

@@ -49,10 +49,16 @@ def _complain(said: str) -> int:
 def _serve(arguments: Sequence[str]) -> int:
     from lastword.cli.gateway.options import read  # noqa: PLC0415
     from lastword.gateway.serving import ServingError, serve  # noqa: PLC0415
+    from lastword.outbox.own import OwnReports  # noqa: PLC0415
 
+    settings = read(arguments)
     try:
-        serve(read(arguments), _ready)
-    except ServingError as error:
+        serve(settings, _ready)
+    except (ServingError, StoreError) as error:
+        reports = OwnReports(settings.report, settings.state_folder, settings.command[0])
+        failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
+        reports.tell("start", failure | {"origin": "lastword", "retryable": False})
+        reports.finish()
         return _complain(str(error))
     return 0
 

@@ -10,9 +10,10 @@ import os
 from typing import TYPE_CHECKING
 
 from lastword.cli.run.options import RunOptions, UsageError, parse
-from lastword.core.link.option_table import OPTIONS, Option
+from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
 from lastword.gateway.serving import GatewaySettings, addresses
-from lastword.record.paths import state_folder, store_path
+from lastword.outbox.target import TargetError, Wish, target_of, wish_of
+from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,8 +97,9 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         port=port,
         path=known.path,
         state_folder=_state_folder(run),
+        record_folder=_record_folder(run),
         command=[_found_from_here(run.command[0]), *run.command[1:]],
-        options=rest,
+        options=[*rest, *_record_from_here(run)],
         root=known.root,
         sessions=known.sessions,
         hosts=addresses(known.allow_host),
@@ -114,7 +116,7 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         idle_close_seconds=_positive("--idle-close", _time("--idle-close", known.idle_close)),
         detach_grace_seconds=_time("--detach-grace", known.detach_grace),
         log_age_seconds=_time("--log-age", known.log_age),
-        record="" if run.values["no_record"] else store_path(_state_folder(run)),
+        report=_report(run, rest),
     )
 
 
@@ -157,6 +159,40 @@ def _bytes(flag: str, text: str) -> int:
     if not isinstance(value, int) or value <= 0:
         raise UsageError(f"{flag} cannot be {text!r}: it takes a size, as 16MiB")
     return value
+
+
+def _record_folder(run: RunOptions) -> str:
+    """Where the record is; empty where none is kept."""
+    if run.values.get("no_record") or run.values.get("passthrough"):
+        return ""
+    named = str(run.values.get("record") or "")
+    return named_folder(named) if named else state_folder(os.environ)
+
+
+def _record_from_here(run: RunOptions) -> list[str]:
+    """The option of a folder that is meant from here and not from the sessions' folder."""
+    named = str(run.values.get("record") or os.environ.get("LASTWORD_STATE_DIR") or "")
+    is_relative = bool(named) and not os.path.isabs(os.path.expanduser(named))
+    folder = _record_folder(run)
+    return [f"--record={folder}"] if folder and is_relative else []
+
+
+def _report(run: RunOptions, options: Sequence[str]) -> Wish:
+    """Where failures are reported, as far as the command line says so.
+
+    What the environment says stays there, where a holder finds it: an address may hold a password,
+    and a command line can be read by every user.
+    """
+    wish = wish_of(run.values)
+    if not wish.url:
+        os.environ.pop(BY_KEY["report_to"].variable, None)  # `--report-to=` switches off
+        return wish
+    try:
+        target_of(wish, os.environ)
+    except TargetError as error:
+        raise UsageError(str(error)) from error
+    is_open = bool(parse([*options, "--", "none"], {}).values.get("report_to"))
+    return wish if is_open else Wish("", wish.form, wish.secret_file)
 
 
 def _state_folder(run: RunOptions) -> str:

@@ -146,7 +146,8 @@ def _shown(record: sqlite3.Connection, part: Part, since: int) -> ShownPart:
     marks = tuple(mark_of(turn, run) for turn in turns)
     count = reader.count_turns(record, part)
     failures = () if count else reader.failures_of(record, part)
-    return ShownPart(part, run, latest, marks, count, tuple(failures))
+    name = reader.gateways_name(record, part)
+    return ShownPart(part, run, latest, marks, count, tuple(failures), name)
 
 
 def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
@@ -207,11 +208,13 @@ def _sections(options: argparse.Namespace, record: sqlite3.Connection, part: Par
         if options.errors:
             turns = [turn for turn in turns if turn.outcome == FAILED]
         shown = tuple(turns[-left:] if left > 0 else ())
+        count = reader.count_turns(record, each)
+        # One without a turn is what a gateway has restored.
+        is_shown = bool(shown) or not sections or (count == 0 and left > 0)
         left -= len(shown)
-        if shown or not sections:
-            run = reader.run_of(record, each.run)
-            left_out = reader.count_turns(record, each) - len(shown)
-            sections.append(Section(each, run, shown, left_out))
+        if is_shown:
+            run, name = reader.run_of(record, each.run), reader.gateways_name(record, each)
+            sections.append(Section(each, run, shown, count - len(shown), name))
     return sections[::-1]
 
 

@@ -40,7 +40,7 @@ def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
         if not shown.turns:
             show_start(page, shown)
             continue
-        name = shown.part.session_id[:SHOWN_ID_CHARS]
+        name = (shown.name or shown.part.session_id)[:SHOWN_ID_CHARS]
         when = day_and_time(shown.turns[-1].turn.started_epoch_ms)
         page.line(f"{name}  {when}  {_sides(shown.run)}", "bold")
         marks = strip.turns(shown.marks, page.columns - 16)
@@ -114,8 +114,9 @@ def show_failures(
 def show_head(page: Page, section: Section) -> None:
     """Show the beginning of a session's timeline."""
     run = section.run
-    named = f"session {section.part.session_id}" if section.part.session_id else "no session"
-    page.line(named, "bold")
+    own = section.part.session_id
+    named = f"session {section.name or own}" if own else "no session"
+    page.line(f"{named} (the agent's {own})" if section.name not in {"", own} else named, "bold")
     ended = "" if run.ended else (", still running" if is_alive(run) else ", ended without a word")
     page.line(_sides(run, versions=True))
     page.line(f"run {run.run_id}{ended}")

@@ -10,6 +10,7 @@ import signal
 import sys
 
 from lastword.cli.run.options import RunOptions, UsageError, help_text, parse
+from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.posix.process import Agent, Guardian, ensure_standard_streams, guardian_of
 from lastword.sidecar.signals import SignalInbox
 from lastword.sidecar.starting import AgentStart
@@ -48,6 +49,8 @@ def main(arguments: list[str]) -> int:
 def _relay(options: RunOptions) -> int:
     """Start the agent, and relay until the session is over."""
     ensure_standard_streams()
+    # Taken away: another `lastword run` within the agent is another run.
+    given_run = os.environ.pop(RUN_VARIABLE, "")
     inbox = SignalInbox()
     agent: Agent | None = None
     guardian: Guardian | None = None
@@ -62,7 +65,7 @@ def _relay(options: RunOptions) -> int:
     # Loaded while the agent starts: what an editor waits for is the slower of the two.
     from lastword.cli.run.start import sidecar_for  # noqa: PLC0415
 
-    sidecar = sidecar_for(options, start, agent, guardian, inbox)
+    sidecar = sidecar_for(options, start, agent, guardian, inbox, given_run=given_run)
     if failure is not None:
         status = _not_started(options.command[0], failure)
         sidecar.refuse(failure)

@@ -51,6 +51,9 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     rest = list(arguments)
     while rest and rest[0] != "--":
         _take(rest, values)
+    secret = str(values["report_secret_file"])
+    if secret and not os.access(os.path.expanduser(secret), os.R_OK):
+        raise UsageError(f"--report-secret-file cannot be {secret!r}: it cannot be read")
     return RunOptions(values, _command(rest))
 
 
@@ -97,6 +100,9 @@ def _take(rest: list[str], values: dict[str, float | str]) -> None:
 
 def _value(option: Option, text: str, where: str) -> float | str:
     value = option.read(text)
+    if value is None and option.kind == "url":
+        # What was meant for one may hold a password.
+        raise UsageError(f"{where} is no address that can be used: it takes {option.expects}")
     if value is None:
         raise UsageError(f"{where} cannot be {text!r}: it takes {option.expects}")
     return value
@@ -117,7 +123,7 @@ def help_text() -> str:
     ]
     for option in OPTIONS:
         name = f"--{option.name}"
-        if option.kind in {"seconds", "bytes", "count", "folder"}:
+        if option.kind in {"seconds", "bytes", "count", "folder", "file", "url"}:
             name += " " + option.kind.upper()
         elif option.kind != "flag":
             name += " " + ("WORD" if len(option.kind) > 20 else option.kind)  # noqa: PLR2004
@@ -132,6 +138,8 @@ def _default(option: Option) -> str:
         return ""
     if option.kind == "folder":
         return " (~/.local/state/lastword)"
+    if option.kind in {"file", "url"}:
+        return ""
     if option.kind == "bytes":
         return f" ({int(option.default) // MIB}MiB)"
     if option.kind in {"seconds", "count"}:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.link.option_table import OPTIONS
@@ -14,6 +16,7 @@ from lastword.sidecar.session import Settings, Sidecar
 
 if TYPE_CHECKING:
     from lastword.cli.run.options import RunOptions
+    from lastword.outbox.target import ReportTarget
     from lastword.posix.process import Agent, Guardian
     from lastword.record.run import Run
     from lastword.record.sink import Sink
@@ -21,16 +24,21 @@ if TYPE_CHECKING:
     from lastword.sidecar.starting import AgentStart
 
 
-def sidecar_for(
+def sidecar_for(  # noqa: PLR0913 - what the first half of the start has made
     options: RunOptions,
     start: AgentStart,
     agent: Agent | None,
     guardian: Guardian | None,
     inbox: SignalInbox,
+    *,
+    given_run: str = "",
 ) -> Sidecar:
-    """Return the sidecar that the command line asked for."""
+    """Return the sidecar that the command line asked for.
+
+    `given_run` is the id of the run that a gateway's holder has begun; it is recorded in that.
+    """
     values: dict[str, Any] = options.values
-    run = run_id()
+    run = given_run or run_id()
     core = Options(
         **{
             option.field: values[option.key]
@@ -49,7 +57,10 @@ def sidecar_for(
         line_limit_bytes=int(values["line_limit"]),
         verbose=bool(values["verbose"]),
     )
-    recorder = None if values["no_record"] and not _is_traced() else _recorder(options, run)
+    door = "gateway" if given_run else "run"
+    target = _target(options)
+    is_wanted = not values["no_record"] or target is not None or _is_traced()
+    recorder = _recorder(options, run, door, target) if is_wanted else None
     return Sidecar(settings, core, agent=agent, guardian=guardian, inbox=inbox, recorder=recorder)
 
 
@@ -67,7 +78,28 @@ def _telemetry(run: Run) -> Sink | None:
     return of_own(run)
 
 
-def _recorder(options: RunOptions, run: str) -> Recorder:
+def _target(options: RunOptions) -> ReportTarget | None:
+    """Where failures are reported, if anywhere; what is wrong with that is said."""
+    if not options.values["report_to"]:
+        return None
+    # Loaded where reports are asked for, and while the agent starts.
+    from lastword.outbox.target import TargetError, target_of, wish_of  # noqa: PLC0415
+
+    try:
+        return target_of(wish_of(options.values), os.environ)
+    except TargetError as error:
+        sys.stderr.write(f"lastword: no failure is reported: {error}\n")
+        return None
+
+
+def _reports(folder: str, target: ReportTarget, run: Run) -> Sink:
+    # Loaded in the recorder's process, and only where reports are asked for.
+    from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
+
+    return OutboxSink(folder, target, run)
+
+
+def _recorder(options: RunOptions, run: str, door: str, target: ReportTarget | None) -> Recorder:
     def start() -> Sink | None:
         # Loaded at the first prompt: the agent has been started, and greeted, before.
         from lastword.record.paths import named_folder, state_folder, store_path  # noqa: PLC0415
@@ -78,9 +110,15 @@ def _recorder(options: RunOptions, run: str) -> Recorder:
         named = options.values["record"]
         folder = named_folder(str(named)) if named else state_folder(os.environ)
         path = None if options.values["no_record"] else store_path(folder)
-        this = this_run(run, door="run", program=os.path.basename(options.command[0]))
+        this = this_run(run, door=door, program=os.path.basename(options.command[0]))
         try:
-            return RecorderProcess(path, this, limits_of(os.environ), telemetry=_telemetry)
+            return RecorderProcess(
+                path,
+                this,
+                limits_of(os.environ),
+                telemetry=_telemetry,
+                reports=None if target is None else partial(_reports, folder, target),
+            )
         except OSError:
             return None  # no process is to be had: a session without a record is still a session
 

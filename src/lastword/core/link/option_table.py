@@ -26,7 +26,8 @@ class Option:
 
     Attributes:
         name: What it is called on the command line.
-        kind: `seconds`, `bytes`, `count`, `flag`, `folder`, or the words that it may be, by `|`.
+        kind: `seconds`, `bytes`, `count`, `flag`, `folder`, `file`, `url`, or the words that it
+            may be, by `|`.
         about: What it is for.
         default: What it is where nobody says.
     """
@@ -74,8 +75,10 @@ class Option:
             return _count(text)
         if self.kind == "flag":
             return _FLAGS.get(text.lower())
-        if self.kind == "folder":
+        if self.kind in {"folder", "file"}:
             return text or None
+        if self.kind == "url":
+            return text if _is_url(text) else None
         return text if text in self.words else None
 
 
@@ -84,6 +87,8 @@ _EXPECTED = {
     "bytes": "a size, such as 16MiB",
     "flag": "1 or 0",
     "folder": "a folder",
+    "file": "a file",
+    "url": "an http or https address, such as https://collector.example:4318",
     "count": "a whole number, such as 2; 0 is never",
 }
 
@@ -99,6 +104,26 @@ def _seconds(text: str) -> float | None:
 def _count(text: str) -> int | None:
     digits = text.isascii() and text.isdigit()
     return int(text) if digits and len(text) <= _MAX_DIGITS else None
+
+
+_MAX_PORT = 65535
+
+
+def _is_url(text: str) -> bool:
+    """Is it empty, which switches off, or an address of HTTP with a host?"""
+    if not text:
+        return True
+    scheme, mark, rest = text.partition("://")
+    if scheme not in {"http", "https"} or not mark or not text.isprintable() or " " in text:
+        return False
+    place = rest.partition("?")[0].partition("/")[0].rpartition("@")[2]
+    host, colon, port = place.rpartition(":")
+    if not colon or place.endswith("]"):
+        host, colon, port = place, "", ""
+    if host in {"", "[]"} or {*'\\#<>"^`{|}'} & {*text} or (":" in host and host[0] != "["):
+        return False
+    digits = port.isascii() and port.isdigit() and len(port) <= len(str(_MAX_PORT))
+    return not colon or (digits and 0 < int(port) <= _MAX_PORT)
 
 
 def _bytes(text: str) -> int | None:
@@ -146,9 +171,15 @@ OPTIONS = (
     Option("record", "folder", "where to keep the record of what happened; its own folder", ""),
     Option("no-record", "flag", "keep none"),
     Option("record-text", "flag", "keep errors' words in it too, secrets removed"),
+    Option("report-to", "url", "send a report of each failure there, without content; off", ""),
+    Option("report-format", "otlp|webhook", "in which form: to a collector, or signed", "otlp"),
+    Option("report-secret-file", "file", "the webhook's secret, which signs", ""),
     Option("passthrough", "flag", "become the agent: lastword takes no part"),
     Option("verbose", "flag", "say on stderr what is seen and done"),
 )
+RUN_VARIABLE = "LASTWORD_GATEWAY_RUN"
+"""How the holder of a gateway names to its `lastword run` the run in which both are recorded."""
+
 BY_KEY = {option.key: option for option in OPTIONS}
 
 

@@ -101,4 +101,8 @@ LIMITS = tuple(
     for option in OPTIONS
     if option.kind in {"seconds", "bytes"} and option.field in Options.__struct_fields__
 )
-WORDS = {option.field: option.words for option in OPTIONS if option.words}
+WORDS = {
+    option.field: option.words
+    for option in OPTIONS
+    if option.words and option.field in Options.__struct_fields__
+}

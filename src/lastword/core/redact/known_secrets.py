@@ -30,11 +30,17 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The values of variables that are named like secrets: no text of ours may carry one."""
-    return tuple(
-        value
-        for name, value in environment.items()
-        if len(value) >= MIN_SECRET_CHARS and _tells_of_a_secret(name)
-    )
+    found = [value for name, value in environment.items() if _tells_of_a_secret(name)]
+    for name, value in environment.items():
+        if name.endswith("_HEADERS"):
+            found += _in_headers(value)
+    return tuple(value for value in found if len(value) >= MIN_SECRET_CHARS)
+
+
+def _in_headers(text: str) -> list[str]:
+    """The credentials in `name=value,name=value`, each without its scheme, such as `Bearer%20`."""
+    values = (pair.partition("=")[2].strip() for pair in text.split(","))
+    return [value.rpartition("%20")[2].rpartition(" ")[2] for value in values]
 
 
 def _tells_of_a_secret(name: str) -> bool:

@@ -59,6 +59,28 @@ class Kind(StrEnum):
     RELEASED = "released"
     OMITTED = "omitted"
     """So many entries are missing here."""
+    SESSION_HELD = "session_held"
+    """A gateway's holder has the session, for viewers that come and go."""
+    VIEWER_CAME = "viewer_came"
+    VIEWER_LEFT = "viewer_left"
+    VIEWER_LAGS = "viewer_lags"
+    """A viewer takes what it is sent so slowly that it may fall out of the log."""
+    VIEWER_CAUGHT_UP = "viewer_caught_up"
+    GAP_TOLD = "gap_told"
+    """A viewer was told that entries which it had not seen are no more."""
+    QUESTION_HELD = "question_held"
+    """The agent asks, and nobody is there who may answer."""
+    QUESTION_DECIDED = "question_decided"
+    """A question of the agent's is over: `how` says by whom or what."""
+    HOLDER_DIED = "holder_died"
+    """The process that held the session is gone; this one takes it over."""
+    SESSION_RESTORED = "session_restored"
+    SESSION_NOT_RESTORED = "session_not_restored"
+    SUPERVISOR_EXITED = "supervisor_exited"
+    """`lastword run` between a holder and its agent has ended."""
+    LOG_RESET = "log_reset"
+    """The numbers of a session's log begin anew, so no position in it counts any more."""
+    SESSION_ENDED = "session_ended"
 
 
 class Level(StrEnum):
@@ -92,16 +114,35 @@ LEVELS: dict[Kind, Level] = {
     Kind.FRAME_REPAIRED: Level.WARNING,
     Kind.QUARANTINED: Level.WARNING,
     Kind.OMITTED: Level.WARNING,
+    Kind.VIEWER_LAGS: Level.WARNING,
+    Kind.GAP_TOLD: Level.WARNING,
+    Kind.QUESTION_HELD: Level.WARNING,
+    Kind.HOLDER_DIED: Level.ERROR,
+    Kind.SESSION_NOT_RESTORED: Level.ERROR,
+    Kind.LOG_RESET: Level.WARNING,
     Kind.FIRST_PROGRESS: Level.DEBUG,
     Kind.RELEASED: Level.DEBUG,
     Kind.STDERR: Level.DEBUG,
 }
-"""Every other kind is `INFO`; an agent's exit in the middle of something is an error."""
+"""Every other kind is `INFO`; a process's exit in the middle of something is an error."""
+
+GATEWAY = frozenset(
+    {
+        *(Kind.SESSION_HELD, Kind.SESSION_ENDED, Kind.LOG_RESET, Kind.GAP_TOLD),
+        *(Kind.VIEWER_CAME, Kind.VIEWER_LEFT, Kind.VIEWER_LAGS, Kind.VIEWER_CAUGHT_UP),
+        *(Kind.QUESTION_HELD, Kind.QUESTION_DECIDED, Kind.HOLDER_DIED, Kind.SUPERVISOR_EXITED),
+        *(Kind.SESSION_RESTORED, Kind.SESSION_NOT_RESTORED),
+    }
+)
+"""What a gateway's holder writes down, beside what `lastword run` does in the same run."""
 
 TERMINAL = frozenset(
     {Kind.ERROR, Kind.ANSWER, Kind.AGENT_EXITED, Kind.CONTEXT_LOST, Kind.CLIENT_GONE, Kind.SHUTDOWN}
 )
 """What tells how something ended: never left out of a record."""
+
+
+_EXITS = frozenset({Kind.AGENT_EXITED, Kind.SUPERVISOR_EXITED})
 
 
 def tells_of_cancel(answer: Mapping[str, Any]) -> bool:
@@ -131,6 +172,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def level(self) -> Level:
         """How much it matters."""
-        if self.kind is Kind.AGENT_EXITED and self.facts.get("open_turns"):
+        if self.kind in _EXITS and self.facts.get("open_turns"):
             return Level.ERROR
+        if self.kind is Kind.SESSION_RESTORED and self.facts.get("history") == "none":
+            return Level.WARNING
         return LEVELS.get(self.kind, Level.INFO)

@@ -12,7 +12,7 @@ import msgspec
 
 from lastword.core.protocol import acp
 from lastword.core.protocol.tolerant import number_of
-from lastword.core.timeline.entry import By, Entry, Kind
+from lastword.core.timeline.entry import GATEWAY, By, Entry, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,6 +52,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
         answer: the facts of its answer.
         exited: the facts of the agent's exit while it ran.
         client_gone_at: when the client left, while it ran.
+        held: a gateway's process held its session, and was the client.
         shutdown: the signal by which lastword was told to stop, while it ran.
         stderr_bytes: what the agent wrote to stderr.
         dropped: frames kept back, by reason.
@@ -79,6 +80,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
     answer: dict[str, Any] | None = None
     exited: dict[str, Any] | None = None
     client_gone_at: float | None = None
+    held: bool = False
     shutdown: str | None = None
     stderr_bytes: int = 0
     dropped: dict[str, int] = {}
@@ -110,6 +112,7 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
     Entries of the whole link (an exit, a client that left) belong to every turn that is open then.
     """
     found: dict[tuple[str | None, int], TurnHistory] = {}
+    held: set[str | None] = set()
     for entry in entries:
         if entry.turn is not None:
             key = (entry.session_id, entry.turn)
@@ -122,10 +125,14 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
                     last_at=entry.at_seconds,
                 )
             take(story, entry)
+        elif entry.kind in GATEWAY:  # viewers come and go, and no turn with them
+            held.add(entry.session_id)
         else:
             for story in found.values():
                 if not story.ended and entry.session_id in {None, story.session_id}:
                     take(story, entry)
+    for story in found.values():
+        story.held = story.session_id in held
     return list(found.values())
 
 

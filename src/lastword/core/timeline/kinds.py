@@ -62,6 +62,13 @@ _FAILURE = {
 }
 """The members of the payload (`core.failure.taxonomy.AgentError`)."""
 
+_VIEWER = {"viewer": Fact(str, "the gateway's id of a viewer, over all its sockets")}
+_QUESTION = Fact(str, "`permission`, `form`, `file`, `command` or `other`")
+_LOST = {
+    "open_turns": Fact(int, "turns that ended with it; left out where none was open", "turns"),
+    "incident_id": _FAILURE["incident_id"],
+}
+
 FACTS: dict[Kind, dict[str, Fact]] = {
     Kind.CLIENT_ATTACHED: _PEER
     | {"reads": Fact(list, "what it can be told by: `typed`, `retry`, `notices`, `air`")},
@@ -141,6 +148,54 @@ FACTS: dict[Kind, dict[str, Fact]] = {
     Kind.OMITTED: {
         "count": Fact(int, "how many entries are missing", "entries"),
         "kinds": Fact(dict, "how many of each kind"),
+    },
+    Kind.SESSION_HELD: {
+        "name": Fact(str, "the gateway's id of it, where that is not the agent's"),
+    },
+    Kind.VIEWER_CAME: _VIEWER
+    | {
+        "role": Fact(str, "`controller` or `observer`"),
+        "client": Fact(str, "its name for itself, at most 128 characters"),
+        "back": Fact(bool, "it goes on where it was"),
+    },
+    Kind.VIEWER_LEFT: _VIEWER
+    | {
+        "code": Fact(int, "the close code of its socket"),
+        "cause": Fact(str, "what ended it, as a word of low cardinality"),
+    },
+    Kind.VIEWER_LAGS: _VIEWER
+    | {
+        "entries": Fact(int, "how many it has not taken", "entries"),
+        "bytes": Fact(int, "how large they are", "bytes"),
+    },
+    Kind.VIEWER_CAUGHT_UP: _VIEWER,
+    Kind.GAP_TOLD: _VIEWER
+    | {
+        "first": Fact(int, "the number of the first entry that is no more"),
+        "last": Fact(int, "the number of the last"),
+        "reason": Fact(str, "`trimmed`"),
+    },
+    Kind.QUESTION_HELD: {"what": _QUESTION},
+    Kind.QUESTION_DECIDED: _VIEWER
+    | {
+        "what": _QUESTION,
+        "how": Fact(
+            str,
+            "`answered`, `expired` or `rejected` for want of anybody, `withdrawn` by the agent, "
+            "`lost` with it",
+        ),
+    },
+    Kind.HOLDER_DIED: _LOST,
+    Kind.SESSION_RESTORED: {
+        "history": Fact(str, "what the agent knows of the past: `full` or `none`"),
+    },
+    Kind.SESSION_NOT_RESTORED: {name: _FAILURE[name] for name in ("type", "reason", "incident_id")},
+    Kind.SUPERVISOR_EXITED: _LOST | {name: _FAILURE[name] for name in ("exit_code", "exit_signal")},
+    Kind.LOG_RESET: {
+        "reason": Fact(str, "`damaged`, `restored`, `rebooted` or `disk`"),
+    },
+    Kind.SESSION_ENDED: {
+        "cause": Fact(str, "`closed`, `left`, `idle` or `stopped`"),
     },
 }
 

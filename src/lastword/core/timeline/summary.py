@@ -99,6 +99,11 @@ _NOT_SEEN = (
     "No fault of the agent's or the model provider's is recorded; whether the client was closed "
     "or crashed is not seen from here."
 )
+_HOLDER_ENDED = "The gateway's process that held the session ended"
+_HELD_NOT_SEEN = (
+    "No fault of the agent's or the model provider's is recorded; whether that process was stopped "
+    "or died is told where the session was taken up again."
+)
 _LOOK_FIRST = "Look at what has been done before you send the prompt again."
 _OPEN_AGAIN = "Open the session again to go on."
 _OPEN_AND_LOOK = "Open the session again and look at what has been done."
@@ -178,7 +183,8 @@ def _how_cancelled(story: TurnHistory, after: str) -> str:
     if story.shutdown is not None:
         return f"lastword was told to stop, and the turn was cancelled {after}."
     if _client_left(story):
-        return f"The client left, and the turn was cancelled {after}."
+        who = _HOLDER_ENDED if story.held else "The client left"
+        return f"{who}, and the turn was cancelled {after}."
     return f"The agent ended the turn as cancelled {after}."
 
 
@@ -187,6 +193,8 @@ def _how_left_open(story: TurnHistory, after: str) -> str:
     if story.shutdown is not None:
         return f"lastword was told to stop ({story.shutdown}) {after}, while the turn ran."
     if _client_left(story):
+        if story.held:
+            return f"{_HOLDER_ENDED} {after}, while the turn ran."
         return f"The client left {after}, while the turn ran: nobody was there to be answered."
     if story.exited is not None:
         return f"The agent's process ended {after}, and nothing is recorded after that."
@@ -310,7 +318,7 @@ def _who_confirmed(story: TurnHistory) -> str:
     if (story.answer or {}).get("by") != By.LASTWORD.value:
         return ""
     if _client_left(story):
-        return "Nobody was there to be answered."
+        return "" if story.held else "Nobody was there to be answered."
     if story.exited is not None:
         return "The agent's process ended before it had confirmed that; lastword answered for it."
     return "The agent did not confirm that; lastword answered for it."
@@ -320,7 +328,9 @@ def _fault_without_error(story: TurnHistory) -> str:
     """Whose fault it was, as far as that can be known."""
     if story.was_cancelled_by(By.USER) or story.shutdown is not None:
         return _NO_FAILURE
-    return _NOT_SEEN if _client_left(story) else ""
+    if not _client_left(story):
+        return ""
+    return _HELD_NOT_SEEN if story.held else _NOT_SEEN
 
 
 def _safety_without_error(story: TurnHistory) -> RetrySafety:

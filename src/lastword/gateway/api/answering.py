@@ -75,7 +75,7 @@ async def _note(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 ANSWERED: dict[str, Callable[[Holder, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
-    wire.EVENTS: _events,
+    wire.EVENTS_PAGE: _events,
     wire.NOTE: _note,
 }
 """What answers each word."""

@@ -1,6 +1,7 @@
 """Errors that pages and connectors report of themselves.
 
-Owns how many one peer may send, what is counted of them, and the entry that becomes of one.
+Owns how many one peer may send, what is counted of them, and the entry or the report that becomes
+of one.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from collections import Counter, OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
 
+from lastword.client.link_words import BY_NAME
+from lastword.core.failure.taxonomy import ErrorType
 from lastword.gateway.api.requests import ProblemError
 from lastword.gateway.api.shapes import ClientEvent
 
@@ -84,3 +88,16 @@ def facts_of(event: ClientEvent) -> dict[str, Any]:
     facts: dict[str, Any] = msgspec.to_builtins(event)
     facts.pop("session_id", None)
     return facts
+
+
+def failure_of(event: ClientEvent) -> dict[str, Any]:
+    """What a report to a collector says of one, as members of a payload."""
+    known = BY_NAME.get(event.word)
+    members = {
+        "type": known.type if known is not None else ErrorType.UNKNOWN.value,
+        "reason": event.word,
+        "by": event.source.value,
+        "http_status": event.status,
+        "attempts": event.tries,
+    }
+    return {name: value for name, value in members.items() if value is not UNSET}

@@ -21,6 +21,7 @@ from lastword.gateway.api.client_errors import (
     ReportCounts,
     ReportPace,
     facts_of,
+    failure_of,
     read_report,
 )
 from lastword.gateway.api.openapi import document
@@ -60,6 +61,7 @@ class EventsApi:
     def __init__(self, holders: Holders, record: str = "") -> None:
         """Tell of these holders' sessions, and of the record in this file; empty for none."""
         self._source = SessionSource(holders)
+        self._outbox = holders.reports
         self._record = record
         self._pace = ReportPace(time.monotonic)
         self._reports = ReportCounts()
@@ -195,9 +197,10 @@ class EventsApi:
         if event.session_id is not UNSET and grant.session not in {"", event.session_id}:
             raise requests.unknown_session()
         self._reports.note(event)
-        seq = None
-        if event.session_id is not UNSET:
-            seq = await self._source.note(event.session_id, facts_of(event))
+        session_id = "" if event.session_id is UNSET else event.session_id
+        seq = await self._source.note(session_id, facts_of(event)) if session_id else None
+        if seq is None:  # no log has it
+            self._outbox.tell("client", failure_of(event), session_id)
         return requests.answer(ClientEventTaken(version=VERSION, seq=seq), 202)
 
     async def openapi(self, request: Request, _: Grant) -> Response:

@@ -35,17 +35,24 @@ class EventKind(StrEnum):
     CANCEL = "cancel"
     ASKED = "asked"
     DELEGATED = "delegated"
-    USER_ANSWERED = "user_answered"
     TOOL_STARTED = "tool_started"
     TOOL_ENDED = "tool_ended"
     RETRY = "retry"
     ANSWER = "answer"
     ERROR = "error"
-    AGENT_EXITED = "agent_exited"
-    SESSION_RESUMED = "session_resumed"
-    CONTEXT_LOST = "context_lost"
-    CLIENT_ATTACHED = "client_attached"
-    CLIENT_DETACHED = "client_detached"
+    VIEWER_CAME = "viewer_came"
+    VIEWER_LEFT = "viewer_left"
+    VIEWER_LAGS = "viewer_lags"
+    VIEWER_CAUGHT_UP = "viewer_caught_up"
+    GAP_TOLD = "gap_told"
+    QUESTION_HELD = "question_held"
+    QUESTION_DECIDED = "question_decided"
+    HOLDER_DIED = "holder_died"
+    SUPERVISOR_EXITED = "supervisor_exited"
+    SESSION_RESTORED = "session_restored"
+    SESSION_NOT_RESTORED = "session_not_restored"
+    LOG_RESET = "log_reset"
+    SESSION_ENDED = "session_ended"
 
     UPDATE = "update"
     """The agent said something else."""
@@ -55,9 +62,6 @@ class EventKind(StrEnum):
     """The agent answered that."""
     WAITS = "waits"
     """A line told whoever cannot read retries that the agent waits."""
-    LOG_RESET = "log_reset"
-    """The log's numbers begin anew, under another epoch."""
-    SESSION_ENDED = "session_ended"
     CLIENT_ERROR = "client_error"
     """A page or a connector reported an error of its own."""
     LIFE = "life"
@@ -322,7 +326,8 @@ class ClientEventTaken(Struct, frozen=True, kw_only=True):
 
     Attributes:
         version: of this shape.
-        seq: its entry in the session's log; null where no session runs that it is about.
+        seq: its entry in the session's log; null where no session runs that it is about, and
+            where failures are reported (`--report-to`) it is a report then.
     """
 
     version: int

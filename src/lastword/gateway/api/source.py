@@ -133,7 +133,7 @@ class SessionSource:
         held = self._holders.live(session_id)
         if held is not None:
             facts = {"session": session_id, "query": msgspec.to_builtins(query)}
-            answer = await ask(held, wire.EVENTS, facts | {"wait_seconds": wait_seconds})
+            answer = await ask(held, wire.EVENTS_PAGE, facts | {"wait_seconds": wait_seconds})
             if answer is not None and REFUSED in answer:
                 raise CursorError(answer[REFUSED])
             if answer is not None and isinstance(answer.get(PAGE), dict):
@@ -184,7 +184,7 @@ async def ask(path: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | N
             # The answer to the first says whether the second will have one.
             writer.write(wire.control(wire.STATUS) + b"\n")
             _, status = wire.read_control((await reader.readline()).rstrip(b"\n"))
-            if not isinstance(status.get("version"), int) or status["version"] < wire.HAS_EVENTS:
+            if not isinstance(status.get("version"), int) or status["version"] < wire.HAS_PAGES:
                 return None
             writer.write(wire.control(word, **facts) + b"\n")
             said, answer = wire.read_control((await reader.readline()).rstrip(b"\n"))

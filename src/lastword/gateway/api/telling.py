@@ -19,8 +19,10 @@ from lastword.core.failure.payload import read_payload, read_retry
 from lastword.core.failure.taxonomy import DEFAULTS
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
+from lastword.core.timeline.entry import Entry, Kind
 from lastword.gateway.api.shapes import EventKind, EventLevel, SessionEvent
 from lastword.gateway.entries import LogKind
+from lastword.gateway.recorded_entries import recorded
 
 if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import AgentError
@@ -32,40 +34,23 @@ MAX_NAME_CHARS = 128
 _WORD = re.compile(r"[a-z][a-z_/$]{0,63}", re.IGNORECASE)
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
-_LEVELS = {
-    EventKind.ERROR: EventLevel.ERROR,
-    EventKind.CONTEXT_LOST: EventLevel.ERROR,
-    EventKind.AGENT_EXITED: EventLevel.ERROR,
-    EventKind.CLIENT_ERROR: EventLevel.ERROR,
-    EventKind.RETRY: EventLevel.WARNING,
-    EventKind.WAITS: EventLevel.WARNING,
-    EventKind.CANCEL: EventLevel.WARNING,
-    EventKind.LOG_RESET: EventLevel.WARNING,
+_OWN_LEVELS = {
     EventKind.UPDATE: EventLevel.DEBUG,
+    EventKind.REQUEST: EventLevel.INFO,
+    EventKind.RESULT: EventLevel.INFO,
+    EventKind.WAITS: EventLevel.WARNING,
+    EventKind.CLIENT_ERROR: EventLevel.ERROR,
+    EventKind.LIFE: EventLevel.INFO,
 }
-"""Every other kind is `info`."""
+"""Of the kinds that the record does not have; it says what the others' are."""
 
-_LIFE = {
-    "viewer_came": EventKind.CLIENT_ATTACHED,
-    "viewer_left": EventKind.CLIENT_DETACHED,
-    "holder_died": EventKind.AGENT_EXITED,
-    "agent_ended": EventKind.AGENT_EXITED,
-    "restored": EventKind.SESSION_RESUMED,
-    "not_restored": EventKind.CONTEXT_LOST,
-    "log_reset": EventKind.LOG_RESET,
-    "session_ended": EventKind.SESSION_ENDED,
-    "waits": EventKind.WAITS,
-    "client_error": EventKind.CLIENT_ERROR,
-}
-_RENAMED = {"client": "name", "status": "exit_code"}
-"""Facts that the record calls otherwise; `status` of an agent's end alone."""
+_LIFE = {"waits": EventKind.WAITS, "client_error": EventKind.CLIENT_ERROR}
+"""The words that the record does not have."""
 
-_LIFE_TEXTS = frozenset(
-    {"cause", "client", "epoch", "history", "reason", "role", "source", "text", "word"}
-)
-"""The facts of `life` that may be text: words of ours, what a program calls itself, why a peer
-closed, and the line that tells of a wait, which is ours. Of every other fact numbers alone are
-told, so that what is added to an entry later is no content by accident."""
+_LIFE_TEXTS = frozenset({"epoch", "source", "text", "word"})
+"""The facts of `life` that may be text beside those of the record: words of ours, and the line that
+tells of a wait, which is ours. Of every other fact numbers alone are told, so that what is added to
+an entry later is no content by accident."""
 
 Facts = dict[str, Any]
 
@@ -79,7 +64,7 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
     return SessionEvent(
         seq=seq,
         kind=kind,
-        level=_LEVELS.get(kind, EventLevel.INFO),
+        level=_level(kind, facts),
         at_epoch_ms=entry.at_ms,
         at_seconds=entry.at_ms / 1000,
         session_id=session_id,
@@ -89,6 +74,14 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
         viewer=about.viewer or None,
         content=jsonrpc.loads(entry.frame) if content and entry.frame else UNSET,
     )
+
+
+def _level(kind: EventKind, facts: Facts) -> EventLevel:
+    """How much it matters; of the kinds that the record has, what it says."""
+    own = _OWN_LEVELS.get(kind)
+    if own is not None:
+        return own
+    return EventLevel(Entry(kind=Kind(kind.value), at_seconds=0.0, facts=facts).level.value)
 
 
 def failure_facts(error: AgentError) -> Facts:
@@ -147,14 +140,15 @@ def _ask(entry: LogEntry) -> tuple[EventKind, Facts]:
 
 
 def _told(entry: LogEntry) -> tuple[EventKind, Facts]:
-    facts: Facts = {"question": entry.about.number, "by": entry.about.word}
+    _, facts = _as_recorded(entry)
+    facts["question"] = entry.about.number
     answer = object_of(jsonrpc.loads(entry.frame)) if entry.frame else {}
     outcome = object_of(object_of(answer.get("result")).get("outcome")).get("outcome")
     if "error" in answer:
         facts["outcome"] = "error"
     elif outcome in {"selected", "cancelled"}:
         facts["outcome"] = outcome
-    return EventKind.USER_ANSWERED, facts
+    return EventKind.QUESTION_DECIDED, facts
 
 
 def _in(entry: LogEntry) -> tuple[EventKind, Facts]:
@@ -187,23 +181,34 @@ def _end(entry: LogEntry) -> tuple[EventKind, Facts]:
 
 
 def _life(entry: LogEntry) -> tuple[EventKind, Facts]:
-    word = entry.about.word
-    kind = _LIFE.get(word, EventKind.LIFE)
-    facts: Facts = {}
-    for name, value in entry.about.facts.items():
+    about = entry.about
+    facts: Facts = {"question": about.number} if about.number else {}
+    for name, value in about.facts.items():
         if isinstance(value, str) and name in _LIFE_TEXTS:
-            told: Any = _name(value)
+            facts[name] = _name(value)
         elif isinstance(value, bool | int | float):
-            told = value
-        else:
-            continue
-        is_exit = name != "status" or kind is EventKind.AGENT_EXITED
-        facts[_RENAMED.get(name, name) if is_exit else name] = told
-    if kind is EventKind.CONTEXT_LOST:
-        facts["why"] = "refused"
-    elif kind is EventKind.LIFE or word == "holder_died":
-        facts["word" if kind is EventKind.LIFE else "reason"] = _word(word)
+            facts[name] = value
+    kind, recorded_facts = _as_recorded(entry)
+    if kind is not None:
+        facts.pop("status", None)  # of an agent's end, as exit_code or exit_signal
+        return kind, facts | recorded_facts
+    kind = _LIFE.get(about.word, EventKind.LIFE)
+    if kind is EventKind.LIFE:
+        facts["word"] = _word(about.word)
     return kind, facts
+
+
+def _as_recorded(entry: LogEntry) -> tuple[EventKind | None, Facts]:
+    """What the record says of an entry, if anything: its kind, and the facts that are known."""
+    told = recorded(entry, "", 0.0)
+    if told is None:
+        return None, {}
+    facts = {
+        name: _name(value) if isinstance(value, str) else value
+        for name, value in told.facts.items()
+        if value is not None and value != ""
+    }
+    return EventKind(told.kind.value), facts
 
 
 _TOLD = {

@@ -26,6 +26,7 @@ from lastword.gateway.connecting.effects import (
     ToEditor,
     ToGateway,
 )
+from lastword.gateway.connecting.outage import Outage
 from lastword.gateway.connecting.places import Item, Items, Place
 from lastword.gateway.connecting.questions import Questions
 
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 WAITING_BYTES = 4 * 1024 * 1024
 """What of the editor's waits for a link, before its stdin is read no further."""
-
-TELL_AFTER_SECONDS = 5.0
-"""How long a link may be gone before an open turn's user is told."""
 
 MAX_ABANDONED = 256
 """Turns ended for the editor whose outcome is still told; the oldest are forgotten."""
@@ -80,8 +78,7 @@ class Connector:
         self._places: dict[str, Place] = {}
         self._questions = Questions(self._items)
         self._abandoned: dict[int, str] = {}
-        self._down_since: float | None = None
-        self._was_told = False
+        self._outage = Outage()
 
     # What the shell asks.
 
@@ -102,9 +99,7 @@ class Connector:
 
     def tells_at(self) -> float | None:
         """When `tell` is due, in the seconds of `now`."""
-        if self._down_since is None or self._was_told or not self._turns():
-            return None
-        return self._down_since + TELL_AFTER_SECONDS
+        return self._outage.first_due if self._turns() else None
 
     def probe(self) -> list[ConnectEffect]:
         """Ask the gateway for a sign of life."""
@@ -116,8 +111,8 @@ class Connector:
 
     def from_editor(self, line: bytes, now: float) -> list[ConnectEffect]:
         """Take in a line of the editor's."""
-        if self._link is LinkState.DOWN and self._down_since is None:
-            self._down_since = now
+        if self._link is LinkState.DOWN:
+            self._outage.begin(now)
         if not line.strip():
             return []
         frame = jsonrpc.decode(line)
@@ -219,7 +214,8 @@ class Connector:
             return []  # one after the other
         line = item.line
         if not item.was_sent:
-            place.epoch, place.seq = "", 0
+            place.forget()
+            line = frames.with_compact_past(line)
         elif place.cursor is not None:
             line = frames.from_cursor(line, place.cursor)
         place.folder = frames.folder_of(item.line)
@@ -259,7 +255,7 @@ class Connector:
         )
         if place.past and not replays:
             line = frames.with_param(line, "replayFrom", {"type": "start"})
-        return [ToGateway(line)]
+        return [ToGateway(frames.with_compact_past(line) if place.past else line)]
 
     # The link.
 
@@ -276,8 +272,7 @@ class Connector:
         if self._link is LinkState.DOWN:
             return
         self._link = LinkState.DOWN
-        if self._down_since is None:
-            self._down_since = now
+        self._outage.begin(now)
         for place in list(self._places.values()):
             place.unlink()
         if self._wanted_session in self._places:
@@ -288,21 +283,23 @@ class Connector:
         self, now: float, *, line: str, attempt: int, max_attempts: int, wait_seconds: float
     ) -> list[ConnectEffect]:
         """Tell the users of open turns that the gateway is sought, where that takes long."""
-        if self._down_since is None or now - self._down_since < TELL_AFTER_SECONDS:
+        if not self._outage.tells(now):
             return []
-        self._was_told = True
-        shown = (
-            failing.seeking(
-                session_id,
-                self.client,
-                line=line,
-                attempt=attempt,
-                max_attempts=max_attempts,
-                wait_seconds=wait_seconds,
+        stays = failing.stays_in_conversation(self.client)
+        return [
+            ToEditor(
+                failing.seeking(
+                    session_id,
+                    self.client,
+                    line=line,
+                    attempt=attempt,
+                    max_attempts=max_attempts,
+                    wait_seconds=wait_seconds,
+                )
             )
             for session_id in self._turns()
-        )
-        return [ToEditor(frame) for frame in shown if frame is not None]
+            if not stays or self._outage.thinks(session_id, now)
+        ]
 
     def _turns(self) -> list[str]:
         """The sessions with an open turn."""
@@ -327,8 +324,7 @@ class Connector:
                     self._hello = None
                 self._items.done(item)
         self._forget_lesser()
-        self._down_since = None
-        self._was_told = False
+        self._outage.end()
         return effects
 
     def _end_turn(
@@ -447,8 +443,7 @@ class Connector:
         if any(not place.attached and place.attaching for place in self._places.values()):
             return effects
         self._link = LinkState.UP
-        self._down_since = None
-        self._was_told = False
+        self._outage.end()
         return [*effects, Greeted(self._caught_up)]
 
     def _has_attached(self, place: Place, frame: Frame, number: int) -> list[ConnectEffect]:
@@ -478,7 +473,8 @@ class Connector:
     ) -> list[ConnectEffect]:
         code = error.get("code")
         if item is None and code == INVALID_PARAMS and place.cursor is not None:
-            place.epoch, place.seq, place.past = "", 0, False  # a log that has lost its end
+            place.forget()  # a log that has lost its end
+            place.past = False
             place.skipping = True
             return self._attach(place)
         if item is None and code != UNKNOWN_SESSION:
@@ -542,7 +538,7 @@ class Connector:
             place.epoch = epoch if isinstance(epoch, str) else place.epoch
         elif method == "_lastword/ended":
             effects = self._ended_away(place, params)
-        self._moves(place, ours)
+        place.move(ours)
         return effects
 
     def _ended_away(self, place: Place, params: dict[str, Any]) -> list[ConnectEffect]:
@@ -571,11 +567,6 @@ class Connector:
         frame = failing.notice(place.session_id, self.client, title)
         return [] if frame is None else [ToEditor(frame)]
 
-    def _moves(self, place: Place, ours: dict[str, Any]) -> None:
-        seq = frames.seq_of(ours)
-        if seq is not None and not place.probing and (place.begun or place.attached):
-            place.seq = seq
-
     def _passed(self, frame: Frame) -> list[ConnectEffect]:
         """A frame of the agent's."""
         message = frame.message
@@ -584,7 +575,9 @@ class Connector:
         if place is not None:
             if place.probing or (place.attaching and not place.begun and not place.attached):
                 return []
-            self._moves(place, ours)
+            if place.is_repeated(ours):
+                return []
+            place.move(ours)
         if message.method == acp.CANCEL_REQUEST:
             return self._questions.withdrawn(line, frames.cancel_of(frame) or b"")
         if message.request_id is not None:

@@ -30,11 +30,15 @@ class AddressError(Exception):
     """The URL or the token cannot be used; the text says why, as a sentence without its stop."""
 
 
-def address(text: str) -> str:
+def address(text: str, *, insecure: bool = False) -> str:
     """The WebSocket address that a URL means.
 
+    Args:
+        text: The URL.
+        insecure: The token may go to another machine in clear.
+
     Raises:
-        AddressError: It means none.
+        AddressError: It means none, or one to which the token would go in clear.
     """
     try:
         parts = urlsplit(text)
@@ -48,6 +52,12 @@ def address(text: str) -> str:
         )
     if parts.username or parts.password or parts.fragment:
         raise AddressError("URL takes neither a user nor a fragment; see --token-file")
+    if scheme == "ws" and not insecure and not _is_loopback(host):
+        raise AddressError(
+            f"the token would go to {host[:200]} in clear, for everybody on the way to read: use"
+            " https (or wss), a tunnel to 127.0.0.1, or --insecure where the network itself is"
+            " encrypted"
+        )
     path = parts.path if parts.path not in {"", "/"} else DEFAULT_PATH
     return urlunsplit((scheme, parts.netloc, path, parts.query, ""))
 

@@ -13,7 +13,7 @@ import msgspec
 
 from lastword.client.close_codes import Why
 from lastword.client.link_words import BY_NAME
-from lastword.core.failure import ladder
+from lastword.core.failure import air, ladder
 from lastword.core.failure.error_object import error_object
 from lastword.core.failure.payload import read_payload
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
@@ -106,8 +106,8 @@ def seeking(  # noqa: PLR0913 - what the contract's update has
     attempt: int,
     max_attempts: int,
     wait_seconds: float,
-) -> bytes | None:
-    """The frame that tells a turn's user of the search; `None`, this editor shows none."""
+) -> bytes:
+    """The frame that tells a turn's user of the search, as a retry is told to this editor."""
     if client.typed and client.retry:
         error = AgentError(
             type=ErrorType.NETWORK,
@@ -126,7 +126,26 @@ def seeking(  # noqa: PLR0913 - what the contract's update has
             "error": error.payload(),
         }
         return ladder.session_update(session_id, update)
-    return notice(session_id, client, line)
+    said = notice(session_id, client, line)
+    if said is not None:
+        return said
+    if client.air:
+        told = air.warning_meta(
+            ErrorType.NETWORK, title=line, failure_id=session_id, revision=attempt
+        )
+        return ladder.session_update(
+            session_id, {"sessionUpdate": "session_info_update", "_meta": told}
+        )
+    content = {"type": "text", "text": f"{line}\n\n"}
+    return ladder.session_update(
+        session_id, {"sessionUpdate": "agent_thought_chunk", "content": content}
+    )
+
+
+def stays_in_conversation(client: ClientProfile) -> bool:
+    """Is a thought the only way in which this editor shows that the gateway is sought?"""
+    shows_notices = client.notices or not client.dialect.notice_needs_capability
+    return not (client.typed and client.retry) and not shows_notices and not client.air
 
 
 def notice(session_id: str, client: ClientProfile, title: str) -> bytes | None:

@@ -35,6 +35,14 @@ def from_cursor(line: bytes, cursor: Cursor) -> bytes:
     return _with_ours(line, {"after": {"epoch": cursor.epoch, "seq": cursor.seq}})
 
 
+def with_compact_past(line: bytes) -> bytes:
+    """A request that attaches, with a stock client's past where the editor names none."""
+    members = raw_members(msgspec.json.decode(line, type=dict[str, Raw]).get("params"))
+    if META in raw_members(members.get("_meta")):
+        return line
+    return _with_ours(line, {"replay": "compact"})
+
+
 def _with_ours(line: bytes, ours: dict[str, Any]) -> bytes:
     members = msgspec.json.decode(line, type=dict[str, Raw])
     params = raw_members(members.get("params"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.gateway.connecting.frames import count_of
+from lastword.gateway.connecting.frames import count_of, seq_of
 from lastword.gateway.entries import Cursor
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Place(msgspec.Struct):
         folder: JSON text of what an attach says of the session beside its id.
         epoch: of the log that `seq` counts in; empty before it is known.
         seq: the last entry that the editor has been told.
+        parts: so many frames of the entry after it have been told, too.
         past: without a cursor, the past is wanted.
         attaching: the number of the request that attaches over this link; 0, none does.
         begun: that request's frames have begun.
@@ -37,6 +38,7 @@ class Place(msgspec.Struct):
     folder: dict[str, msgspec.Raw] = {}
     epoch: str = ""
     seq: int = 0
+    parts: int = 0
     past: bool = False
     attaching: int = 0
     begun: bool = False
@@ -53,8 +55,29 @@ class Place(msgspec.Struct):
     def begin(self, ours: dict[str, Any]) -> None:
         """Stand before the first entry that comes, as the gateway names it."""
         epoch = ours.get("epoch")
+        before = self.epoch, self.seq
         self.epoch = epoch if isinstance(epoch, str) else ""
         self.seq = max(count_of(ours.get("from")) - 1, 0)
+        if before != (self.epoch, self.seq):
+            self.parts = 0
+
+    def move(self, ours: dict[str, Any]) -> None:
+        """A frame has come: what it says of its place in the log holds for the editor now."""
+        seq = seq_of(ours)
+        if seq is not None and not self.probing and (self.begun or self.attached):
+            self.seq, self.parts = seq, 0
+
+    def is_repeated(self, ours: dict[str, Any]) -> bool:
+        """Is this a part of the next entry that was told before the link was cut within it?"""
+        part = count_of(ours.get("part"))
+        if not part or count_of(ours.get("of")) <= self.seq:
+            return False
+        told, self.parts = self.parts, max(self.parts, part)
+        return part <= told
+
+    def forget(self) -> None:
+        """There is no position: the log is another, or is wanted from its beginning."""
+        self.epoch, self.seq, self.parts = "", 0, 0
 
     def unlink(self) -> None:
         """The link is gone."""

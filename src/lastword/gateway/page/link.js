@@ -38,6 +38,8 @@ export class Link {
   #last = 0;
   #epoch = "";
   #seq = 0;
+  /** @type {[number, number]} */
+  #part = [0, 0];
   #before = 0;
   #since = 0;
   /** @type {object | null} */
@@ -225,9 +227,10 @@ export class Link {
   }
 
   #attach() {
-    const after = this.#epoch ? { _meta: { lastword: { after: { epoch: this.#epoch, seq: this.#seq } } } } : {};
+    const after = this.#epoch ? { after: { epoch: this.#epoch, seq: this.#seq } } : {};
     this.#before = this.#seq;
-    const params = { sessionId: this.session, cwd: "/", mcpServers: [], ...after };
+    const meta = { lastword: { replay: "compact", ...after } };
+    const params = { sessionId: this.session, cwd: "/", mcpServers: [], _meta: meta };
     this.#send({ id: "load", method: "session/load", params });
   }
 
@@ -250,6 +253,11 @@ export class Link {
     if (frame.method === undefined) return this.#answered(frame);
     const ours = frame.params?._meta?.lastword;
     if (frame.method === "_lastword/at" && ours?.epoch) this.#begin(ours.epoch, ours.from);
+    if (ours?.of) {
+      // A part of an entry, which comes again where the link was cut before its last.
+      if (ours.of === this.#part[0] && ours.part <= this.#part[1]) return;
+      this.#part = [ours.of, ours.part];
+    }
     this.told.frame(frame);
     if (Number.isSafeInteger(ours?.seq)) this.#seq = ours.seq;
   }

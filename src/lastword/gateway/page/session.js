@@ -213,7 +213,11 @@ class SessionPage {
     if (why === "unauthorized") add(this.help, loginHelp());
     const buttons = h("p", { class: "buttons" });
     if (label) add(buttons, button(label, () => this.link.retry(), { class: "first" }));
-    if (why) add(buttons, h("a", { href: this.logUrl }, "Session log"), h("a", { href: "#/" }, "All sessions"));
+    if (why && why !== "session_unknown") add(buttons, h("a", { href: this.logUrl }, "Session log"));
+    if (why) add(buttons, h("a", { href: "#/" }, "All sessions"));
+    const isOver = why === "session_unknown" || why === "session_ended";
+    this.form.hidden = !this.#controls || isOver;
+    if (isOver) this.transcript.empty.remove();
     if (buttons.firstChild) add(this.help, buttons);
     if (!why && said.startsWith("Reconnected")) setTimeout(() => this.#quiet(said), 8000);
     this.#enable();
@@ -430,6 +434,8 @@ class SessionPage {
         return this.#news("The agent was started again, and knows this conversation.", false, params.at);
       case "agent_ended":
         return this.#news(`The agent's process ended (exit status ${Number(facts.status)}).`, true, params.at);
+      case "viewer_lags":
+        return this.#news("This window is behind what the agent says. Nothing is lost; it catches up.", false, params.at);
       case "holder_died":
       case "not_restored":
       case "log_reset":

@@ -37,6 +37,7 @@ def part(shown: ShownPart) -> dict[str, Any]:
     """A session in the list."""
     return {
         "session_id": shown.part.session_id or None,
+        "gateway_session_id": _other(shown.name, shown.part.session_id),
         "run": run(shown.run),
         "failures": [entry(failure) for failure in shown.failures],
         "turn_count": shown.count,
@@ -116,4 +117,14 @@ def timeline(record: sqlite3.Connection, sections: Sequence[Section]) -> dict[st
                 "entries": entries,
             }
         )
-    return {"session_id": sections[-1].part.session_id or None, "runs": told}
+    last = sections[-1]
+    return {
+        "session_id": last.part.session_id or None,
+        "gateway_session_id": _other(last.name, last.part.session_id),
+        "runs": told,
+    }
+
+
+def _other(name: str, session_id: str) -> str | None:
+    """A gateway's name of a session, where that is not the agent's."""
+    return name if name and name != session_id else None

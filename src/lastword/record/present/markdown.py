@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from lastword.core.failure.durations import counted, duration
 from lastword.core.redact.printable import one_line
-from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.entry import GATEWAY, Kind
 from lastword.core.timeline.summary import summarise
+from lastword.record.present.words import words
 from lastword.record.turns import CANCELLED, FAILED, OPEN
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ MAX_TOLD_TURNS = 10
 """Turns that did not end well and are told in sentences: the latest."""
 
 MAX_LISTED_TURNS = 100
+MAX_TOLD_BEFALLEN = 50
+"""Entries of a gateway's that are told in words: the latest."""
+
 _MAX_NAME_CHARS = 120
 _NOT_WELL = (FAILED, OPEN, CANCELLED)
 
@@ -48,7 +52,14 @@ class Document:
         self._about(run, turns)
         if not turns:
             self._requests(entries())
-            return
+        else:
+            self._turns(turns, entries)
+        if run.door == "gateway":
+            self._gateway(entries())
+
+    def _turns(
+        self, turns: list[RecordedTurn], entries: Callable[[], Iterable[RecordedEntry]]
+    ) -> None:
         self._table(turns)
         bad = [turn for turn in turns if turn.outcome in _NOT_WELL]
         # A user who cancels often must not hide what failed.
@@ -110,6 +121,19 @@ class Document:
                 asked, incident = str(facts.get("method", "")), str(facts.get("incident_id", ""))
                 told = f"{self._code(why)}, incident {self._code(incident)}"
                 self.lines.append(f"- {self._code(asked)} failed: {told}")
+        self.lines.append("")
+
+    def _gateway(self, recorded: Iterable[RecordedEntry]) -> None:
+        """Tell what befell the session and its viewers behind a gateway."""
+        found = [each for each in recorded if each.entry.kind in GATEWAY]
+        if not found:
+            return
+        left_out = len(found) - MAX_TOLD_BEFALLEN
+        more = f" (the latest {MAX_TOLD_BEFALLEN} of {len(found)} entries)" if left_out > 0 else ""
+        self.lines += [f"Behind the gateway{more}:", ""]
+        for each in found[-MAX_TOLD_BEFALLEN:]:
+            when = f"{_moment(each.at_epoch_ms):%H:%M:%S} UTC"
+            self.lines.append(f"- {when}: {self._plain(words(each.entry))}")
         self.lines.append("")
 
     def _ended(self, turn: RecordedTurn) -> str:

@@ -32,6 +32,7 @@ class ShownPart(msgspec.Struct, frozen=True):
         marks: one mark for each of its latest turns, more of them.
         count: how many turns it has had.
         failures: where it has had none, the requests that failed.
+        name: the session's, which is a gateway's where that gave it another than the agent did.
     """
 
     part: Part
@@ -40,6 +41,7 @@ class ShownPart(msgspec.Struct, frozen=True):
     marks: tuple[str, ...]
     count: int
     failures: tuple[RecordedEntry, ...] = ()
+    name: str = ""
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -49,6 +51,8 @@ class Section(msgspec.Struct, frozen=True):
     run: RecordedRun
     turns: tuple[RecordedTurn, ...]
     left_out: int
+    name: str = ""
+    """As `ShownPart` has it."""
 
     @property
     def from_seconds(self) -> float | None:

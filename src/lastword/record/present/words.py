@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.failure.durations import counted, duration
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
+from lastword.record.present import gateway_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,4 +191,5 @@ _TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.CANCEL: _cancel,
     Kind.OMITTED: _omitted,
     Kind.AGENT_EXITED: _exited,
+    **gateway_words.TELLERS,
 }

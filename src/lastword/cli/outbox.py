@@ -1,0 +1,190 @@
+"""`lastword outbox`: what waits to be reported, what became of the rest, and a try by hand.
+
+Owns the command line and the exit status: 0, 1 where something is wrong with the outbox or what
+was sent did not arrive, 2 when it cannot be run as it was asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.cli.page import Page, day_and_time
+from lastword.cli.record_access import add_record_option, path_of
+from lastword.core.failure.durations import counted, duration
+from lastword.core.link.option_table import BY_KEY
+from lastword.errors import StoreError
+from lastword.outbox.post import PostError
+from lastword.outbox.report import own_report
+from lastword.outbox.schedule import Fate, fate_of
+from lastword.outbox.sender import ask, send_due
+from lastword.outbox.store import Outbox, now_ms
+from lastword.outbox.tables import COUNTS, DROPPED, SENT, Status
+from lastword.outbox.target import OTLP, ReportTarget, TargetError, Wish, target_of
+from lastword.record.present import documents
+from lastword.record.run import this_run
+from lastword.record.store import set_aside_before
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.outbox.report import FailureReport
+
+SEND_SECONDS = 60.0
+"""How long `--send` goes on with what is due."""
+
+_WHY = {
+    "dropped_full": "the outbox was full",
+    "dropped_old": "they were over 7 days old",
+    "dropped_unwritten": "the disk took nothing",
+    "dropped_damaged": "the outbox's file was damaged",
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Show the outbox, or do something with it; gives the exit status."""
+    options = _parser().parse_args(list(arguments))
+    outbox = Outbox(os.path.dirname(path_of(options)))
+    try:
+        if options.test or options.send:
+            target = _target(options)
+            return _test(target) if options.test else _send(outbox, target)
+        if options.clear_dead:
+            return _clear(outbox)
+        return _show(outbox, as_json=options.json)
+    except TargetError as error:
+        sys.stderr.write(f"lastword outbox: {error}\n")
+        return 2
+    except StoreError as error:
+        sys.stderr.write(f"lastword outbox: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lastword outbox",
+        description="Shows the reports of failures that have not arrived, where --report-to was "
+        "given, and what became of the others.",
+        allow_abbrev=False,
+    )
+    does = parser.add_mutually_exclusive_group()
+    does.add_argument("--send", action="store_true", help="send now what waits")
+    does.add_argument("--test", action="store_true", help="send a report that tells of no failure")
+    does.add_argument("--clear-dead", action="store_true", help="forget what was refused for good")
+    does.add_argument("--json", action="store_true", help="for machines")
+    for key in ("report_to", "report_format", "report_secret_file"):
+        option = BY_KEY[key]
+        parser.add_argument(
+            f"--{option.name}",
+            default=os.environ.get(option.variable) or option.default,
+            choices=option.words or None,
+            metavar=None if option.words else option.kind.upper(),
+            help="as `lastword run` was given it",
+        )
+    add_record_option(parser)
+    return parser
+
+
+def _target(options: argparse.Namespace) -> ReportTarget:
+    option = BY_KEY["report_to"]
+    if not options.report_to:
+        raise TargetError(f"say where to: --report-to URL, or {option.variable}")
+    if option.read(options.report_to) is None:
+        raise TargetError(f"--report-to is no address that can be used: it takes {option.expects}")
+    wish = Wish(options.report_to, options.report_format, options.report_secret_file)
+    return target_of(wish, os.environ)
+
+
+def _test(target: ReportTarget) -> int:
+    """Send a report of no failure, once and past the outbox."""
+    run = this_run(secrets.token_hex(13).upper(), door="outbox", program="lastword")
+    try:
+        answer = ask(target, own_report(run, "test", {"reason": "test", "retryable": False}))
+    except PostError as error:
+        said = str(error)
+    else:
+        fate, said = fate_of(answer, is_otlp=target.form == OTLP)
+        if fate is Fate.DELIVERED:
+            sys.stdout.write(f"a test report was taken at {target.place}\n")
+            return 0
+    sys.stderr.write(f"lastword outbox: no report is taken at {target.place}: {said}\n")
+    return 1
+
+
+def _send(outbox: Outbox, target: ReportTarget) -> int:
+    ends_at = time.monotonic() + SEND_SECONDS
+    before = outbox.status().counts[SENT]
+    outbox.hurry(target)
+    send_due(outbox, target, lambda: ends_at - time.monotonic())
+    status = outbox.status()
+    sent = counted(status.counts[SENT] - before, "report")
+    sys.stdout.write(f"{sent} sent, {status.waiting} still waiting, {status.dead} refused\n")
+    return 1 if status.waiting else 0
+
+
+def _clear(outbox: Outbox) -> int:
+    sys.stdout.write(f"{counted(outbox.clear_dead(), 'refused report')} forgotten\n")
+    return 0
+
+
+def _show(outbox: Outbox, *, as_json: bool) -> int:
+    status = outbox.status() if os.path.exists(outbox.path) else None
+    aside = set_aside_before(outbox.path)
+    if as_json:
+        documents.write(_document(status, aside))
+        return 0
+    page = Page()
+    if status is None:
+        page.line(f"There is no outbox at {outbox.path}: nothing has failed since --report-to.")
+    else:
+        _lines(page, status)
+    for path in aside:
+        page.line(f"A damaged outbox was set aside as {path}; delete it when you do not need it.")
+    sys.stdout.write(page.take())
+    return 0
+
+
+def _lines(page: Page, status: Status) -> None:
+    now = now_ms()
+    counts = status.counts
+    page.line(f"{status.waiting} waiting, {status.dead} refused, {counts[SENT]} sent")
+    for pace in status.targets:
+        age = duration(max(0, now - pace.oldest_epoch_ms) / 1000)
+        line = f"to {pace.place}: {counted(pace.waiting, 'report')}, the oldest from {age} ago"
+        page.line(line, indent=2)
+        if pace.failures:
+            wait = duration(max(0, pace.due_epoch_ms - now) / 1000)
+            tries = counted(pace.failures, "try")
+            page.line(f"{pace.said}, after {tries}; again in {wait}", "yellow", indent=4)
+    for name in DROPPED:
+        if counts[name]:
+            page.line(f"{counts[name]} dropped: {_WHY[name]}", "red")
+    if status.dead_letters:
+        page.line("refused for good (--clear-dead forgets them):")
+    for place, said, report in status.dead_letters:
+        what = ", ".join(str(report.facts.get(name, "")) for name in ("type", "incident_id"))
+        page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {said} at {place}", indent=2)
+
+
+def _document(status: Status | None, aside: list[str]) -> dict[str, Any]:
+    if status is None:
+        status = Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
+    known = msgspec.structs.asdict(status)
+    known["targets"] = [msgspec.structs.asdict(pace) for pace in status.targets]
+    known["dead_letters"] = [
+        {"place": place, "said": said, "report": _members(report)}
+        for place, said, report in status.dead_letters
+    ]
+    return {"version": 1, **known, "set_aside": aside}
+
+
+def _members(report: FailureReport) -> Any:
+    return msgspec.to_builtins(report)

@@ -1,0 +1,137 @@
+"""From a gateway holder's rows to spans and measurements, as plain values.
+
+Owns what a session behind a gateway looks like to OpenTelemetry: one span for as long as a process
+holds it, with what befell it and its viewers as events, and a counter for each kind of that. Turns
+are told by the `lastword run` of the same run (`otel.spans`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+
+from lastword.core.timeline.entry import GATEWAY, Kind, Level
+from lastword.otel import conventions as names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lastword.record.run import Row
+
+Attributes: TypeAlias = dict[str, str | int | float | bool]
+
+MAX_EVENTS = 64
+"""Of one session's span: the latest. The record itself keeps more."""
+
+MAX_SESSIONS = 256
+"""Of one holder, which has one but for forks. One beyond them is told of by counters alone."""
+
+COUNTED: dict[Kind, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
+    Kind.VIEWER_CAME: (names.VIEWERS_CAME, ("role", "back"), {}),
+    Kind.VIEWER_LEFT: (names.VIEWERS_LEFT, ("code", "cause"), {}),
+    Kind.VIEWER_LAGS: (names.LAGS, (), {}),
+    Kind.GAP_TOLD: (names.GAPS, ("reason",), {}),
+    Kind.QUESTION_HELD: (names.QUESTIONS_HELD, ("what",), {}),
+    Kind.QUESTION_DECIDED: (names.QUESTIONS, ("what", "how"), {}),
+    Kind.HOLDER_DIED: (names.LOST, (), {"process": "holder"}),
+    Kind.SUPERVISOR_EXITED: (names.LOST, ("exit_code", "exit_signal"), {"process": "run"}),
+    Kind.SESSION_RESTORED: (names.RESTORED, ("history",), {}),
+    Kind.SESSION_NOT_RESTORED: (names.RESTORED, ("reason",), {"history": "failed"}),
+    Kind.LOG_RESET: (names.LOG_RESETS, ("reason",), {}),
+    Kind.SESSION_ENDED: (names.SESSIONS_ENDED, ("cause",), {}),
+}
+"""By which counter each kind is counted, with which facts, and which words beside them."""
+
+_CRASHED = "agent_crash"
+"""What the viewers were told that a turn failed of which ended with its process."""
+
+
+class HeldEvent(msgspec.Struct, frozen=True):
+    """Something that befell a session; its time is the run's monotonic seconds."""
+
+    name: str
+    at_seconds: float
+    attributes: Attributes
+
+
+class HeldSpan(msgspec.Struct, frozen=True, kw_only=True):
+    """A session, for as long as one process held it; times are the run's monotonic seconds."""
+
+    started_seconds: float
+    ended_seconds: float
+    attributes: Attributes
+    failed: bool
+    events: tuple[HeldEvent, ...]
+
+
+class HeldSessions:
+    """Takes the rows of one holder."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Held] = {}
+
+    def take(self, row: Row) -> HeldSpan | None:
+        """What has become whole by this row."""
+        if row.kind not in GATEWAY or row.session_id is None:
+            return None
+        if row.kind == Kind.SESSION_HELD and len(self._open) < MAX_SESSIONS:
+            self._open[row.session_id] = _Held(row)
+        held = self._open.get(row.session_id)
+        if held is None:
+            return None
+        held.note(row)
+        if row.kind != Kind.SESSION_ENDED:
+            return None
+        return self._open.pop(row.session_id).span()
+
+    def rest(self) -> list[HeldSpan]:
+        """The sessions of which no end is known."""
+        told = [held.span() for held in self._open.values()]
+        self._open.clear()
+        return told
+
+
+class _Held:
+    """A session that goes on."""
+
+    def __init__(self, began: Row) -> None:
+        self._began = self._last = began
+        self._events: deque[HeldEvent] = deque(maxlen=MAX_EVENTS)
+        self._known: Attributes = {}
+
+    def note(self, row: Row) -> None:
+        self._last = row
+        shown = known(row.facts, tuple(row.facts))
+        if row.level == Level.ERROR:
+            failed = {names.own("incident_id"): row.facts.get("incident_id")}
+            failed[names.ERROR_TYPE] = row.facts.get("type", _CRASHED)
+            self._known |= {name: value for name, value in failed.items() if value}
+        if row.kind == Kind.SESSION_HELD:
+            self._known |= shown
+        else:
+            self._events.append(HeldEvent(names.own(row.kind), row.at_seconds, shown))
+
+    def span(self) -> HeldSpan:
+        return HeldSpan(
+            started_seconds=self._began.at_seconds,
+            ended_seconds=self._last.at_seconds,
+            attributes={
+                names.OPERATION: names.HOLD_SESSION,
+                names.CONVERSATION: self._began.session_id or "",
+                **self._known,
+            },
+            failed=names.ERROR_TYPE in self._known,
+            events=tuple(self._events),
+        )
+
+
+def known(facts: Mapping[str, Any], wanted: tuple[str, ...]) -> Attributes:
+    """Facts as attributes, as far as they are known and plain."""
+    found: Attributes = {}
+    for fact in wanted:
+        value = facts.get(fact)
+        if isinstance(value, str | int | float | bool):
+            found[names.ERROR_TYPE if fact == "type" else names.own(fact)] = value
+    return found

@@ -1,0 +1,70 @@
+"""Reports of our own processes that have no record: a gateway, and what holds its agents.
+
+Owns that nobody waits for one: a thread, begun at the first, writes and sends it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from lastword.outbox.report import own_report
+from lastword.outbox.sender import Sender
+from lastword.outbox.store import Outbox
+from lastword.outbox.target import TargetError, Wish, target_of, wish_in
+from lastword.posix.identity import run_id
+from lastword.record.run import this_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FINISH_SECONDS = 2.0
+DOOR = "gateway"
+
+
+class OwnReports:
+    """Takes the failures of one process."""
+
+    def __init__(self, wish: Wish, folder: str, program: str) -> None:
+        """Begin nothing yet.
+
+        Args:
+            wish: Where reports go; without an address the environment says it, if anything does,
+                for no credential in there is to come into a command line.
+            folder: Of the outbox.
+            program: The agent's.
+        """
+        self._wish = wish if wish.url else Wish(_named(), wish.form, wish.secret_file)
+        self._outbox = Outbox(folder)
+        self._run = this_run(run_id(), door=DOOR, program=os.path.basename(program))
+        self._sender: Sender | None = None
+
+    def tell(self, what: str, members: Mapping[str, object], session_id: str = "") -> None:
+        """Report a failure, where somebody wants it.
+
+        Args:
+            what: As `FailureReport.what`.
+            members: A payload.
+            session_id: The session, where there is one.
+        """
+        if not self._wish.url:
+            return
+        if self._sender is None:
+            try:
+                self._sender = Sender(self._outbox, target_of(self._wish, os.environ))
+            except (TargetError, RuntimeError):  # no thread is to be had, or a file has gone
+                return
+        self._sender.put(own_report(self._run, what, members, session_id))
+
+    def finish(self) -> None:
+        """Send what can be sent in a moment."""
+        if self._sender is not None:
+            self._sender.finish(FINISH_SECONDS)
+
+
+def _named() -> str:
+    """The address in the environment."""
+    try:
+        return wish_in(os.environ).url
+    except TargetError:
+        return ""  # who started us has said what is wrong

@@ -1,0 +1,169 @@
+"""One request of HTTP: a report sent, and what was answered, within one deadline for all of it.
+
+Owns the connection: certificates are verified, redirects are not followed, the environment's
+proxies are used as `urllib` does, and an answer is read as far as it matters. A collector that
+sends a byte a second keeps nobody: at the deadline the socket is shut, whatever waits for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import socket
+import ssl
+import threading
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from lastword.outbox.schedule import CollectorAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_ANSWER_BYTES = 64 * 1024
+
+
+class PostError(Exception):
+    """There was no answer; the text says why, in a few words of ours."""
+
+
+def post(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    deadline_seconds: float,
+    *,
+    certificates: str | None = None,
+) -> CollectorAnswer:
+    """Send a body, and give the answer.
+
+    Args:
+        url: Where to.
+        body: What.
+        headers: Beside those of the connection.
+        deadline_seconds: How long all of it may take.
+        certificates: A file of certificates that are trusted in place of the system's.
+
+    Raises:
+        PostError: There was none.
+    """
+    try:
+        connection, path, extra = _connection(url, deadline_seconds, certificates)
+    except OSError as error:
+        raise PostError("the file of certificates cannot be read") from error
+    except ValueError as error:
+        raise PostError("the proxy's address is none") from error
+    fuse = threading.Timer(deadline_seconds, connection.shut)
+    fuse.daemon = True
+    fuse.start()
+    try:
+        connection.request("POST", path, body, {**headers, **extra})
+        response = connection.getresponse()
+        answered = response.read(MAX_ANSWER_BYTES + 1)
+        return CollectorAnswer(
+            response.status,
+            answered[:MAX_ANSWER_BYTES],
+            response.getheader("retry-after", ""),
+            response.getheader("date", ""),
+            len(answered) <= MAX_ANSWER_BYTES,
+        )
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise PostError("timeout" if connection.was_shut else _reason(error)) from error
+    finally:
+        fuse.cancel()
+        connection.close()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "timeout"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "certificate not trusted"
+    if isinstance(error, ssl.SSLError):
+        return "TLS failed"
+    if isinstance(error, socket.gaierror):
+        return "host not found"
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"
+    if isinstance(error, http.client.RemoteDisconnected | ConnectionError):
+        return "connection closed"
+    if isinstance(error, http.client.HTTPException | ValueError):
+        return "no HTTP answer"
+    return (error.strerror if isinstance(error, OSError) else None) or "no connection"
+
+
+class _Shuttable:
+    """A connection that another thread can end, in whatever it waits for."""
+
+    sock: socket.socket | None
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.was_shut = False
+        self._twin: socket.socket | None = None
+        # Where the standard library makes its socket, before TLS wraps it and takes it away.
+        self._create_connection = self._connect_twin
+
+    def _connect_twin(self, *arguments: Any, **named: Any) -> socket.socket:
+        made = socket.create_connection(*arguments, **named)
+        if self.was_shut:
+            made.close()
+            raise TimeoutError
+        self._twin = made.dup()
+        return made
+
+    def shut(self) -> None:
+        """End it now."""
+        self.was_shut = True
+        twin = self._twin
+        if twin is not None:
+            try:
+                twin.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                return  # the other side was first
+
+    def close(self) -> None:
+        """Close it."""
+        super().close()  # type: ignore[misc]
+        twin, self._twin = self._twin, None
+        if twin is not None:
+            twin.close()
+
+
+class _Plain(_Shuttable, http.client.HTTPConnection):
+    """Over TCP."""
+
+
+class _Secure(_Shuttable, http.client.HTTPSConnection):
+    """Over TLS."""
+
+
+def _connection(
+    url: str, timeout: float, certificates: str | None
+) -> tuple[_Plain | _Secure, str, dict[str, str]]:
+    """The connection, the path to ask for, and headers for a proxy on the way."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    proxy = "" if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme, "")
+    between = urlsplit(proxy if "://" in proxy else f"//{proxy}")
+    login = _login(between.username, between.password)
+    if parts.scheme == "https":
+        # The defaults verify the certificate and the host's name.
+        context = ssl.create_default_context(cafile=certificates)
+        if not proxy:
+            return _Secure(host, parts.port, timeout=timeout, context=context), path, {}
+        secure = _Secure(between.hostname, between.port, timeout=timeout, context=context)
+        secure.set_tunnel(host, parts.port, login)
+        return secure, path, {}
+    if not proxy:
+        return _Plain(host, parts.port, timeout=timeout), path, {}
+    return _Plain(between.hostname, between.port, timeout=timeout), url, login
+
+
+def _login(name: str | None, password: str | None) -> dict[str, str]:
+    if name is None:
+        return {}
+    pair = f"{unquote(name)}:{unquote(password or '')}".encode()
+    return {"proxy-authorization": f"Basic {base64.b64encode(pair).decode()}"}

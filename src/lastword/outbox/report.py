@@ -1,0 +1,200 @@
+"""Reports: what is told of a failure, as a row of the record has it, without anybody's words.
+
+Owns which facts leave the machine. They are words of low cardinality, numbers and ids of our own:
+no message, no detail, no name of a file, also where the record keeps errors' words. A session's id
+is hashed. What a secret looks like is `core.redact`'s, which every row has passed before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+import msgspec
+
+from lastword.core.redact.printable import one_line
+from lastword.core.timeline.entry import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lastword.record.run import Row, Run
+
+Value: TypeAlias = bool | int | float | str
+
+_WORDS = (
+    *("type", "reason", "source", "origin", "phase", "retry_safety", "action", "provider_code"),
+    *("exit_signal", "incident_id", "method", "rule", "by"),
+)
+_NUMBERS = (
+    *("retry_after_seconds", "reset_at_epoch_ms", "http_status", "attempts", "exit_code"),
+    "open_turns",
+)
+FACTS = frozenset({*_WORDS, *_NUMBERS, "retryable"})
+"""The facts that a report may have."""
+
+_WORD = re.compile(r"[A-Za-z0-9_.:/+-]{1,64}")
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+MAX_NAME_CHARS = 64
+MAX_NUMBER = 2**53
+MAX_TRACED_TURNS = 256
+OTHER = "other"
+"""Stands for a word that is none, such as a code of a provider's that is a sentence."""
+
+
+class FailureReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One failure.
+
+    Attributes:
+        report_id: the same however often it is sent.
+        at_epoch_ms: when it happened, in milliseconds since 1970 UTC.
+        what: what failed: `turn`, `request`, `start` (a request before the agent was ready, or
+            a start of ours), `holder`, `client` (a page's or a connector's own error) or `test`.
+        run_id: incident ids begin with it.
+        door: `run`, `guard`, `serve` or `gateway`.
+        program: the agent's program, its base name alone.
+        lastword_version: ours.
+        platform: as `linux`.
+        session: the session's id, hashed.
+        turn: the turn's number in the run.
+        agent: its name for itself.
+        agent_version: its version.
+        client: the client's name for itself.
+        client_version: its version.
+        traceparent: the client's span, in W3C's form.
+        facts: of the payload, those in `FACTS`.
+    """
+
+    report_id: str
+    at_epoch_ms: int
+    what: str
+    run_id: str
+    door: str
+    program: str
+    lastword_version: str
+    platform: str
+    session: str = ""
+    turn: int | None = None
+    agent: str = ""
+    agent_version: str = ""
+    client: str = ""
+    client_version: str = ""
+    traceparent: str = ""
+    facts: dict[str, Value] = {}
+
+
+def facts_of(members: Mapping[str, Any]) -> dict[str, Value]:
+    """What of a payload, or of an entry's facts, may be reported."""
+    found: dict[str, Value] = {}
+    for name in _WORDS:
+        value = members.get(name)
+        if isinstance(value, str) and value:
+            found[name] = value if _WORD.fullmatch(value) else OTHER
+    for name in _NUMBERS:
+        value = members.get(name)
+        if _is_number(value):
+            found[name] = value
+    if isinstance(members.get("retryable"), bool):
+        found["retryable"] = members["retryable"]
+    return found
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -MAX_NUMBER < value < MAX_NUMBER
+
+
+def hashed(session_id: str | None) -> str:
+    """A session's id, in a form from which it cannot be had back."""
+    if not session_id:
+        return ""
+    return hashlib.sha256(f"lastword {session_id}".encode(errors="replace")).hexdigest()[:16]
+
+
+def name_of(text: object) -> str:
+    """A name that a program gives itself, in one short line."""
+    return one_line(text)[:MAX_NAME_CHARS] if isinstance(text, str) else ""
+
+
+class ReportWriter:
+    """Makes the reports of one run out of its rows."""
+
+    __slots__ = ("_names", "_run", "_traced")
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._names: dict[str, str] = {}
+        self._traced: OrderedDict[tuple[str | None, int | None], str] = OrderedDict()
+
+    def take(self, rows: Sequence[Row]) -> list[FailureReport]:
+        """What there is to report of these rows."""
+        found = []
+        for row in rows:
+            if row.kind == Kind.ERROR:
+                found.append(self._report(row))
+            elif row.kind in (Kind.AGENT_READY, Kind.CLIENT_ATTACHED):
+                side = "agent" if row.kind == Kind.AGENT_READY else "client"
+                self._names[side] = name_of(row.facts.get("name"))
+                self._names[f"{side}_version"] = name_of(row.facts.get("version"))
+            elif row.kind == Kind.PROMPT:
+                self._trace(row)
+        return found
+
+    def _trace(self, row: Row) -> None:
+        traceparent = row.facts.get("traceparent")
+        if isinstance(traceparent, str) and _TRACEPARENT.fullmatch(traceparent):
+            self._traced[row.session_id, row.turn] = traceparent
+            if len(self._traced) > MAX_TRACED_TURNS:
+                self._traced.popitem(last=False)
+
+    def _report(self, row: Row) -> FailureReport:
+        run = self._run
+        what = "request" if "agent" in self._names else "start"
+        # The same row is the same report, also where it is handed over a second time.
+        told = msgspec.json.encode((run.run_id, row.at_seconds, row.request_id, row.turn))
+        number = hashlib.sha256(told + msgspec.json.encode(row.facts.get("incident_id")))
+        return FailureReport(
+            report_id=number.hexdigest()[:32],
+            at_epoch_ms=row.at_epoch_ms,
+            what=what if row.turn is None else "turn",
+            run_id=run.run_id,
+            door=run.door,
+            program=name_of(run.program),
+            lastword_version=run.lastword_version,
+            platform=run.platform,
+            session=hashed(row.session_id),
+            turn=row.turn,
+            traceparent=self._traced.pop((row.session_id, row.turn), ""),
+            facts=facts_of(row.facts),
+            **self._names,
+        )
+
+
+def own_report(
+    run: Run, what: str, members: Mapping[str, Any], session_id: str = ""
+) -> FailureReport:
+    """A report of a process of ours that has no record, such as a gateway that cannot start.
+
+    Args:
+        run: This process, as a run.
+        what: As `FailureReport.what`.
+        members: A payload.
+        session_id: The session, where there is one.
+    """
+    return FailureReport(
+        report_id=secrets.token_hex(16),
+        at_epoch_ms=time.time_ns() // 1_000_000,
+        what=what,
+        run_id=run.run_id,
+        door=run.door,
+        program=name_of(run.program),
+        lastword_version=run.lastword_version,
+        platform=run.platform,
+        session=hashed(session_id),
+        facts=facts_of(members),
+    )

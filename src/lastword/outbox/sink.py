@@ -1,0 +1,45 @@
+"""The outbox as a sink of a run's rows, beside the record and telemetry.
+
+Owns the order: a report is on disk before its rows go on to anybody else. It may wait for the disk
+and is called in a process or a thread of its own, as every sink is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.outbox.report import ReportWriter
+from lastword.outbox.sender import Sender
+from lastword.outbox.store import Outbox
+
+if TYPE_CHECKING:
+    from lastword.outbox.target import ReportTarget
+    from lastword.record.run import Row, Run
+
+FINISH_SECONDS = 2.0
+"""How long a recorder lives on to send what has just failed."""
+
+
+class OutboxSink:
+    """Takes the rows of one run."""
+
+    def __init__(
+        self, folder: str, target: ReportTarget, run: Run, *, finish_seconds: float = FINISH_SECONDS
+    ) -> None:
+        """Reports of failures go into the outbox in a folder, and from there to a target."""
+        self._outbox = Outbox(folder)
+        self._target = target
+        self._reports = ReportWriter(run)
+        self._finish_seconds = finish_seconds
+        self._sender = Sender(self._outbox, target)
+
+    def send(self, rows: list[Row]) -> None:
+        """Take rows."""
+        reports = self._reports.take(rows)
+        if reports:
+            self._outbox.add(reports, self._target)
+            self._sender.wake()
+
+    def close(self) -> None:
+        """Send what can be sent in a moment."""
+        self._sender.finish(self._finish_seconds)

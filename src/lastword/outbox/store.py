@@ -1,0 +1,295 @@
+"""The outbox on disk: reports that have not arrived, and the counts of what became of the others.
+
+Owns the file, its bounds, and that its counts add up: what was ever put into it was sent, waits, is
+dead, or was dropped for a reason that is told. Each step is one transaction that is on disk before
+the next begins, so that whatever ends a process ends it between two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, TypeVar
+
+from lastword.errors import StoreError
+from lastword.outbox import tables
+from lastword.outbox.schedule import is_due
+from lastword.record import store as files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from lastword.outbox.report import FailureReport
+    from lastword.outbox.target import ReportTarget
+
+NAME = "outbox.db"
+MAX_UNWRITTEN = 256
+"""Reports that wait in memory for a disk that takes none."""
+
+_Given = TypeVar("_Given")
+
+
+class Outbox:
+    """The outbox of one folder; every process of the user's may have it open."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.path = os.path.join(folder, NAME)
+        self._lock = threading.Lock()
+        self._unwritten: deque[tuple[FailureReport, ReportTarget]] = deque()
+        self._lost = 0
+        self._done: set[int] = set()
+        """Rows that are over, and that a full disk would not let go of."""
+
+    # What comes in.
+
+    def add(self, reports: Sequence[FailureReport], target: ReportTarget) -> bool:
+        """Put reports in, and those that could not be put in before; gives whether all are in."""
+        with self._lock:
+            self._unwritten += [(report, target) for report in reports]
+            if not (self._unwritten or self._lost) or self._write():
+                return True
+            while len(self._unwritten) > MAX_UNWRITTEN:
+                self._unwritten.popleft()
+                self._lost += 1
+            return False
+
+    def _write(self) -> bool:
+        kept, lost = list(self._unwritten), self._lost
+
+        def put(db: sqlite3.Connection) -> None:
+            if lost:
+                tables.add_to(db, tables.TAKEN, lost)
+                tables.add_to(db, "dropped_unwritten", lost)
+            for report, target in kept:
+                tables.put(db, report, target)
+            tables.keep_within(db, now_ms())
+
+        try:
+            self._transact(put)
+        except StoreError:
+            return False
+        self._unwritten.clear()
+        self._lost = 0
+        return True
+
+    # What goes out.
+
+    def take(self, target: ReportTarget) -> tables.Waiting | None:
+        """The report that is to be sent there now, its try counted; `None` where none is due.
+
+        Raises:
+            StoreError: The outbox cannot be written, so that nothing may be sent.
+        """
+        now = now_ms()
+
+        def take(db: sqlite3.Connection) -> tables.Waiting | None:
+            tables.keep_within(db, now)
+            for number in self._done:
+                gone = db.execute("DELETE FROM reports WHERE id = ?", (number,)).rowcount
+                tables.add_to(db, tables.SENT, gone)
+            if not is_due(tables.due_at(db, target.key), now):
+                return None
+            while (found := db.execute(tables.NEXT, (target.key,)).fetchone()) is not None:
+                number, body = found
+                report = tables.decoded(body)
+                if report is not None:
+                    db.execute("UPDATE reports SET tries = tries + 1 WHERE id = ?", (number,))
+                    return tables.Waiting(number, report)
+                db.execute("DELETE FROM reports WHERE id = ?", (number,))
+                tables.add_to(db, "dropped_damaged", 1)
+            return None
+
+        found = self._transact(take)
+        self._done.clear()
+        return found
+
+    def due_epoch_ms(self, target: ReportTarget) -> int | None:
+        """When the next report is to be sent there; `None` where none waits.
+
+        Raises:
+            StoreError: The outbox cannot be read.
+        """
+
+        def due(db: sqlite3.Connection) -> int | None:
+            waits = "SELECT 1 FROM reports WHERE target = ? AND dead = 0 LIMIT 1"
+            if db.execute(waits, (target.key,)).fetchone() is None:
+                return None
+            return tables.due_at(db, target.key)
+
+        return self._transact(due)
+
+    def delivered(self, number: int, target: ReportTarget) -> None:
+        """It has arrived.
+
+        Raises:
+            StoreError: That cannot be written down; this process will not send it again.
+        """
+        self._done.add(number)
+
+        def done(db: sqlite3.Connection) -> None:
+            gone = db.execute("DELETE FROM reports WHERE id = ?", (number,)).rowcount
+            tables.add_to(db, tables.SENT, gone)
+            tables.set_pace(db, target, 0, 0, "")
+
+        self._transact(done)
+        self._done.discard(number)
+
+    def refused(self, number: int, target: ReportTarget, said: str) -> None:
+        """It will never be taken.
+
+        Raises:
+            StoreError: That cannot be written down.
+        """
+
+        def dead(db: sqlite3.Connection) -> None:
+            db.execute("UPDATE reports SET dead = 1, said = ? WHERE id = ?", (said, number))
+            tables.set_pace(db, target, 0, 0, "")
+
+        self._transact(dead)
+
+    def failed(self, target: ReportTarget, said: str, wait: Callable[[int], float]) -> None:
+        """It could not be sent; `wait` gives the seconds to the next try after so many failures.
+
+        Raises:
+            StoreError: That cannot be written down.
+        """
+
+        def later(db: sqlite3.Connection) -> None:
+            row = db.execute(
+                "SELECT failures FROM targets WHERE target = ?", (target.key,)
+            ).fetchone()
+            failures = (row[0] if row else 0) + 1
+            tables.set_pace(db, target, failures, now_ms() + int(wait(failures) * 1000), said)
+
+        self._transact(later)
+
+    @contextlib.contextmanager
+    def as_sender(self, target: ReportTarget) -> Iterator[bool]:
+        """Be the one process that sends to a target; gives whether it is this one.
+
+        Raises:
+            StoreError: The folder cannot be written.
+        """
+        number = _lock_file(os.path.join(self.folder, f"outbox-{target.key}.lock"))
+        try:
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                yield False
+            else:
+                try:
+                    yield True
+                finally:
+                    # A process that was forked meanwhile has the lock as well, for all its life.
+                    fcntl.flock(number, fcntl.LOCK_UN)
+        finally:
+            os.close(number)
+
+    # What is asked.
+
+    def status(self) -> tables.Status:
+        """How it is.
+
+        Raises:
+            StoreError: It cannot be used.
+        """
+        now = now_ms()
+        return self._transact(lambda db: tables.status_of(db, now))
+
+    def clear_dead(self) -> int:
+        """Forget the dead letters; gives how many there were.
+
+        Raises:
+            StoreError: It cannot be used.
+        """
+
+        def clear(db: sqlite3.Connection) -> int:
+            gone = db.execute("DELETE FROM reports WHERE dead = 1").rowcount
+            tables.add_to(db, tables.CLEARED, gone)
+            return gone
+
+        return self._transact(clear)
+
+    def hurry(self, target: ReportTarget) -> None:
+        """Let what waits be tried at once.
+
+        Raises:
+            StoreError: It cannot be used.
+        """
+        self._transact(lambda db: tables.set_pace(db, target, 0, 0, ""))
+
+    def _transact(self, work: Callable[[sqlite3.Connection], _Given]) -> _Given:
+        """One transaction on a connection of its own: the file may be another by now."""
+        for last in (False, True):
+            try:
+                with self._opened() as db:
+                    db.execute("BEGIN IMMEDIATE")
+                    given = work(db)
+                    db.execute("COMMIT")
+                    return given
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                said = files.as_sqlite(error)
+                if last or not files.is_broken(said):
+                    why = files.reason_of(said)
+                    raise StoreError(f"{self.path} cannot be used: {why}") from said
+                self._set_aside()
+        raise AssertionError  # the second attempt gives or raises
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        try:
+            files.make_folder(self.folder)
+            files.make_private(self.path)
+        except OSError as error:
+            why = (error.strerror or "failed").lower()
+            raise StoreError(f"{self.path} cannot be written ({why})") from error
+        connection = sqlite3.connect(self.path, timeout=files.BUSY_SECONDS, isolation_level=None)
+        try:
+            # A rollback journal: no file stays beside it, and what is committed is on the disk.
+            connection.execute("PRAGMA synchronous = FULL")
+            tables.prepare(connection, self.path)
+            yield connection
+        finally:
+            connection.close()
+
+    def _set_aside(self) -> None:
+        """Begin anew where the file is damaged, once among all processes that see it."""
+        number = _lock_file(f"{self.path}.lock")
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX)
+            if not self._is_damaged():
+                return
+            files.set_aside(self.path)
+            with self._opened() as db:
+                # How many reports were in it nobody can tell any more.
+                tables.add_to(db, tables.TAKEN, 1)
+                tables.add_to(db, "dropped_damaged", 1)
+        finally:
+            os.close(number)
+
+    def _is_damaged(self) -> bool:
+        try:
+            with self._opened() as db:
+                found = db.execute("PRAGMA integrity_check").fetchone()
+                return bool(found[0] != "ok")
+        except sqlite3.Error as error:
+            return files.is_broken(error)
+
+
+def _lock_file(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        why = (error.strerror or "failed").lower()
+        raise StoreError(f"{path} cannot be written ({why})") from error
+
+
+def now_ms() -> int:
+    """The time of day, in milliseconds since 1970 UTC."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,234 @@
+"""The outbox's tables: what a row is, how many there may be, and what is counted of the others.
+
+Owns the statements, which run within a transaction of somebody else's. That a transaction is one,
+and what becomes of a file that is damaged, is `outbox.store`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from lastword.errors import StoreError
+from lastword.outbox.report import FailureReport
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from lastword.outbox.target import ReportTarget
+
+MAX_REPORTS = 1000
+MAX_BYTES = 4 * 1024 * 1024
+MAX_AGE_SECONDS = 7 * 24 * 3600.0
+APPLICATION_ID = 0x4C574F42
+"""SQLite's mark of whose file this is: `LWOB`."""
+
+VERSION = 1
+_TABLES = (
+    """CREATE TABLE reports (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        report_id TEXT NOT NULL UNIQUE,
+        target TEXT NOT NULL,
+        place TEXT NOT NULL,
+        at_epoch_ms INTEGER NOT NULL,
+        body BLOB NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        dead INTEGER NOT NULL DEFAULT 0,
+        said TEXT NOT NULL DEFAULT ''
+    )""",
+    """CREATE TABLE targets (
+        target TEXT PRIMARY KEY,
+        failures INTEGER NOT NULL DEFAULT 0,
+        due_epoch_ms INTEGER NOT NULL DEFAULT 0,
+        said TEXT NOT NULL DEFAULT ''
+    )""",
+    "CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
+)
+
+TAKEN = "taken"
+SENT = "sent"
+CLEARED = "cleared"
+DROPPED = ("dropped_full", "dropped_old", "dropped_unwritten", "dropped_damaged")
+COUNTS = (TAKEN, SENT, CLEARED, *DROPPED)
+
+NEXT = """SELECT id, body FROM reports WHERE target = ? AND dead = 0
+    ORDER BY tries, id LIMIT 1"""
+"""Those that were tried least come first: one that always fails holds no other up."""
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A report that is to be sent now.
+
+    Attributes:
+        number: of its row.
+        report: what it says.
+    """
+
+    number: int
+    report: FailureReport
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How the sending to one target goes.
+
+    Attributes:
+        place: where it is.
+        failures: how often in a row it failed.
+        due_epoch_ms: not before then.
+        said: why it failed last.
+        waiting: reports.
+        oldest_epoch_ms: when the oldest of them happened.
+    """
+
+    place: str
+    failures: int
+    due_epoch_ms: int
+    said: str
+    waiting: int
+    oldest_epoch_ms: int
+
+
+class Status(msgspec.Struct, frozen=True):
+    """How the outbox is.
+
+    Attributes:
+        waiting: reports that will be tried again.
+        dead: reports that were refused for good.
+        bytes: of both.
+        counts: what became of the others, by `COUNTS`.
+        targets: where the waiting ones go.
+        dead_letters: the last of the refused: where to, why, and what.
+    """
+
+    waiting: int
+    dead: int
+    bytes: int
+    counts: dict[str, int]
+    targets: list[Pace]
+    dead_letters: list[tuple[str, str, FailureReport]]
+
+
+def prepare(db: sqlite3.Connection, path: str) -> None:
+    """Make the tables where there are none.
+
+    Raises:
+        StoreError: It is a database of something else, or of a newer lastword.
+    """
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    (owner,) = db.execute("PRAGMA application_id").fetchone()
+    if version == VERSION and owner == APPLICATION_ID:
+        return
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if owner != APPLICATION_ID and tables:
+        raise StoreError(f"{path} is a database of something else; name another folder")
+    if version > VERSION:
+        raise StoreError(f"{path} was made by a newer lastword; update lastword")
+    db.execute("BEGIN IMMEDIATE")
+    # Another process may have made it while we waited.
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version == 0:
+        for statement in _TABLES:
+            db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute("COMMIT")
+
+
+def put(db: sqlite3.Connection, report: FailureReport, target: ReportTarget) -> None:
+    """Put a report in, once."""
+    made = db.execute(
+        "INSERT OR IGNORE INTO reports (report_id, target, place, at_epoch_ms, body)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (
+            *(report.report_id, target.key, target.place, report.at_epoch_ms),
+            msgspec.json.encode(report),
+        ),
+    ).rowcount
+    add_to(db, TAKEN, made)
+
+
+def keep_within(db: sqlite3.Connection, now: int) -> None:
+    """Let go of what is too old, and of the oldest where there is too much: dead letters first."""
+    oldest = now - int(MAX_AGE_SECONDS * 1000)
+    gone = db.execute("DELETE FROM reports WHERE at_epoch_ms < ?", (oldest,)).rowcount
+    add_to(db, "dropped_old", gone)
+    number, size = db.execute(
+        "SELECT count(*), coalesce(sum(length(body)), 0) FROM reports"
+    ).fetchone()
+    if number <= MAX_REPORTS and size <= MAX_BYTES:
+        return
+    gone = 0
+    for row, length in db.execute(
+        "SELECT id, length(body) FROM reports ORDER BY dead DESC, id"
+    ).fetchall():
+        if number - gone <= MAX_REPORTS and size <= MAX_BYTES:
+            break
+        db.execute("DELETE FROM reports WHERE id = ?", (row,))
+        gone += 1
+        size -= length
+    add_to(db, "dropped_full", gone)
+
+
+def add_to(db: sqlite3.Connection, name: str, more: int) -> None:
+    """Count so many more."""
+    if more:
+        db.execute(
+            "INSERT INTO counts (name, value) VALUES (?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+            (name, more),
+        )
+
+
+def due_at(db: sqlite3.Connection, key: str) -> int:
+    """When a target is to be tried next, in milliseconds since 1970 UTC."""
+    row = db.execute("SELECT due_epoch_ms FROM targets WHERE target = ?", (key,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def set_pace(
+    db: sqlite3.Connection, target: ReportTarget, failures: int, due_epoch_ms: int, said: str
+) -> None:
+    """How the sending to a target goes now."""
+    db.execute(
+        "INSERT OR REPLACE INTO targets (target, failures, due_epoch_ms, said) VALUES (?, ?, ?, ?)",
+        (target.key, failures, due_epoch_ms, said),
+    )
+
+
+MAX_SHOWN_LETTERS = 20
+
+
+def status_of(db: sqlite3.Connection, now: int) -> Status:
+    """How the outbox is."""
+    keep_within(db, now)
+    waiting, dead, size = db.execute(
+        "SELECT coalesce(sum(dead = 0), 0), coalesce(sum(dead), 0),"
+        " coalesce(sum(length(body)), 0) FROM reports"
+    ).fetchone()
+    counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
+    counts.update(db.execute("SELECT name, value FROM counts"))
+    targets = [
+        Pace(place, failures or 0, due or 0, said or "", number, oldest)
+        for place, failures, due, said, number, oldest in db.execute(
+            "SELECT place, failures, due_epoch_ms, t.said, count(*), min(at_epoch_ms)"
+            " FROM reports r LEFT JOIN targets t USING (target) WHERE dead = 0 GROUP BY r.target"
+        )
+    ]
+    letters = [
+        (place, said, report)
+        for place, said, body in db.execute(
+            "SELECT place, said, body FROM reports WHERE dead = 1 ORDER BY id DESC LIMIT ?",
+            (MAX_SHOWN_LETTERS,),
+        )
+        if (report := decoded(body)) is not None
+    ]
+    return Status(waiting, dead, size, counts, targets, letters)
+
+
+def decoded(body: object) -> FailureReport | None:
+    """The report of a row; `None` for one that cannot be read."""
+    try:
+        return msgspec.json.decode(body, type=FailureReport) if isinstance(body, bytes) else None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,186 @@
+"""The target of reports: where they go, in which form, and by which credentials.
+
+Owns the variables of the environment that say so, and that no credential is written down: the rows
+of a target are known by a name which is a hash of its place.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import msgspec
+
+from lastword.core.link.option_table import BY_KEY
+from lastword.outbox.webhook import secret_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OTLP = "otlp"
+WEBHOOK = "webhook"
+LOGS_PATH = "/v1/logs"
+"""Where OTLP's specification has logs, below an address without a path."""
+
+MAX_SECRET_BYTES = 64 * 1024
+_OTEL_HEADERS = ("OTEL_EXPORTER_OTLP_LOGS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
+_OTEL_PLACES = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+
+
+class TargetError(Exception):
+    """Nothing can be sent there; the text says why, and holds no credential."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What somebody asked for, as the options have it.
+
+    Attributes:
+        url: where reports go; empty for nowhere.
+        form: `otlp` or `webhook`.
+        secret_file: a file with the webhook's secret; empty for none.
+    """
+
+    url: str = ""
+    form: str = OTLP
+    secret_file: str = ""
+
+
+class ReportTarget(msgspec.Struct, frozen=True):
+    """Where reports go.
+
+    Attributes:
+        url: the whole address, without credentials.
+        form: `otlp` or `webhook`.
+        headers: beside those of every report; credentials are among them.
+        secret: of the signature; empty for none.
+        key: names the target in the outbox.
+        place: scheme, host and port, which may be shown.
+    """
+
+    url: str
+    form: str
+    headers: dict[str, str]
+    secret: bytes
+    key: str
+    place: str
+
+    def __repr__(self) -> str:
+        """Without credentials."""
+        return f"ReportTarget({self.form} at {self.place})"
+
+
+def wish_of(values: Mapping[str, object]) -> Wish:
+    """What the options say, by their keys."""
+    return Wish(
+        str(values.get("report_to") or ""),
+        str(values.get("report_format") or OTLP),
+        str(values.get("report_secret_file") or ""),
+    )
+
+
+def wish_in(environment: Mapping[str, str]) -> Wish:
+    """What the environment says, in the variables of `lastword run`.
+
+    Raises:
+        TargetError: The address, or the form, is none.
+    """
+    values: dict[str, object] = {}
+    for key in ("report_to", "report_format", "report_secret_file"):
+        option = BY_KEY[key]
+        text = environment.get(option.variable)
+        values[key] = option.read(text) if text else option.default
+        if values[key] is None:
+            raise TargetError(f"{option.variable} cannot be used: it takes {option.expects}")
+    return wish_of(values)
+
+
+def target_of(wish: Wish, environment: Mapping[str, str]) -> ReportTarget:
+    """The target that somebody asked for.
+
+    Raises:
+        TargetError: There is no such place, or a file cannot be read.
+    """
+    try:
+        parts = urlsplit(wish.url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise TargetError("the address of --report-to is none") from None
+    if parts.scheme not in {"http", "https"} or not host:
+        raise TargetError("--report-to takes an http or https address")
+    shown = f"[{host}]" if ":" in host else host
+    place = f"{parts.scheme}://{shown}" + (f":{port}" if port is not None else "")
+    path = parts.path
+    if wish.form == OTLP and path in {"", "/"}:
+        path = LOGS_PATH
+    authority = place.partition("://")[2]
+    url = urlunsplit((parts.scheme, authority, path or "/", parts.query, ""))
+    headers = _headers(wish, place, environment)
+    if parts.username is not None:
+        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        encoded = base64.b64encode(login.encode()).decode()
+        headers = {"authorization": f"Basic {encoded}"} | headers
+    key = hashlib.sha256(f"{wish.form} {place}{path}".encode()).hexdigest()[:16]
+    return ReportTarget(url, wish.form, headers, _secret(wish, environment), key, place)
+
+
+def _headers(wish: Wish, place: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Our own variable's, else OTLP's: those are for the place that OTLP's variables name."""
+    own = environment.get("LASTWORD_REPORT_HEADERS")
+    if own:
+        if own.startswith("@"):
+            own = _content(os.path.expanduser(own[1:]), "the file of LASTWORD_REPORT_HEADERS")
+        return _pairs(own, "LASTWORD_REPORT_HEADERS")
+    named = next((environment[name] for name in _OTEL_PLACES if environment.get(name)), "")
+    if wish.form != OTLP or (named and not _is_at(named, place)):
+        return {}
+    for name in _OTEL_HEADERS:
+        if environment.get(name):
+            return _pairs(environment[name], name)
+    return {}
+
+
+def _is_at(url: str, place: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return urlsplit(place)[:2] == (parts.scheme, parts.netloc.rpartition("@")[2].lower())
+    except ValueError:
+        return False
+
+
+def _pairs(text: str, variable: str) -> dict[str, str]:
+    """`name=value,name=value`, percent-encoded, as OTLP's exporters have it."""
+    found: dict[str, str] = {}
+    for pair in text.strip().split(","):
+        name, mark, value = pair.partition("=")
+        name, value = unquote(name).strip().lower(), unquote(value).strip()
+        if not pair.strip():
+            continue
+        token = name.replace("-", "").replace("_", "")
+        if not mark or not (token.isascii() and token.isalnum()) or not value.isprintable():
+            raise TargetError(f"{variable} cannot be used: it takes name=value,name=value")
+        if not value.isascii():
+            raise TargetError(f"{variable} cannot be used: a header's value is ASCII")
+        found[name] = value
+    return found
+
+
+def _secret(wish: Wish, environment: Mapping[str, str]) -> bytes:
+    if wish.secret_file:
+        text = _content(os.path.expanduser(wish.secret_file), "the file of --report-secret-file")
+    else:
+        text = environment.get("LASTWORD_REPORT_SECRET", "")
+    return secret_of(text)
+
+
+def _content(path: str, what: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read(MAX_SECRET_BYTES).decode().strip()
+    except OSError as error:
+        reason = (error.strerror or "failed").lower()
+        raise TargetError(f"{what} cannot be read ({reason})") from error
+    except UnicodeDecodeError:
+        raise TargetError(f"{what} is no text") from None

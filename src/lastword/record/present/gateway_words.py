@@ -1,0 +1,183 @@
+"""What befell a session behind a gateway in words, for a line of a timeline.
+
+Owns the words. A viewer is named by the beginning of its id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lastword.core.failure.durations import counted
+from lastword.core.timeline.entry import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_VIEWER_CHARS = 6
+_MIB = 1024 * 1024
+
+CAUSES = {
+    "attached_again": "it opened the session again",
+    "closed": "it closed the connection",
+    "deleted": "it ended the connection",
+    "forbidden": "it may not be here",
+    "front_error": "an error in the gateway",
+    "front_gone": "the gateway's front went away",
+    "front_restarts": "the gateway restarts or stops",
+    "link_cut": "the connection was cut",
+    "no_heartbeat": "its connection gave no sign of life",
+    "no_pong": "its connection gave no sign of life",
+    "no_stream": "it left no stream open",
+    "protocol": "it broke the protocol",
+    "session_ended": "the session ended",
+    "session_unknown": "it asked for another session",
+    "stalled": "it took nothing for too long",
+    "superseded": "the same viewer came by another connection",
+    "too_large": "it sent too large a frame",
+    "too_many": "there were too many",
+    "unauthorized": "its token is no longer good",
+    "went_away": "its page or program was closed",
+}
+"""Why a viewer left, by the word that is recorded."""
+
+_QUESTIONS = {
+    "permission": "the agent's question for a permission",
+    "form": "the agent's form",
+    "file": "the agent's request for a file",
+    "command": "the agent's request for a command",
+}
+_DECIDED = {
+    "answered": "answered",
+    "expired": "nobody came in time, so it was refused",
+    "rejected": "nobody was there, so it was refused",
+    "withdrawn": "withdrawn by the agent",
+    "lost": "lost with the agent",
+}
+_RESETS = {
+    "damaged": "its file was damaged and has been set aside",
+    "restored": "its file is another one than before",
+    "rebooted": "the machine went down while it was written",
+    "disk": "the disk takes no more, and it goes on in memory",
+}
+_ENDS = {
+    "closed": "a viewer closed it",
+    "left": "its last viewer had left",
+    "idle": "nobody was there for too long",
+    "stopped": "its agent or the gateway was stopped",
+}
+
+
+def _viewer(facts: dict[str, Any]) -> str:
+    name = str(facts.get("viewer") or "")[:_VIEWER_CHARS]
+    return f"viewer {name}" if name else "a viewer"
+
+
+def _held(facts: dict[str, Any]) -> str:
+    name = facts.get("name")
+    return f"held by a gateway, which names it {name}" if name else "held by a gateway"
+
+
+def _came(facts: dict[str, Any]) -> str:
+    how = "came back" if facts.get("back") else "came"
+    told = f"{_viewer(facts)} {how}"
+    if facts.get("client"):
+        told += f": {facts['client']}"
+    return f"{told}, to watch" if facts.get("role") == "observer" else told
+
+
+def _left(facts: dict[str, Any]) -> str:
+    word = str(facts.get("cause") or "other")
+    cause = CAUSES.get(word, word.replace("_", " "))
+    return f"{_viewer(facts)} left: {cause} ({facts.get('code', 'no code')})"
+
+
+def _lags(facts: dict[str, Any]) -> str:
+    size = facts.get("bytes")
+    behind = f" ({size / _MIB:.1f} MiB)" if isinstance(size, int) else ""
+    entries = facts.get("entries")
+    known = counted(entries, "entry") if isinstance(entries, int) else "far"
+    return f"{_viewer(facts)} is {known}{behind} behind"
+
+
+def _caught_up(facts: dict[str, Any]) -> str:
+    return f"{_viewer(facts)} has caught up"
+
+
+def _gap(facts: dict[str, Any]) -> str:
+    first, last = facts.get("first"), facts.get("last")
+    if not isinstance(first, int) or not isinstance(last, int):
+        return f"{_viewer(facts)} missed entries that are no longer kept"
+    missed = counted(last - first + 1, "entry")
+    return f"{_viewer(facts)} missed {missed} ({first} to {last}), no longer kept"
+
+
+def _question(facts: dict[str, Any]) -> str:
+    return _QUESTIONS.get(str(facts.get("what")), "the agent's question")
+
+
+def _question_held(facts: dict[str, Any]) -> str:
+    return f"{_question(facts)} waits: nobody is there to answer it"
+
+
+def _question_decided(facts: dict[str, Any]) -> str:
+    how = str(facts.get("how") or "over")
+    told = f"{_question(facts)}: {_DECIDED.get(how, how)}"
+    return f"{told} by {_viewer(facts)}" if facts.get("viewer") else told
+
+
+def _lost(facts: dict[str, Any]) -> str:
+    turns, incident = facts.get("open_turns"), facts.get("incident_id")
+    told = f", during {counted(turns, 'turn')}" if isinstance(turns, int) else ""
+    return f"{told}, incident {incident}" if incident else told
+
+
+def _died(facts: dict[str, Any]) -> str:
+    return f"taken over: the process that held the session died{_lost(facts)}"
+
+
+def _exited(facts: dict[str, Any]) -> str:
+    how, code = facts.get("exit_signal"), facts.get("exit_code")
+    known = how or (f"exit status {code}" if code is not None else "gone")
+    return f"lastword run ended behind the gateway: {known}{_lost(facts)}"
+
+
+def _restored(facts: dict[str, Any]) -> str:
+    if facts.get("history") == "none":
+        return "session restored; the agent has forgotten what was said before"
+    return "session restored, and the agent knows what was said before"
+
+
+def _not_restored(facts: dict[str, Any]) -> str:
+    about = [str(facts[name]).replace("_", " ") for name in ("type", "reason") if facts.get(name)]
+    if facts.get("incident_id"):
+        about.append(f"incident {facts['incident_id']}")
+    told = "session not restored: the agent refused"
+    return f"{told} ({', '.join(about)})" if about else told
+
+
+def _reset(facts: dict[str, Any]) -> str:
+    why = _RESETS.get(str(facts.get("reason")), str(facts.get("reason") or "no reason known"))
+    return f"the gateway's log of the session begins anew: {why}"
+
+
+def _ended(facts: dict[str, Any]) -> str:
+    why = _ENDS.get(str(facts.get("cause")), str(facts.get("cause") or ""))
+    return f"session ended: {why}" if why else "session ended"
+
+
+TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
+    Kind.SESSION_HELD: _held,
+    Kind.VIEWER_CAME: _came,
+    Kind.VIEWER_LEFT: _left,
+    Kind.VIEWER_LAGS: _lags,
+    Kind.VIEWER_CAUGHT_UP: _caught_up,
+    Kind.GAP_TOLD: _gap,
+    Kind.QUESTION_HELD: _question_held,
+    Kind.QUESTION_DECIDED: _question_decided,
+    Kind.HOLDER_DIED: _died,
+    Kind.SUPERVISOR_EXITED: _exited,
+    Kind.SESSION_RESTORED: _restored,
+    Kind.SESSION_NOT_RESTORED: _not_restored,
+    Kind.LOG_RESET: _reset,
+    Kind.SESSION_ENDED: _ended,
+}

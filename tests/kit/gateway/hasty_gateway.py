@@ -1,0 +1,12 @@
+"""`lastword gateway` that waits a second where it waits a minute, for tests of those waits."""
+
+from __future__ import annotations
+
+import sys
+
+from lastword.cli import main
+from lastword.gateway import viewer_socket
+
+if __name__ == "__main__":
+    viewer_socket.STALL_SECONDS = viewer_socket.INITIALIZE_SECONDS = 1.0
+    sys.exit(main(["gateway", *sys.argv[1:]]))

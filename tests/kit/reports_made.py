@@ -1,0 +1,28 @@
+"""Reports and targets for tests."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from lastword.outbox.report import FailureReport
+from lastword.outbox.store import now_ms
+from lastword.outbox.target import ReportTarget, Wish, target_of
+
+
+def a_report(number: int | None = None, **facts: Any) -> FailureReport:
+    return FailureReport(
+        report_id=secrets.token_hex(16) if number is None else f"{number:032x}",
+        at_epoch_ms=now_ms(),
+        what="turn",
+        run_id="01RUNA",
+        door="run",
+        program="agent-x",
+        lastword_version="0.1.0",
+        platform="linux",
+        facts={"type": "rate_limit", "retryable": True} | facts,
+    )
+
+
+def a_target(url: str = "http://127.0.0.1:9", form: str = "otlp", **variables: str) -> ReportTarget:
+    return target_of(Wish(url, form), variables)

@@ -1,0 +1,90 @@
+"""Compact replays, through a gateway: whose past is joined, and what of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import ViewerClient
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+WORDS = [f"<{number}>" for number in range(20)]
+TALKS: dict[str, Any] = {
+    "turns": [
+        [
+            *({"say": word} for word in WORDS[:10]),
+            {"tool": {"title": "Read", "kind": "read"}},
+            *({"say": word} for word in WORDS[10:]),
+            {"result": "end_turn"},
+        ],
+        [*({"say": word} for word in WORDS), {"result": "end_turn"}],
+    ],
+    "sessions": "resume",
+}
+INVALID_PARAMS = -32602
+
+
+def said(viewer: ViewerClient) -> list[str]:
+    return [update["content"]["text"] for update in viewer.updates("agent_message_chunk")]
+
+
+def asks_for(replay: Any, **more: Any) -> dict[str, Any]:
+    return {"_meta": {"lastword": {"replay": replay} | more}}
+
+
+def test_a_past_is_joined_for_stock_clients_and_on_demand_and_what_is_live_never(
+    serve: Serve,
+) -> None:
+    gateway = serve(TALKS)
+    with ViewerClient(gateway, replay=True) as first, ViewerClient(gateway) as stock:
+        session = first.new(gateway.root)
+        first.answer(first.prompt(session))
+        assert said(first) == WORDS
+        joined = ["".join(WORDS[:10]), "".join(WORDS[10:])]
+
+        place = stock.load(session, gateway.root)["_meta"]["lastword"]
+        assert place["replay"] == "compact"
+        assert said(stock) == joined
+        with ViewerClient(gateway) as whole:
+            place = whole.load(session, gateway.root, **asks_for("full"))["_meta"]["lastword"]
+            assert place["replay"] == "full"
+            assert said(whole) == WORDS
+        with ViewerClient(gateway, replay=True) as numbered:
+            place = numbered.load(session, gateway.root)["_meta"]["lastword"]
+            assert place["replay"] == "full"
+            assert said(numbered) == WORDS
+        with ViewerClient(gateway, replay=True) as compact:
+            compact.load(session, gateway.root, **asks_for("compact"))
+            assert said(compact) == joined
+            assert set(compact.seqs()) < set(first.seqs()) | set(range(99))
+            middle = next(
+                frame["params"]["_meta"]["lastword"]["seq"]
+                for frame in first.frames
+                if WORDS[4] in str(frame.get("params"))
+            )
+            after = {"epoch": place["epoch"], "seq": middle}
+        with ViewerClient(gateway, replay=True) as rest:
+            rest.load(session, gateway.root, **asks_for("compact", after=after))
+            assert said(rest) == ["".join(WORDS[5:10]), joined[1]]
+
+        first.answer(first.prompt(session))
+        stock.find(lambda _: len(said(stock)) == len(joined + WORDS))
+        assert said(stock) == joined + WORDS
+
+
+def test_a_replay_of_another_kind_is_refused(serve: Serve) -> None:
+    gateway = serve(TALKS)
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        params = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
+        request = viewer.request("session/load", params | asks_for("short"))
+        assert viewer.answer(request)["error"]["code"] == INVALID_PARAMS
+        request = viewer.request("session/load", params | asks_for(1))
+        assert viewer.answer(request)["result"]["_meta"]["lastword"]["replay"] == "compact"
+        until("it is attached", lambda: gateway.holders()[0]["sessions"][0]["controllers"] == 1)

@@ -1,0 +1,196 @@
+"""The official client before `lastword connect`, over links and processes that fail in mid-turn."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from acp import RequestError, spawn_agent_process, text_block
+from acp.schema import AllowedOutcome, RequestPermissionResponse
+
+from tests.kit.gateway.editor import counting
+from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
+from tests.kit.gateway.serving import until
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+FUSE_SECONDS = 120
+QUICK = ("--ping", "1", "--pong-timeout", "2")
+"""A socket whose other end is gone is found by the front in 3 s instead of 40."""
+
+
+class SdkClient:
+    """User code on the official SDK, which answers a question once it may."""
+
+    def __init__(self, at_question: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.texts: list[str] = []
+        self.thoughts: list[str] = []
+        self.asked = 0
+        self._at_question = at_question
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        text = getattr(getattr(update, "content", None), "text", None)
+        if session_id and text is not None:
+            is_thought = update.session_update == "agent_thought_chunk"
+            (self.thoughts if is_thought else self.texts).append(text)
+
+    async def request_permission(self, options: Any, **_: Any) -> RequestPermissionResponse:
+        self.asked += 1
+        if self._at_question is not None:
+            await self._at_question()
+        chosen = AllowedOutcome(outcome="selected", option_id=options[0].option_id)
+        return RequestPermissionResponse(outcome=chosen)
+
+    def on_connect(self, conn: Any) -> None:
+        """Nothing is needed of it."""
+
+    def words(self) -> list[str]:
+        """What the agent said, word by word."""
+        return "".join(self.texts).split()
+
+
+async def turn(client: SdkClient, gateway: Gateway, url: str, text: str) -> Any:
+    """One turn of the official client; gives its stop reason, or the error it got."""
+    environment = {
+        **os.environ,
+        "LASTWORD_GATEWAY_TOKEN": gateway.token(),
+        "LASTWORD_TEST_TRIES": "100000",
+        "PYTHONPATH": str(ROOT),
+    }
+    arguments = ("-m", "tests.kit.gateway.hasty_connect", url)
+    async with (
+        asyncio.timeout(FUSE_SECONDS),
+        spawn_agent_process(client, sys.executable, *arguments, env=environment) as (  # type: ignore[arg-type]
+            connection,
+            _,
+        ),
+    ):
+        await connection.initialize(protocol_version=1)
+        opened = await connection.new_session(cwd=str(gateway.root), mcp_servers=[])
+        prompt = [text_block(text)]
+        try:
+            answer = await connection.prompt(session_id=opened.session_id, prompt=prompt)
+        except RequestError as error:
+            return error
+        return answer.stop_reason
+
+
+def counted(count: int) -> list[str]:
+    words = [f"1.{number}" for number in range(count)]
+    words.insert(count // 2 + 1, "1.answer=True")
+    return words
+
+
+PLANS = [
+    Plan(Fault.CUT, 4000),
+    Plan(Fault.RESET, 4000),
+    Plan(Fault.BLACK_HOLE, 4000),
+    Plan(Fault.HALF_OPEN, 4000),
+    Plan(Fault.DEAF, 4000),
+    Plan(bytes_per_second=30_000),
+    Plan(delay_seconds=0.05),
+]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: f"{plan.fault.value}-{plan.delay_seconds}")
+def test_the_official_client_notices_nothing_of_a_link_that_fails(
+    tmp_path: Path, serve: Serve, plan: Plan
+) -> None:
+    gateway = serve("", *QUICK, command=counting(str(tmp_path / "prompts")))
+    client = SdkClient()
+
+    async def play() -> None:
+        def plans(number: int) -> Plan:
+            return plan if plan.fault is Fault.NONE or number == 0 else Plan()
+
+        async with FaultProxy(gateway.port, plans) as proxy:
+            url = f"http://127.0.0.1:{proxy.port}"
+            assert await turn(client, gateway, url, "80 10 ask") == "end_turn"
+            assert proxy.struck == (plan.fault is not Fault.NONE)
+
+    asyncio.run(play())
+    assert client.words() == counted(80)
+    assert client.asked == 1
+    assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 1
+
+
+@pytest.mark.parametrize("word", ["swallowed", "front", "reload"])
+def test_a_question_that_is_open_when_the_link_goes_is_answered_once(
+    tmp_path: Path, serve: Serve, word: str
+) -> None:
+    gateway = serve("", *QUICK, command=counting(str(tmp_path / "prompts")))
+
+    async def play() -> SdkClient:
+        async with FaultProxy(gateway.port, lambda _: Plan()) as proxy:
+
+            async def at_question() -> None:
+                if word == "swallowed":
+                    proxy.swallow()
+                elif word == "front":
+                    gateway.kill_front()
+                    gateway.start()
+                else:
+                    served = gateway.stderr().count("serving at")
+                    gateway.tell("reload")
+                    until("it is back", lambda: gateway.stderr().count("serving at") > served)
+
+            client = SdkClient(at_question)
+            url = f"http://127.0.0.1:{proxy.port}"
+            assert await turn(client, gateway, url, "40 10 ask") == "end_turn"
+            assert proxy.connections > 1
+            return client
+
+    client = asyncio.run(play())
+    assert client.words() == counted(40)
+    assert client.asked == 1
+    assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 1
+
+
+def test_the_official_client_is_told_of_a_holder_that_died_while_its_question_was_open(
+    tmp_path: Path, serve: Serve
+) -> None:
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
+
+    async def at_question() -> None:
+        (held,) = (each for each in gateway.holders() if each["sessions"])
+        os.kill(held["pid"], signal.SIGKILL)
+
+    client = SdkClient(at_question)
+    error = asyncio.run(turn(client, gateway, gateway.url, "40 10 ask"))
+    assert isinstance(error, RequestError)
+    assert error.data["agent_error"]["type"] == "agent_crash"
+    words = client.words()
+    assert words == counted(40)[: len(words)]
+    assert client.asked == 1
+
+
+def test_a_stock_client_reads_of_a_long_outage_in_its_conversation_and_of_a_short_one_nothing(
+    tmp_path: Path, serve: Serve
+) -> None:
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
+
+    async def play(seconds: float) -> SdkClient:
+        async def at_question() -> None:
+            gateway.kill_front()
+            await asyncio.sleep(seconds)
+            gateway.start()
+
+        client = SdkClient(at_question)
+        assert await turn(client, gateway, gateway.url, "10 1 ask") == "end_turn"
+        return client
+
+    assert asyncio.run(play(0.5)).thoughts == []
+    (thought,) = asyncio.run(play(7.0)).thoughts
+    assert thought.startswith("Connection lost. ")
+    assert thought.endswith("\n\n")

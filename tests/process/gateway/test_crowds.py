@@ -1,0 +1,264 @@
+"""Crowds, and viewers that take nothing: the gateway answers whom it can, and forgets the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.gateway import serving
+from tests.kit.gateway.editor import counting
+from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+CONNECTS = int(os.environ.get("LASTWORD_CONNECTS", "10000"))
+"""How many connections come and go."""
+
+AT_ONCE = 100
+ALLOWED_BYTES = 24 * 1024 * 1024
+"""What a front may have grown by once all have gone: what a crowd needed is kept for the next."""
+
+TEXT = 1
+
+
+def descriptors_of(pid: int) -> int:
+    """How many files and sockets a process has open."""
+    return len(list(Path("/proc", str(pid), "fd").iterdir()))
+
+
+def resident_bytes_of(pid: int) -> int:
+    """How much memory a process has."""
+    pages = int(Path("/proc", str(pid), "statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def upgrade(gateway: Gateway, token: str) -> bytes:
+    """The request that opens a WebSocket."""
+    key = base64.b64encode(os.urandom(16)).decode()
+    return (
+        f"GET /acp HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\nUpgrade: websocket\r\n"
+        f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n"
+        f"Authorization: Bearer {token}\r\n\r\n"
+    ).encode()
+
+
+def text_frame(message: dict[str, Any]) -> bytes:
+    """A client's text frame, masked with zeros."""
+    body = json.dumps({"jsonrpc": "2.0"} | message).encode()
+    size = len(body)
+    if size < 126:
+        head = bytes([0x80 | TEXT, 0x80 | size])
+    else:
+        head = bytes([0x80 | TEXT, 0x80 | 126]) + struct.pack(">H", size)
+    return head + bytes(4) + body
+
+
+async def come_and_go(gateway: Gateway, number: int, said: bytes) -> None:
+    """One connection, which ends in one of several ways."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
+    try:
+        kind = number % 5
+        if kind == 0:
+            pass  # it says nothing
+        elif kind == 1:
+            writer.write(said[: number % len(said)])
+        elif kind == 2:
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await reader.readuntil(b"\r\n")
+        elif kind == 3:
+            writer.write(said)
+            await reader.readuntil(b"\r\n\r\n")
+        else:
+            writer.write(said + bytes([0x80 | TEXT, 0x80 | 100]))  # a frame that never comes
+            await reader.readuntil(b"\r\n\r\n")
+        await writer.drain()
+    finally:
+        if number % 2:
+            writer.transport.abort()
+        else:
+            writer.close()
+
+
+async def crowd(gateway: Gateway) -> None:
+    said = upgrade(gateway, gateway.token())
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(number: int) -> None:
+        async with gate:
+            await come_and_go(gateway, number, said)
+
+    async with asyncio.timeout(FUSE_SECONDS):
+        await asyncio.gather(*(one(number) for number in range(CONNECTS)))
+
+
+def test_ten_thousand_connects_leave_nothing_behind_and_disturb_no_turn(serve: Serve) -> None:
+    gateway = serve("permission")
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        prompt = viewer.prompt(session)
+        asked = viewer.find(lambda frame: frame.get("method") == "session/request_permission")
+        pid = gateway.front.pid
+        descriptors, memory = descriptors_of(pid), resident_bytes_of(pid)
+        asyncio.run(crowd(gateway))
+        until("all are gone", lambda: descriptors_of(pid) <= descriptors)
+        assert resident_bytes_of(pid) < memory + ALLOWED_BYTES
+        option = asked["params"]["options"][0]["optionId"]
+        chosen = {"outcome": {"outcome": "selected", "optionId": option}}
+        viewer.send({"id": asked["id"], "result": chosen})
+        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+    assert "Traceback" not in gateway.stderr()
+
+
+class RawViewer:
+    """A viewer on a bare socket, which reads when it wants to."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.sendall(upgrade(gateway, gateway.token()))
+        self.read_to(b"\r\n\r\n")
+        params = {"protocolVersion": 1, "clientCapabilities": {}}
+        self.say({"id": 1, "method": "initialize", "params": params})
+        self.read_to(b'"protocolVersion"')
+
+    def say(self, message: dict[str, Any]) -> None:
+        self.socket.sendall(text_frame(message))
+
+    def read_to(self, mark: bytes, pause: Callable[[], object] = lambda: None) -> bytes:
+        got = bytearray()
+        while mark not in got:
+            piece = self.socket.recv(1 if pause() else 65536)
+            assert piece, bytes(got[-200:])
+            got += piece
+        return bytes(got)
+
+    def load(self, session: str, gateway: Gateway) -> None:
+        params = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
+        self.say({"id": 2, "method": "session/load", "params": params})
+
+
+MEGABYTES = 20
+LOUD = f"{10 * MEGABYTES} 0 pad=100000"
+
+
+def test_a_viewer_that_never_reads_holds_up_nobody_and_is_not_kept_in_memory(serve: Serve) -> None:
+    gateway = serve("", command=counting(os.devnull))
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        deaf = [RawViewer(gateway) for _ in range(3)]
+        for each in deaf:
+            each.load(session, gateway)
+        held = next(one for one in gateway.holders() if one["sessions"])
+        until("they are there", lambda: _controllers(gateway, session) == 4)
+        pids = gateway.front.pid, held["pid"]
+        before = [resident_bytes_of(pid) for pid in pids]
+        assert viewer.answer(viewer.prompt(session, LOUD))["result"]["stopReason"] == "end_turn"
+        assert len(viewer.updates("agent_message_chunk")) == 10 * MEGABYTES
+        grown = [resident_bytes_of(pid) - size for pid, size in zip(pids, before, strict=True)]
+        assert max(grown) < ALLOWED_BYTES, grown
+        for each in deaf:
+            each.socket.close()
+        until("they are gone", lambda: _controllers(gateway, session) == 1)
+
+
+@pytest.mark.parametrize("word", ["stop", "reload"])
+def test_who_never_reads_does_not_keep_a_front_from_ending(serve: Serve, word: str) -> None:
+    gateway = serve("", command=counting(os.devnull))
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        deaf = RawViewer(gateway)
+        deaf.load(session, gateway)
+        until("it is there", lambda: _controllers(gateway, session) == 2)
+        viewer.answer(viewer.prompt(session, LOUD))
+        gateway.tell(word)
+        assert viewer.closed()[0] == (1001 if word == "stop" else 1012)
+    if word == "stop":
+        gateway.front.wait(FUSE_SECONDS)
+    else:
+        until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
+    until("the deaf one is gone", lambda: _controllers(gateway, session) == 0)
+    deaf.socket.close()
+
+
+def test_who_takes_no_byte_for_too_long_is_let_go(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasty = (sys.executable, "-m", "tests.kit.gateway.hasty_gateway")
+    monkeypatch.setattr(serving, "GATEWAY", hasty)
+    gateway = serve("", command=counting(os.devnull))
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        deaf = RawViewer(gateway)
+        deaf.load(session, gateway)
+        until("it is there", lambda: _controllers(gateway, session) == 2)
+        before = descriptors_of(gateway.front.pid)
+        viewer.answer(viewer.prompt(session, LOUD))
+        until("the deaf one is gone", lambda: _controllers(gateway, session) == 1)
+        until("its socket is gone", lambda: descriptors_of(gateway.front.pid) < before)
+        deaf.socket.close()
+        silent = socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS)
+        silent.sendall(upgrade(gateway, gateway.token()))
+        got = b""
+        while piece := silent.recv(65536):
+            got += piece
+        assert struct.pack(">H", 1002) + b"no initialize" in got
+        silent.close()
+
+
+def _controllers(gateway: Gateway, session: str) -> int:
+    held = {each["sessionId"]: each for one in gateway.holders() for each in one["sessions"]}
+    count: int = held[session]["controllers"]
+    return count
+
+
+def test_a_viewer_that_reads_a_byte_at_a_time_gets_all_of_it(serve: Serve) -> None:
+    turn = [*({"say": f"<{n}>" + "x" * 500} for n in range(100)), {"result": "end_turn"}]
+    gateway = serve({"turns": [turn]})
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        slow = RawViewer(gateway)
+        slow.load(session, gateway)
+        until("it is there", lambda: _controllers(gateway, session) == 2)
+        assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
+        got = slow.read_to(b"<99>", pause=lambda: True)
+        places = [got.find(b"<%d>" % number) for number in range(100)]
+        assert -1 not in places
+        assert places == sorted(places)
+        slow.socket.close()
+
+
+def test_a_viewer_that_closes_its_half_of_the_connection_has_left(serve: Serve) -> None:
+    gateway = serve("permission")
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        prompt = viewer.prompt(session)
+        asked = viewer.find(lambda frame: frame.get("method") == "session/request_permission")
+        half = RawViewer(gateway)
+        half.load(session, gateway)
+        half.read_to(b"session/request_permission")
+        half.socket.shutdown(socket.SHUT_WR)
+        until("it is gone", lambda: _controllers(gateway, session) == 1)
+        with contextlib.closing(half.socket):
+            while half.socket.recv(65536):
+                pass  # and its own reading ends
+        option = asked["params"]["options"][0]["optionId"]
+        chosen = {"outcome": {"outcome": "selected", "optionId": option}}
+        viewer.send({"id": asked["id"], "result": chosen})
+        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"

@@ -1,0 +1,327 @@
+"""What a gateway's processes record, as whoever reads the record is shown it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.kit.gateway.serving import agent, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import problems_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+SAID, ASKED_FOR, ANSWERED, TOOL_INPUT = (f"canary-{word}-of-somebody" for word in "abcd")
+LEFT_WITH = "canary-reason-of-somebody"
+TOOL = {
+    "sessionUpdate": "tool_call",
+    "toolCallId": "c1",
+    "title": TOOL_INPUT,
+    "kind": "read",
+    "status": "completed",
+    "rawInput": {"path": TOOL_INPUT},
+}
+ASKS: dict[str, Any] = {
+    "turns": [
+        [
+            *({"say": ANSWERED}, {"update": TOOL}, {"ask_permission": ASKED_FOR}),
+            *({"say": ANSWERED}, {"result": "end_turn"}),
+        ],
+        [{"say": ANSWERED}, {"hang": True}],
+    ],
+    "sessions": "resume",
+}
+
+
+def lastword(gateway: Gateway, *words: str) -> str:
+    """Run a command of the record's, as a user does."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", *words],
+        env=gateway.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+    )
+    return done.stdout
+
+
+def entries(gateway: Gateway, session: str) -> list[dict[str, Any]]:
+    """The entries of a session, from its first run to its last."""
+    return [entry for run in runs(gateway, session) for entry in run["entries"]]
+
+
+def runs(gateway: Gateway, session: str) -> list[dict[str, Any]]:
+    """The runs of a session; none before anything of it is recorded."""
+    said = lastword(gateway, "log", session, "--json")
+    found: list[dict[str, Any]] = json.loads(said)["runs"] if said else []
+    return found
+
+
+def kinds(gateway: Gateway, session: str) -> list[str]:
+    return [entry["kind"] for entry in entries(gateway, session)]
+
+
+def holder_of(gateway: Gateway, session: str) -> dict[str, Any]:
+    def found() -> dict[str, Any] | None:
+        for holder in gateway.holders():
+            for held in holder["sessions"]:
+                if held["sessionId"] == session:
+                    return holder | held
+        return None
+
+    held: dict[str, Any] = until("the session is held", found)
+    return held
+
+
+def answers(viewer: ViewerClient) -> None:
+    """Allow what the agent asks for."""
+    asked = viewer.find(lambda frame: frame.get("method") == "session/request_permission")
+    chosen = {"outcome": {"outcome": "selected", "optionId": "allow"}}
+    viewer.send({"id": asked["id"], "result": chosen})
+
+
+def lived(serve: Serve) -> tuple[Gateway, str]:
+    """A session that loses a viewer in a question, then its front, then its holder."""
+    gateway = serve(ASKS)
+    first = ViewerClient(gateway, capabilities=TYPED, replay=True)
+    session = first.new(gateway.root)
+    first.prompt(session, SAID)
+    first.find(lambda frame: frame.get("method") == "session/request_permission")
+    first._socket.close(4999, LEFT_WITH)
+    until("nobody is there", lambda: not holder_of(gateway, session)["controllers"])
+    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=first.known) as second:
+        second.load(session, gateway.root)
+        answers(second)
+        until("the turn is over", lambda: not holder_of(gateway, session)["turn"])
+        gateway.kill_front()
+        assert second.closed()[0] == 1006
+    gateway.start()
+    third = ViewerClient(gateway, capabilities=TYPED, replay=True)
+    third.load(session, gateway.root)
+    third.prompt(session, SAID)
+    until("the second turn runs", lambda: "first_output" in kinds(gateway, session)[-3:])
+    os.kill(holder_of(gateway, session)["pid"], signal.SIGKILL)
+    assert third.closed()[0] == 1012
+    with ViewerClient(gateway, capabilities=TYPED, replay=True) as last:
+        last.load(session, gateway.root)
+        until("its return is recorded", lambda: "session_restored" in kinds(gateway, session))
+    return gateway, session
+
+
+def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_words(
+    serve: Serve, tmp_path: Path
+) -> None:
+    gateway, session = lived(serve)
+    until("the last viewer has left", lambda: kinds(gateway, session)[-1] == "viewer_left")
+    # The first holder's `lastword run` ends its agent, and says so, while the second is at work.
+    until("the first run is over", lambda: runs(gateway, session)[0]["run"]["ended"])
+    told = entries(gateway, session)
+    found = [entry["kind"] for entry in told]
+    for one, other in (
+        *(("session_held", "viewer_came"), ("viewer_came", "prompt"), ("asked", "viewer_left")),
+        *(("viewer_left", "question_held"), ("question_held", "question_decided")),
+        *(("question_decided", "answer"), ("holder_died", "session_restored")),
+    ):
+        assert found.index(one) < found.index(other), (one, other, found)
+    left = [(e["facts"]["code"], e["facts"]["cause"]) for e in told if e["kind"] == "viewer_left"]
+    assert left[:2] == [(4999, "other"), (1006, "front_gone")]
+    (died,) = (entry for entry in told if entry["kind"] == "holder_died")
+    assert died["facts"]["open_turns"] == 1
+    incident = died["facts"]["incident_id"]
+
+    page = " ".join(lastword(gateway, "log", incident).split())
+    assert "left: the gateway's front went away (1006)" in page
+    assert "the agent's question for a permission waits: nobody is there to answer it" in page
+    assert f"during 1 turn, incident {incident}" in page
+    assert "session restored, and the agent knows what was said before" in page
+    assert "prompt" in page
+
+    summed = json.loads(lastword(gateway, "stats", "--json"))["now"]["gateway"]
+    assert summed["viewers_came"] == 4
+    assert summed["connections_ended"]["1006 front_gone"] == 1
+    assert (summed["questions_held"], summed["questions"]) == (1, {"answered": 1})
+    assert (summed["holders_died"], summed["restored"]) == (1, 1)
+    assert "questions held" in lastword(gateway, "stats")
+
+    target = tmp_path / "report.zip"
+    lastword(gateway, "export", session, "-o", str(target))
+    with zipfile.ZipFile(target) as bundle:
+        lines = [json.loads(line) for line in bundle.read("timeline.jsonl").splitlines()]
+        summary = bundle.read("summary.md").decode()
+    assert [line["kind"] for line in lines] == found
+    assert "Behind the gateway:" in summary
+    assert "The gateway's process that held the session ended" in summary
+
+    store = gateway.state / "record.db"
+    assert problems_in(store) == []
+    for path in (store, gateway.state / "record.db-wal", target):
+        content = path.read_bytes() if path.exists() else b""
+        assert b"canary" not in content
+    with closing(sqlite3.connect(store)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("SELECT DISTINCT door FROM runs").fetchall() == [("gateway",)]
+
+
+def test_the_follower_of_a_session_sees_its_viewers_come_and_go(serve: Serve) -> None:
+    gateway = serve(ASKS)
+    viewer = ViewerClient(gateway, capabilities=TYPED, replay=True)
+    session = viewer.new(gateway.root)
+    viewer.prompt(session)
+    answers(viewer)
+    until("the turn is recorded", lambda: "answer" in kinds(gateway, session))
+    with subprocess.Popen(
+        [sys.executable, "-m", "lastword", "log", session, "--follow"],
+        env=gateway.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as follower:
+        assert follower.stderr is not None
+        assert follower.stdout is not None
+        assert "following" in follower.stderr.readline()
+        viewer.cut()
+        assert "viewer" in follower.stdout.readline()
+        follower.send_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("way", ["option", "variable"])
+def test_who_wants_no_record_has_none_of_the_holders_either(serve: Serve, way: str) -> None:
+    options = ["--no-record"] if way == "option" else []
+    variables = {"LASTWORD_NO_RECORD": "1"} if way == "variable" else {}
+    gateway = serve(ASKS, *options, variables=variables)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        prompt = viewer.prompt(session)
+        answers(viewer)
+        viewer.answer(prompt)
+    gateway.close()
+    assert not (gateway.state / "record.db").exists()
+
+
+def test_what_a_holder_has_not_yet_written_is_written_at_its_end(serve: Serve) -> None:
+    gateway = serve(ASKS)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.prompt(session)
+        answers(viewer)
+        until("the turn is recorded", lambda: "answer" in kinds(gateway, session))
+        gateway.tell("stop", "--agents")
+        until("its end is recorded", lambda: "session_ended" in kinds(gateway, session))
+    (ended,) = (e for e in entries(gateway, session) if e["kind"] == "session_ended")
+    assert ended["facts"] == {"cause": "stopped"}
+
+
+def test_two_sessions_of_one_name_are_found_by_the_gateways_names(serve: Serve) -> None:
+    gateway = serve(ASKS)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        names = [viewer.new(gateway.root) for _ in range(2)]
+        for name in names:
+            viewer.frames.clear()
+            viewer.prompt(name)
+            answers(viewer)
+            until("its turn is recorded", lambda name=name: "answer" in kinds(gateway, name))
+    told = [json.loads(lastword(gateway, "log", name, "--json")) for name in names]
+    assert [each["session_id"] for each in told] == [names[0]] * 2
+    assert [each["gateway_session_id"] for each in told] == [None, names[1]]
+    assert told[0]["runs"][0]["run"]["run_id"] != told[1]["runs"][0]["run"]["run_id"]
+    assert f"session {names[1]} (the agent's {names[0]})" in lastword(gateway, "log", names[1])
+
+
+def test_the_run_that_a_holder_has_begun_is_its_lastword_runs_and_no_agents(
+    serve: Serve, tmp_path: Path
+) -> None:
+    seen = tmp_path / "environment"
+    shell = f'env > "{seen}"; exec "$@"'
+    gateway = serve(ASKS, command=["/bin/sh", "-c", shell, "agent", *agent("healthy")])
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.answer(viewer.prompt(session))
+        until("it is recorded", lambda: {"viewer_came", "answer"} <= {*kinds(gateway, session)})
+    assert "LASTWORD_STATE_DIR=" in seen.read_text()
+    assert "LASTWORD_GATEWAY_RUN" not in seen.read_text()
+    (run,) = json.loads(lastword(gateway, "log", session, "--json"))["runs"]
+    assert run["run"]["door"] == "gateway"
+
+
+def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    gateway = serve(ASKS, "--record", "kept")
+    gateway.state = tmp_path / "kept"  # where its keys are, too
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.prompt(session)
+        answers(viewer)
+        here = ("log", session, "--json", "--record", str(tmp_path / "kept"))
+        until("both are there", lambda: '"viewer_came"' in lastword(gateway, *here))
+    assert '"answer"' in lastword(gateway, *here) or '"asked"' in lastword(gateway, *here)
+
+
+FLOODS: dict[str, Any] = {
+    "turns": [
+        [
+            {"repeat": {"times": 1200, "steps": [{"fill": 12_000}, {"fill": 12_001}]}},
+            {"result": "end_turn"},
+        ],
+    ]
+}
+"""Some 29 MB: more than the buffers between an agent and a viewer that does not read, whose own
+is small."""
+
+
+def test_a_viewer_that_falls_behind_and_out_of_the_log_is_recorded_once_each(serve: Serve) -> None:
+    gateway = serve(FLOODS, "--log-limit", "8MiB")
+    with ViewerClient(gateway, capabilities=TYPED, replay=True, receive_bytes=64 * 1024) as viewer:
+        session = viewer.new(gateway.root)
+        prompt = viewer.prompt(session)
+        until("it lags", lambda: "viewer_lags" in kinds(gateway, session))
+        until("the agent has said all", lambda: not holder_of(gateway, session)["turn"])
+        viewer.answer(prompt)
+        until("it has caught up", lambda: "viewer_caught_up" in kinds(gateway, session))
+    told = {entry["kind"]: entry for entry in entries(gateway, session)}
+    lag, gap = told["viewer_lags"]["facts"], told["gap_told"]["facts"]
+    assert lag["bytes"] > 2 * 1024 * 1024
+    assert lag["entries"] * 12_000 <= lag["bytes"] * 1.1
+    assert 0 < gap["first"] <= gap["last"] < 2200
+    assert kinds(gateway, session).count("viewer_lags") == 1
+
+
+def test_lastword_run_that_is_killed_behind_a_gateway_leaves_word_of_it(serve: Serve) -> None:
+    gateway = serve(ASKS)
+    with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
+        session = viewer.new(gateway.root)
+        prompt = viewer.prompt(session)
+        viewer.find(lambda frame: frame.get("method") == "session/request_permission")
+        until("the turn is recorded", lambda: "asked" in kinds(gateway, session))
+        os.kill(holder_of(gateway, session)["agent_pid"], signal.SIGKILL)
+        told = viewer.answer(prompt)["error"]["data"]["agent_error"]
+        until("it is recorded", lambda: "supervisor_exited" in kinds(gateway, session))
+    (exited,) = (e for e in entries(gateway, session) if e["kind"] == "supervisor_exited")
+    assert exited["level"] == "error"
+    assert exited["facts"] == {
+        "exit_signal": "SIGKILL",
+        "open_turns": 1,
+        "incident_id": told["incident_id"],
+    }
+    page = lastword(gateway, "log", told["incident_id"])
+    assert "lastword run ended behind the gateway: SIGKILL" in page

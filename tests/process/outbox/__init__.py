@@ -1,0 +1,1 @@
+"""Reports over real sockets, from real processes."""

@@ -1,0 +1,196 @@
+"""A gateway's reports: those of its agents, and those of its own processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.outbox.store import Outbox
+from tests.kit.collector import Collector
+from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.serving import GATEWAY, Gateway, agent, is_running, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.outbox_kills import FAILING, write_script
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+QUIET = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Gateway]]:
+    started: list[Gateway] = []
+
+    def start(
+        *options: str,
+        command: list[str] | None = None,
+        variables: dict[str, str] | None = None,
+    ) -> Gateway:
+        script = write_script(tmp_path, FAILING)
+        environment = os.environ | QUIET
+        gateway = Gateway(
+            *(tmp_path, command or agent(str(script)), *options),
+            environment=environment,
+            variables=variables,
+        )
+        started.append(gateway)
+        return gateway
+
+    yield start
+    for gateway in started:
+        gateway.close()
+
+
+def test_a_turn_behind_a_gateway_is_reported_once(serve: Callable[..., Gateway]) -> None:
+    with Collector() as collector:
+        gateway = serve("--report-to", collector.url)
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            failed = viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+        (came,) = collector.expect(1)
+        told = failed["error"]["data"]["agent_error"]
+        assert came.facts["lastword.incident_id"] == told["incident_id"]
+        outbox = Outbox(str(gateway.state))
+        until("it is written down", lambda: outbox.status().counts["sent"] == 1)
+        assert len(collector.came) == 1
+
+
+def test_a_holder_that_dies_is_reported_by_the_one_that_follows(
+    serve: Callable[..., Gateway],
+) -> None:
+    with Collector() as collector:
+        gateway = serve("--report-to", collector.url)
+        with ViewerClient(gateway) as viewer:
+            session = viewer.new(gateway.root)
+            (holder,) = gateway.holders()
+            os.kill(holder["pid"], signal.SIGKILL)
+            until("the agent has ended", lambda: not is_running(holder["agent_pid"]))
+        with ViewerClient(gateway) as viewer:
+            viewer.load(session, gateway.root)
+            (came,) = collector.expect(1)
+    assert came.facts["lastword.what"] == "holder"
+    assert came.facts["error.type"] == "agent_crash"
+    assert came.facts["lastword.reason"] == "holder_died"
+    assert session not in came.body.decode()
+
+
+def test_a_run_that_is_killed_is_reported_by_its_holder(serve: Callable[..., Gateway]) -> None:
+    with Collector() as collector:
+        gateway = serve("--report-to", collector.url)
+        with ViewerClient(gateway) as viewer:
+            viewer.new(gateway.root)
+            (holder,) = gateway.holders()
+            os.kill(holder["agent_pid"], signal.SIGKILL)
+            (came,) = collector.expect(1)
+    assert came.facts["lastword.reason"] == "run_ended"
+
+
+def test_an_agent_that_cannot_be_started_is_reported_by_its_run(
+    serve: Callable[..., Gateway],
+) -> None:
+    with Collector() as collector:
+        gateway = serve("--report-to", collector.url, command=["lastword-no-such-agent"])
+        with pytest.raises(AssertionError, match="could not be started"):
+            ViewerClient(gateway)
+        came = collector.expect(1)
+    assert {"spawn_failed"} <= {each.facts.get("lastword.reason") for each in came}
+
+
+def test_an_agent_beyond_the_limit_is_reported_by_the_front(
+    serve: Callable[..., Gateway],
+) -> None:
+    with Collector() as collector:
+        gateway = serve("--report-to", collector.url, "--sessions", "1")
+        with ViewerClient(gateway) as viewer:
+            viewer.new(gateway.root)
+            with pytest.raises(AssertionError, match="agents run already"):
+                viewer.new(gateway.root)
+            (came,) = collector.expect(1)
+    assert came.facts["lastword.reason"] == "too_many_agents"
+    assert came.facts["lastword.what"] == "start"
+
+
+def test_a_gateway_that_cannot_be_started_reports_it(
+    serve: Callable[..., Gateway], tmp_path: Path
+) -> None:
+    with Collector() as collector:
+        gateway = serve()
+        done = subprocess.run(
+            [
+                *(*GATEWAY, "--listen", f"127.0.0.1:{gateway.port}", "--report-to", collector.url),
+                *("--", sys.executable),
+            ],
+            env=gateway.environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=FUSE_SECONDS,
+            check=False,
+        )
+        assert done.returncode == 2
+        (came,) = collector.expect(1)
+    assert came.facts["lastword.reason"] == "gateway_not_started"
+
+
+def test_what_the_environment_names_is_in_no_command_line(
+    serve: Callable[..., Gateway],
+) -> None:
+    with Collector() as collector:
+        url = collector.url.replace("//", "//ada:address-own-password@")
+        gateway = serve(variables={"LASTWORD_REPORT_TO": url})
+        with ViewerClient(gateway, capabilities=TYPED) as viewer:
+            viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+            (holder,) = gateway.holders()
+            for pid in (gateway.front.pid, holder["pid"], holder["agent_pid"]):
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    assert b"password" not in file.read()
+            collector.expect(1)
+            os.kill(holder["agent_pid"], signal.SIGKILL)
+            came = collector.expect(2)
+    assert came[1].facts["lastword.reason"] == "run_ended"
+    assert came[1].headers["authorization"].startswith("Basic ")
+
+
+def test_a_gateway_without_a_collector_has_no_outbox(serve: Callable[..., Gateway]) -> None:
+    gateway = serve()
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+    assert not list(gateway.state.glob("outbox*"))
+
+
+def test_headers_that_are_none_keep_a_gateway_from_starting(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*GATEWAY, "--report-to", "http://127.0.0.1:9", "--", "true"],
+        env=os.environ | {"LASTWORD_REPORT_HEADERS": "none"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "LASTWORD_REPORT_HEADERS cannot be used" in done.stderr
+
+
+def test_what_a_page_reports_of_no_session_that_runs_is_reported(
+    serve: Callable[..., Gateway],
+) -> None:
+    with Collector() as collector:
+        gateway = serve("--report-to", collector.url)
+        page = ApiClient(gateway)
+        told = page.report(
+            source="page", word="session_unknown", session_id="a-lost-one", code=4404
+        )
+        assert (told.status, told.json["seq"]) == (202, None)
+        (came,) = collector.expect(1)
+    assert came.facts["lastword.what"] == "client"
+    assert came.facts["error.type"] == "invalid_request"
+    assert came.facts["lastword.reason"] == "session_unknown"
+    assert "a-lost-one" not in came.body.decode()

@@ -1,0 +1,111 @@
+"""`lastword outbox`: what waits, what became of the rest, and a try by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from lastword.outbox.sender import send_due
+from lastword.outbox.store import Outbox
+from tests.kit.collector import Collector, answer
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.reports_made import a_report, a_target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def outbox(state: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    quiet = {"LASTWORD_STATE_DIR": str(state), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+    return subprocess.run(
+        [sys.executable, "-m", "lastword", "outbox", *words],
+        env=os.environ | quiet | variables,
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+    )
+
+
+def test_where_nothing_was_reported_it_says_so(tmp_path: Path) -> None:
+    done = outbox(tmp_path)
+    assert done.returncode == 0
+    assert "nothing has failed" in done.stdout
+    assert json.loads(outbox(tmp_path, "--json").stdout)["waiting"] == 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_waits_and_why_is_told_and_sent_by_hand(tmp_path: Path) -> None:
+    with Collector(answer(503, b"", retry_after="90")) as collector:
+        target = a_target(collector.url)
+        box = Outbox(str(tmp_path))
+        box.add([a_report(), a_report()], target)
+        send_due(box, target, lambda: FUSE_SECONDS)
+        shown = outbox(tmp_path).stdout
+        assert "2 waiting, 0 refused, 0 sent" in shown
+        assert f"to {collector.url}: 2 reports" in shown
+        assert "503 Service Unavailable, after 1 try; again in" in shown
+        failed = outbox(tmp_path, "--send", "--report-to", collector.url)
+        assert (failed.returncode, failed.stdout.split(",")[0]) == (1, "0 reports sent")
+        collector.turn_to(answer(200))
+        done = outbox(tmp_path, "--send", LASTWORD_REPORT_TO=collector.url)
+        assert (done.returncode, done.stdout) == (
+            0,
+            "2 reports sent, 0 still waiting, 0 refused\n",
+        )
+
+
+def test_dead_letters_are_told_and_forgotten(tmp_path: Path) -> None:
+    with Collector(answer(401)) as collector:
+        target = a_target(collector.url)
+        box = Outbox(str(tmp_path))
+        box.add([a_report(incident_id="01RUNA-7")], target)
+        send_due(box, target, lambda: FUSE_SECONDS)
+    shown = outbox(tmp_path).stdout
+    assert "rate_limit, 01RUNA-7: 401 Unauthorized" in shown
+    (letter,) = json.loads(outbox(tmp_path, "--json").stdout)["dead_letters"]
+    assert letter["report"]["facts"]["incident_id"] == "01RUNA-7"
+    assert outbox(tmp_path, "--clear-dead").stdout == "1 refused report forgotten\n"
+    assert "0 waiting, 0 refused" in outbox(tmp_path).stdout
+
+
+def test_a_test_report_says_whether_it_is_taken(tmp_path: Path) -> None:
+    with Collector() as collector:
+        done = outbox(tmp_path, "--test", "--report-to", collector.url)
+        assert (done.returncode, done.stdout) == (
+            0,
+            f"a test report was taken at {collector.url}\n",
+        )
+        (came,) = collector.came
+        assert came.facts["lastword.what"] == "test"
+        collector.turn_to(answer(404))
+        done = outbox(tmp_path, "--test", "--report-to", collector.url)
+        assert done.returncode == 1
+        assert "404 Not Found" in done.stderr
+    done = outbox(tmp_path, "--test", "--report-to", collector.url)
+    assert done.returncode == 1
+    assert "connection refused" in done.stderr
+
+
+def test_what_cannot_be_asked_is_said(tmp_path: Path) -> None:
+    done = outbox(tmp_path, "--send")
+    assert (done.returncode, "say where to" in done.stderr) == (2, True)
+    done = outbox(tmp_path, "--test", "--report-to", "htp://ada:hunter22@c")
+    assert (done.returncode, "hunter22" in done.stderr) == (2, False)
+
+
+def test_what_was_dropped_and_what_was_damaged_is_told(tmp_path: Path) -> None:
+    box = Outbox(str(tmp_path))
+    box.add([a_report()], a_target())
+    (tmp_path / "outbox.db").write_bytes(b"no database" * 500)
+    shown = outbox(tmp_path).stdout
+    assert "1 dropped: the outbox's file was damaged" in shown
+    assert "A damaged outbox was set aside as" in shown
+    (tmp_path / "outbox.db").unlink()
+    (tmp_path / "outbox.db").mkdir()
+    done = outbox(tmp_path)
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr

@@ -1,0 +1,253 @@
+"""`lastword run --report-to`: what a real run reports, whoever is killed, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.outbox.store import Outbox
+from tests.kit.canaries import fake
+from tests.kit.collector import Collector, answer
+from tests.kit.desk import Editor
+from tests.kit.gateway.serving import until
+from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.recorders import recorders_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAILS = "429 Too Many Requests"
+SCRIPT = {"turns": [[{"fail": {"error": {"code": -32603, "message": FAILS}}}]]}
+QUIET = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+
+
+def an_agent(folder: Path, script: dict[str, Any] | None = None) -> tuple[str, ...]:
+    """An agent that knows nothing of us, and whose every turn fails unless a script says else."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "script.json"
+    path.write_text(json.dumps(script or SCRIPT))
+    return (sys.executable, "-m", "lastword", "agent", "--bare", str(path))
+
+
+def an_editor(state: Path, collector: Collector, *options: str, **variables: str) -> Editor:
+    words = ("--report-to", collector.url, *options)
+    return Editor(state, *words, agent=an_agent(state), environment=QUIET | variables)
+
+
+def fail(editor: Editor) -> dict[str, Any]:
+    """A turn that fails; gives its answer."""
+    return editor.answer(editor.prompt("SECRET-WORDS-OF-MINE"), fuse=FUSE_SECONDS)
+
+
+def incident_of(failed: dict[str, Any]) -> str:
+    found = failed["error"]["data"]["agent_error"]["incident_id"]
+    assert isinstance(found, str)
+    return found
+
+
+def test_a_failed_turn_arrives_with_its_incident_while_the_run_goes_on(tmp_path: Path) -> None:
+    with Collector() as collector:
+        editor = an_editor(tmp_path, collector)
+        incident = incident_of(fail(editor))
+        (came,) = collector.expect(1)
+        assert came.facts["lastword.incident_id"] == incident
+        assert came.facts["error.type"] == "rate_limit"
+        assert came.facts["lastword.what"] == "turn"
+        assert came.facts["lastword.client.name"] == "an-editor"
+        assert editor.leave() == 0
+    assert Outbox(str(tmp_path)).status().counts["sent"] == 1
+
+
+def test_an_agent_that_cannot_be_started_is_reported(tmp_path: Path) -> None:
+    with Collector() as collector:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "lastword", "run", "--no-record"),
+                *("--report-to", collector.url, "--", "lastword-no-such-agent"),
+            ],
+            input='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n',
+            text=True,
+            capture_output=True,
+            timeout=FUSE_SECONDS,
+            check=False,
+            env=os.environ | QUIET | {"LASTWORD_STATE_DIR": str(tmp_path)},
+        )
+        assert done.returncode == 127
+        (came,) = collector.expect(1)
+    assert came.facts["lastword.what"] == "start"
+    assert came.facts["lastword.reason"] == "spawn_failed"
+    assert not (tmp_path / "record.db").exists()
+
+
+def test_without_being_asked_for_there_is_no_outbox(tmp_path: Path) -> None:
+    editor = Editor(tmp_path, agent=an_agent(tmp_path))
+    fail(editor)
+    editor.leave()
+    until("the record is there", (tmp_path / "record.db").exists)
+    assert not list(tmp_path.glob("outbox*"))
+
+
+def test_nothing_of_reports_is_loaded_before_the_agent_is_started() -> None:
+    code = "import sys; import lastword.cli.run.command, lastword.cli.run.start; "
+    code += "print(*[n for n in sys.modules if n.startswith('lastword.outbox') or n == 'ssl'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == ""
+
+
+def test_no_word_and_no_secret_is_in_the_outbox_or_on_the_wire(tmp_path: Path) -> None:
+    key, token, secret = "sk-" + fake(48), "collectors-own-token", "webhooks-own-secret"
+    said = f"Odd: {key} SECRET-WORDS-OF-MINE"
+    fail = {"error": {"code": -32603, "message": said, "data": {"details": said, "k": key}}}
+    script = {"turns": [[{"say": "SECRET-WORDS-OF-MINE"}, {"fail": fail}]]}
+    with Collector(answer(503)) as collector:
+        url = collector.url.replace("//", "//ada:address-own-password@")
+        editor = Editor(
+            tmp_path / "state",
+            *("--report-to", url, "--record-text"),
+            agent=an_agent(tmp_path / "agent", script),
+            environment=QUIET
+            | {
+                "LASTWORD_REPORT_HEADERS": f"x-token={token}",
+                "LASTWORD_REPORT_SECRET": secret,
+            },
+        )
+        prompt = editor.prompt("SECRET-WORDS-OF-MINE")
+        assert "error" in editor.answer(prompt, fuse=FUSE_SECONDS)
+        (came,) = collector.expect(1)
+        assert came.headers["x-token"] == token
+        editor.leave()
+    held = b"".join(path.read_bytes() for path in (tmp_path / "state").glob("outbox*"))
+    assert b"run_id" in held
+    for canary in (key, key[6:-2], "SECRET-WORDS", token, "address-own-password", secret):
+        assert canary.encode() not in held
+        assert canary.encode() not in came.body
+
+
+def test_a_run_whose_collector_does_not_answer_ends_no_later(tmp_path: Path) -> None:
+    with Collector() as collector:
+        collector.turn_to(collector.never)
+        editor = an_editor(tmp_path, collector)
+        fail(editor)
+        collector.expect(1)
+        began = time.monotonic()
+        editor.leave()
+        assert time.monotonic() - began < patient(1.0)
+    assert Outbox(str(tmp_path)).status().waiting == 1
+
+
+def test_a_turn_is_answered_as_fast_where_its_report_gets_no_answer(tmp_path: Path) -> None:
+    with Collector() as collector:
+        collector.turn_to(collector.never)
+        editor = an_editor(tmp_path, collector)
+        fail(editor)
+        began = time.monotonic()
+        for _ in range(5):
+            fail(editor)
+        assert time.monotonic() - began < patient(3.0)
+        editor.leave()
+    assert Outbox(str(tmp_path)).status().counts["taken"] == 6
+
+
+def test_what_one_run_could_not_send_the_next_one_does(tmp_path: Path) -> None:
+    with Collector(answer(503)) as collector:
+        editor = an_editor(tmp_path, collector)
+        incident = incident_of(fail(editor))
+        collector.expect(1)
+        editor.leave()
+        collector.turn_to(answer(200))
+        outbox = Outbox(str(tmp_path))
+        until("the wait is over", lambda: len(collector.came) >= 1)
+        following = an_editor(tmp_path, collector)
+        following.play("healthy")
+        came = collector.expect(2)
+        assert came[-1].facts["lastword.incident_id"] == incident
+        until("it is written down", lambda: outbox.status().counts["sent"] == 1)
+        following.leave()
+
+
+@pytest.mark.parametrize("victim", ["run", "recorder"])
+def test_a_failure_is_reported_whoever_is_killed_right_after_it(
+    tmp_path: Path, victim: str
+) -> None:
+    with Collector() as collector:
+        editor = an_editor(tmp_path, collector)
+        first = incident_of(fail(editor))
+        collector.expect(1)
+        sent = Outbox(str(tmp_path))
+        until("it is written down", lambda: sent.status().counts["sent"] == 1)
+        (recorder,) = recorders_of(editor.peer.pid)
+        if victim == "recorder":
+            # It has read nothing of the second failure when it dies.
+            os.kill(recorder, signal.SIGSTOP)
+        second = incident_of(fail(editor))
+        if victim == "recorder":
+            os.kill(recorder, signal.SIGKILL)
+            third = incident_of(fail(editor))
+            editor.leave()
+            came = collector.expect(3)
+            assert [each.facts["lastword.incident_id"] for each in came] == [first, second, third]
+        else:
+            editor.kill()
+            came = collector.expect(2)
+            assert [each.facts["lastword.incident_id"] for each in came] == [first, second]
+
+
+def test_a_recorder_that_is_killed_last_of_all_is_replaced_at_the_end(tmp_path: Path) -> None:
+    with Collector() as collector:
+        editor = an_editor(tmp_path, collector)
+        fail(editor)
+        collector.expect(1)
+        sent = Outbox(str(tmp_path))
+        until("it is written down", lambda: sent.status().counts["sent"] == 1)
+        (recorder,) = recorders_of(editor.peer.pid)
+        os.kill(recorder, signal.SIGSTOP)
+        second = incident_of(fail(editor))
+        os.kill(recorder, signal.SIGKILL)
+        editor.leave()
+        assert collector.expect(2)[1].facts["lastword.incident_id"] == second
+
+
+def test_two_runs_on_one_outbox_report_each_failure_once(tmp_path: Path) -> None:
+    with Collector() as collector:
+        editors = [an_editor(tmp_path, collector) for _ in range(2)]
+        incidents = {incident_of(fail(editor)) for editor in editors * 3}
+        came = collector.expect(6)
+        assert {each.facts["lastword.incident_id"] for each in came} == incidents
+        for editor in editors:
+            editor.leave()
+        assert len(collector.came) == 6
+
+
+def test_what_cannot_be_reported_to_is_said_and_the_agent_runs(tmp_path: Path) -> None:
+    with Collector() as collector:
+        editor = an_editor(tmp_path, collector, LASTWORD_REPORT_HEADERS="no headers")
+        assert "error" in fail(editor)
+        editor.leave()
+        said = editor.said
+    assert "no failure is reported: LASTWORD_REPORT_HEADERS cannot be used" in said
+    assert collector.came == []
+
+
+def test_an_address_that_is_none_ends_the_start_and_is_not_repeated() -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "lastword", "run"),
+            *("--report-to", "htp://ada:hunter22@c", "--", "true"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+    )
+    assert done.returncode == 2
+    assert "--report-to is no address that can be used" in done.stderr
+    assert "hunter22" not in done.stderr

@@ -1,0 +1,387 @@
+"""The sender against collectors, good and bad: what arrives, what waits, and what is never told."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.outbox import sender
+from lastword.outbox.sender import Sender, send_due
+from lastword.outbox.store import Outbox
+from lastword.outbox.target import ReportTarget, Wish, target_of
+from tests.kit.collector import OK, Collector, answer, cut, gone
+from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.reports_made import a_report, a_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TOKEN = "Bearer-of-great-secrets"
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Outbox:
+    return Outbox(str(tmp_path / "state"))
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def send(outbox: Outbox, target: ReportTarget) -> float:
+    return send_due(outbox, target, lambda: FUSE_SECONDS)
+
+
+def said(outbox: Outbox) -> str:
+    (pace,) = outbox.status().targets
+    return pace.said
+
+
+def test_reports_arrive_once_each_in_their_order(outbox: Outbox) -> None:
+    reports = [a_report() for _ in range(20)]
+    with Collector() as collector:
+        target = a_target(collector.url, LASTWORD_REPORT_HEADERS=f"authorization={TOKEN}")
+        outbox.add(reports, target)
+        send(outbox, target)
+        assert list(collector.ids()) == [report.report_id for report in reports]
+        came = collector.came[0]
+    assert (came.method, came.path) == ("POST", "/v1/logs")
+    assert came.headers["content-type"] == "application/json"
+    assert came.headers["authorization"] == TOKEN
+    assert came.facts["lastword.report_id"] == reports[0].report_id
+    assert outbox.status().counts["sent"] == 20
+
+
+def _huge(connection: socket.socket) -> None:
+    connection.sendall(answer(200, b" " * 10 * 1024 * 1024 + b"{}"))
+
+
+@pytest.mark.parametrize(
+    ("ill", "why"),
+    [
+        (answer(500), "500 Internal Server Error"),
+        (answer(503, b"<html>"), "503 Service Unavailable"),
+        (answer(429), "429 Too Many Requests"),
+        (answer(302, location="http://127.0.0.1:9/"), "302 Found"),
+        (answer(200, b"<html>Log in"), "no collector's answer"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", "no HTTP answer"),
+        (b"HTTP/1.1 2\xff\xfe\r\n\r\n", "no HTTP answer"),
+        (b"HTTP/1.1 200 OK\r\n" + b"a" * 100_000 + b"\r\n\r\n", "no HTTP answer"),
+        (cut, "no collector's answer"),
+        (gone, "connection closed"),
+        (_huge, "no collector's answer"),
+    ],
+    ids=["500", "503", "429", "302", "login", "ssh", "bytes", "header", "cut", "gone", "10MB"],
+)
+def test_what_a_collector_does_ill_is_tried_again_and_then_arrives(
+    outbox: Outbox, ill: bytes | Callable[[socket.socket], None], why: str
+) -> None:
+    report = a_report()
+    with Collector(ill, OK) as collector:
+        target = a_target(collector.url)
+        outbox.add([report], target)
+        wait = send(outbox, target)
+        assert len(collector.came) == 1
+        assert 0 < wait <= 1.25
+        assert said(outbox).startswith(why)
+        outbox.hurry(target)
+        send(outbox, target)
+        assert list(collector.ids()) == [report.report_id] * 2
+    assert outbox.status().counts["sent"] == 1
+
+
+@pytest.mark.parametrize("way", ["never", "slowly"])
+def test_a_collector_that_answers_nothing_or_a_byte_now_and_then_is_left(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr(sender, "POST_SECONDS", 0.5)
+    with Collector() as collector:
+        collector.turn_to(getattr(collector, way))
+        target = a_target(collector.url)
+        outbox.add([a_report()], target)
+        began = time.monotonic()
+        send(outbox, target)
+        assert time.monotonic() - began < patient(5.0)
+        assert said(outbox) == "timeout"
+
+
+def test_a_handshake_that_never_ends_is_left_too(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "POST_SECONDS", 0.5)
+    with Collector(b"") as collector:
+        collector.turn_to(collector.never)
+        target = a_target(collector.url.replace("http:", "https:"))
+        outbox.add([a_report()], target)
+        send(outbox, target)
+        assert said(outbox) == "timeout"
+
+
+def test_nobody_there_is_a_failure_that_may_pass(outbox: Outbox) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    target = a_target(f"http://127.0.0.1:{port}")
+    outbox.add([a_report()], target)
+    send(outbox, target)
+    assert said(outbox) == "connection refused"
+
+
+def test_what_is_refused_is_a_dead_letter_and_the_next_one_goes(outbox: Outbox) -> None:
+    reports = [a_report(), a_report()]
+    with Collector(answer(400, b"your secret is 7"), OK) as collector:
+        target = a_target(collector.url)
+        outbox.add(reports, target)
+        send(outbox, target)
+        assert len(collector.came) == 2
+    status = outbox.status()
+    assert (status.waiting, status.dead, status.counts["sent"]) == (0, 1, 1)
+    # What a collector says may hold anything, and is not kept.
+    assert [(why, report) for _, why, report in status.dead_letters] == [
+        ("400 Bad Request", reports[0])
+    ]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"retry_after": "90"},
+        {
+            "retry_after": "Thu, 19 Nov 2026 10:01:30 GMT",
+            "date": "Thu, 19 Nov 2026 10:00:00 GMT",
+        },
+    ],
+    ids=["seconds", "date"],
+)
+def test_the_collectors_wait_is_kept_for_all_that_waits(
+    outbox: Outbox, headers: dict[str, str]
+) -> None:
+    with Collector(answer(429, b"", **headers)) as collector:
+        target = a_target(collector.url)
+        outbox.add([a_report(), a_report()], target)
+        assert 80 < send(outbox, target) <= 90
+        outbox.add([a_report()], target)
+        send(outbox, target)
+        assert len(collector.came) == 1
+
+
+def test_a_redirect_is_not_followed_and_gets_no_credentials(outbox: Outbox) -> None:
+    with Collector() as other, Collector(answer(307, location=other.url)) as collector:
+        target = a_target(collector.url, LASTWORD_REPORT_HEADERS=f"authorization={TOKEN}")
+        outbox.add([a_report()], target)
+        send(outbox, target)
+        assert other.connections == 0
+
+
+def test_a_webhook_is_signed_and_says_the_same_again_under_the_same_key(outbox: Outbox) -> None:
+    report = a_report()
+    with Collector(answer(500), answer(204, b"")) as collector:
+        target = target_of(
+            Wish(f"{collector.url}/hook", "webhook"), {"LASTWORD_REPORT_SECRET": "mine"}
+        )
+        outbox.add([report], target)
+        send(outbox, target)
+        outbox.hurry(target)
+        send(outbox, target)
+        first, second = collector.came
+    assert first.path == "/hook"
+    assert first.body == second.body
+    assert first.headers["webhook-id"] == second.headers["webhook-id"] == report.report_id
+    assert first.headers["idempotency-key"] == report.report_id
+    assert first.headers["webhook-signature"].startswith("v1,")
+    assert "mine" not in str(first.headers)
+
+
+def test_the_environments_proxy_is_asked_and_what_is_exempt_is_not(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Collector() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//ada:p%40ss@"))
+        target = a_target("http://collector.invalid:4318")
+        outbox.add([a_report()], target)
+        send(outbox, target)
+        (came,) = proxy.expect(1)
+        assert came.path == "http://collector.invalid:4318/v1/logs"
+        assert came.headers["proxy-authorization"].startswith("Basic ")
+        assert came.headers["host"] == "collector.invalid:4318"
+        with Collector() as collector:
+            monkeypatch.setenv("no_proxy", "127.0.0.1")
+            near = a_target(collector.url)
+            outbox.add([a_report()], near)
+            send(outbox, near)
+            collector.expect(1)
+        assert len(proxy.came) == 1
+
+
+def test_a_proxy_without_an_address_is_a_failure_that_may_pass(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy:port")
+    outbox.add([a_report()], a_target())
+    send(outbox, a_target())
+    assert said(outbox) == "the proxy's address is none"
+
+
+def test_a_process_that_was_forked_meanwhile_holds_nothing_up(outbox: Outbox) -> None:
+    target = a_target()
+    outbox.add([a_report()], target)
+    with outbox.as_sender(target) as ours:
+        assert ours
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+            os._exit(0)
+    try:
+        with outbox.as_sender(target) as again:
+            assert again
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_bug_of_ours_ends_no_thread(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sender, "MAX_WAIT_SECONDS", 0.05)
+    with Collector() as collector:
+        target = a_target(collector.url)
+        with monkeypatch.context() as patched:
+            tried = threading.Event()
+
+            def broken(*_: object) -> float:
+                tried.set()
+                raise ZeroDivisionError
+
+            patched.setattr(sender, "send_due", broken)
+            one = Sender(outbox, target)
+            one.put(a_report())
+            assert tried.wait(FUSE_SECONDS)
+        collector.expect(1)
+        one.finish(FUSE_SECONDS)
+
+
+def test_to_a_collector_with_tls_a_proxy_is_asked_for_a_tunnel(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Collector(answer(407)) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url)
+        target = a_target("https://collector.invalid", LASTWORD_REPORT_HEADERS=f"x={TOKEN}")
+        outbox.add([a_report()], target)
+        send(outbox, target)
+        (came,) = proxy.expect(1)
+    assert (came.method, came.path) == ("CONNECT", "collector.invalid:443")
+    assert TOKEN not in str(came.headers)
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[str, ssl.SSLContext]:
+    """A certificate that nobody has signed, for 127.0.0.1, and a server's context with it."""
+    pem, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-nodes", "-keyout", key, "-out", pem, "-days", "2", "-subj", "/CN=lastword"),
+            *("-addext", "subjectAltName=IP:127.0.0.1"),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=FUSE_SECONDS,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem, key)
+    return pem, context
+
+
+def test_a_certificate_is_verified_and_an_own_one_can_be_named(
+    outbox: Outbox, certificate: tuple[str, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pem, context = certificate
+    with Collector(context=context) as collector:
+        target = a_target(collector.url, LASTWORD_REPORT_HEADERS=f"authorization={TOKEN}")
+        outbox.add([a_report()], target)
+        send(outbox, target)
+        assert said(outbox) == "certificate not trusted"
+        assert collector.came == []
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", f"{pem}.gone")
+        outbox.hurry(target)
+        send(outbox, target)
+        assert said(outbox) == "the file of certificates cannot be read"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", pem)
+        outbox.hurry(target)
+        send(outbox, target)
+        collector.expect(1)
+
+
+def test_the_thread_sends_what_it_finds_and_what_comes_and_tries_again(outbox: Outbox) -> None:
+    with Collector(answer(503), OK) as collector:
+        target = a_target(collector.url)
+        outbox.add([a_report()], target)
+        one = Sender(outbox, target)
+        collector.expect(2)
+        one.put(a_report())
+        collector.expect(3)
+        one.finish(FUSE_SECONDS)
+    assert outbox.status().counts["sent"] == 2
+
+
+def test_the_end_waits_no_longer_than_it_was_given(outbox: Outbox) -> None:
+    with Collector() as collector:
+        collector.turn_to(collector.never)
+        target = a_target(collector.url)
+        one = Sender(outbox, target)
+        one.put(a_report())
+        collector.expect(1)
+        began = time.monotonic()
+        one.finish(0.3)
+        assert time.monotonic() - began < patient(2.0)
+    assert outbox.status().waiting == 1
+
+
+def test_the_end_does_not_wait_for_what_is_not_due(outbox: Outbox) -> None:
+    with Collector(answer(503, b"", retry_after="90")) as collector:
+        target = a_target(collector.url)
+        one = Sender(outbox, target)
+        one.put(a_report())
+        collector.expect(1)
+        began = time.monotonic()
+        one.finish(FUSE_SECONDS)
+        assert time.monotonic() - began < FUSE_SECONDS / 2
+
+
+def test_two_senders_on_one_outbox_send_nothing_twice(outbox: Outbox) -> None:
+    with Collector() as collector, contextlib.ExitStack() as stack:
+        target = a_target(collector.url)
+        senders = [Sender(Outbox(outbox.folder), target) for _ in range(3)]
+        for one in senders:
+            stack.callback(one.finish, FUSE_SECONDS)
+        for number in range(30):
+            senders[number % 3].put(a_report(number))
+        collector.expect(30)
+        stack.close()
+        assert len(set(collector.ids())) == len(collector.ids()) == 30
+    assert outbox.status().counts["sent"] == 30
+
+
+def test_a_disk_that_takes_nothing_is_tried_until_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "DISK_SECONDS", 0.05)
+    (tmp_path / "state").write_text("a file where the folder should be")
+    outbox = Outbox(str(tmp_path / "state"))
+    with Collector() as collector:
+        one = Sender(outbox, a_target(collector.url))
+        one.put(a_report())
+        assert collector.connections == 0
+        (tmp_path / "state").unlink()
+        collector.expect(1)
+        one.finish(FUSE_SECONDS)

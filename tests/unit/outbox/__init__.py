@@ -1,0 +1,1 @@
+"""The outbox without a process or a socket."""

@@ -1,0 +1,205 @@
+"""Reports: what they say of a failure, what they never say, and how they look on the wire."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.kinds import FACTS as ENTRY_FACTS
+from lastword.outbox import otlp, webhook
+from lastword.outbox.report import FACTS, FailureReport, ReportWriter, facts_of
+from lastword.record.sink import StoreSink
+from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
+from tests.kit.recording import FOR_EVER, Book, a_run
+from tests.kit.reports_made import a_report
+
+WORDS = "Please write a poem about my cat"
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def reports_of(book: Book) -> list[FailureReport]:
+    return ReportWriter(a_run()).take(book.rows)
+
+
+def attributes(body: bytes) -> dict[str, Any]:
+    (record,) = json.loads(body)["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+    return {each["key"]: next(iter(each["value"].values())) for each in record["attributes"]}
+
+
+def test_each_failure_is_one_report_and_nothing_else_is_any() -> None:
+    book = Book()
+    book.ok("s", 1)
+    book.failed("s", 2)
+    book.note(Kind.CONTEXT_LOST, "s", why="timeout")
+    book.note(Kind.AGENT_EXITED, exit_code=1)
+    (report,) = reports_of(book)
+    assert (report.what, report.turn) == ("turn", 2)
+    assert report.facts["type"] == "rate_limit"
+
+
+def test_a_request_before_the_agent_was_ready_is_a_start_that_failed() -> None:
+    book = Book()
+    book.note(Kind.ERROR, type="agent_crash", method="initialize")
+    book.note(Kind.AGENT_READY, name="An Agent", version="1.2")
+    book.note(Kind.ERROR, type="auth", method="session/new")
+    start, request = reports_of(book)
+    assert (start.what, start.agent) == ("start", "")
+    assert (request.what, request.agent, request.agent_version) == ("request", "An Agent", "1.2")
+
+
+def test_the_same_row_is_the_same_report_and_another_is_another() -> None:
+    book = Book()
+    book.failed("s", 1, incident_id="01RUNA-1")
+    book.failed("s", 2, incident_id="01RUNA-2")
+    once, again = reports_of(book), reports_of(book)
+    assert [each.report_id for each in once] == [each.report_id for each in again]
+    assert len({each.report_id for each in once}) == 2
+
+
+def test_every_fact_of_a_report_is_one_of_an_error() -> None:
+    assert FACTS - {"open_turns"} <= ENTRY_FACTS[Kind.ERROR].keys()
+    assert not FACTS & {"message", "detail", "redactions", "request_id"}
+
+
+def test_no_words_are_reported_also_where_the_record_keeps_them() -> None:
+    book = Book()
+    book.note(Kind.PROMPT, WORDS, 1, traceparent=WORDS)
+    book.note(
+        Kind.ERROR,
+        WORDS,
+        1,
+        type="auth",
+        message=WORDS,
+        detail={"text": WORDS},
+        reason=WORDS,
+        provider_code=WORDS,
+        method=WORDS,
+        source=WORDS,
+        redactions={WORDS: 1},
+    )
+    (report,) = reports_of(book)
+    assert WORDS not in msgspec.json.encode(report).decode()
+    assert WORDS not in otlp.body_of(report).decode()
+    assert report.facts["reason"] == "other"
+
+
+@pytest.mark.parametrize("canary", [*CANARIES.values(), *NAMED_CANARIES.values()])
+def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
+    taken: list[FailureReport] = []
+
+    class Writer:
+        def __init__(self) -> None:
+            self._writer = ReportWriter(a_run())
+
+        def send(self, rows: list[Any]) -> None:
+            taken.extend(self._writer.take(rows))
+
+        def close(self) -> None: ...
+
+    book = Book()
+    book.note(Kind.AGENT_READY, name=canary, version=canary)
+    book.note(Kind.CLIENT_ATTACHED, name=canary, version=canary)
+    book.note(Kind.ERROR, canary, 1, type="auth", provider_code=canary, source=canary, rule=canary)
+    StoreSink(None, a_run(), FOR_EVER, reports=Writer()).send(book.rows)
+    (report,) = taken
+    said = otlp.body_of(report).decode() + msgspec.json.encode(report).decode()
+    secret = canary if canary in CANARIES.values() else PLAIN
+    assert secret not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("exit_code", True),
+        ("exit_code", float("nan")),
+        ("exit_code", 2**60),
+        ("attempts", "3"),
+        ("retryable", "yes"),
+        ("retryable", 1),
+        ("type", ""),
+        ("type", None),
+        ("unheard_of", "x"),
+    ],
+)
+def test_what_is_no_fact_is_left_out(name: str, value: object) -> None:
+    assert facts_of({name: value}) == {}
+
+
+def test_a_log_record_has_otlps_fields_and_conventional_names() -> None:
+    report = msgspec.structs.replace(
+        a_report(7, http_status=429, attempts=3, exit_code=0),
+        at_epoch_ms=1_795_000_000_123,
+        traceparent=TRACE,
+        session="abc",
+        turn=0,
+    )
+    body = json.loads(otlp.body_of(report))
+    (record,) = body["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+    assert record["timeUnixNano"] == "1795000000123000000"
+    assert record["severityNumber"] == 17
+    assert record["traceId"] == TRACE.split("-")[1]
+    assert record["spanId"] == TRACE.split("-")[2]
+    assert record["body"] == {"stringValue": "turn failed: rate_limit"}
+    known = attributes(otlp.body_of(report))
+    assert known["error.type"] == "rate_limit"
+    assert known["lastword.retryable"] is True
+    assert known["http.response.status_code"] == "429"  # 64 bits are a text
+    assert known["lastword.turn"] == "0"
+    assert known["process.exit.code"] == "0"
+    assert known["lastword.report_id"] == report.report_id
+
+
+def test_the_clients_span_is_the_reports() -> None:
+    book = Book()
+    book.note(Kind.PROMPT, "s", 1, traceparent=TRACE)
+    book.note(Kind.ERROR, "s", 1, type="auth")
+    book.note(Kind.ERROR, "s", 2, type="auth")
+    traced, other = reports_of(book)
+    assert traced.traceparent == TRACE
+    assert other.traceparent == ""
+
+
+def test_only_so_many_spans_are_remembered() -> None:
+    book = Book()
+    for turn in range(1000):
+        book.note(Kind.PROMPT, "s", turn, traceparent=TRACE)
+    for turn in range(1000):
+        book.note(Kind.ERROR, "s", turn, type="auth")
+    assert sum(bool(report.traceparent) for report in reports_of(book)) == 256
+
+
+def test_a_sessions_id_cannot_be_had_back() -> None:
+    book = Book()
+    book.failed("session-of-ada", 1)
+    book.failed("session-of-ada", 2)
+    book.failed("another", 3)
+    first, second, third = reports_of(book)
+    assert first.session == second.session != third.session
+    assert "ada" not in otlp.body_of(first).decode()
+
+
+def test_a_webhooks_signature_is_the_standards() -> None:
+    # The example of the Standard Webhooks specification's own libraries.
+    secret = webhook.secret_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    headers = webhook.headers_of(
+        "msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}', secret, 1614265330
+    )
+    assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_a_secret_in_plain_words_signs_as_it_stands() -> None:
+    headers = webhook.headers_of("id", b"{}", webhook.secret_of(" mine \n"), 5)
+    mac = hmac.new(b"mine", b"id.5.{}", hashlib.sha256).digest()
+    assert headers["webhook-signature"] == "v1," + base64.b64encode(mac).decode()
+    assert webhook.secret_of("whsec_no base64!") == b"whsec_no base64!"
+
+
+def test_without_a_secret_there_is_no_signature() -> None:
+    assert webhook.headers_of("id", b"{}", b"", 5) == {"webhook-id": "id", "webhook-timestamp": "5"}

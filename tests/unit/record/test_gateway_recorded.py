@@ -1,0 +1,190 @@
+"""What is read, and summed, of sessions behind a gateway: two writers, one run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.timeline.entry import Entry, Kind, Level
+from lastword.record import bounds, reader
+from lastword.record.bounds import HourlyBounds
+from lastword.record.gateway_trends import gateway_period
+from lastword.record.recorder import Recorder
+from lastword.record.run import Run
+from lastword.record.writer import Writer
+from tests.kit.recording import FOR_EVER, GONE_PID, HOUR_MS, Book, Carrier, a_run, now_ms, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BEGAN = now_ms() - HOUR_MS
+
+
+def held_run(run_id: str, at_ms: int = BEGAN) -> Run:
+    run = a_run(run_id, at_ms=at_ms)
+    return Run(**{name: getattr(run, name) for name in run.__struct_fields__} | {"door": "gateway"})
+
+
+def turns(run_id: str, at_ms: int, session: str = "1", how: str = "new") -> tuple[Run, Book]:
+    """What `lastword run` records."""
+    book = Book(at_ms)
+    book.created(session, how)
+    book.ok(session, 1)
+    return held_run(run_id, at_ms), book
+
+
+def holds(at_ms: int, *kinds: Kind, session: str = "1", name: str = "") -> Book:
+    """What the holder of that run records."""
+    book = Book(at_ms)
+    book.note(Kind.SESSION_HELD, session, **({"name": name} if name else {}))
+    for kind in kinds:
+        book.note(kind, session)
+    return book
+
+
+def test_a_holder_and_its_run_are_one_timeline_in_the_order_of_the_machines_clock(
+    tmp_path: Path,
+) -> None:
+    run, book = turns("01A", BEGAN)
+    write(tmp_path, book, run)
+    path = write(tmp_path, holds(BEGAN, Kind.VIEWER_CAME), run, ended=False)
+    with reader.reading(str(path)) as record:
+        (part,) = reader.find(record, "1")
+        kinds = [each.entry.kind for each in reader.entries_of(record, part)]
+        recorded = reader.run_of(record, part.run)
+    assert kinds == [
+        *(Kind.SESSION_CREATED, Kind.SESSION_HELD, Kind.PROMPT, Kind.VIEWER_CAME),
+        *(Kind.FIRST_OUTPUT, Kind.ANSWER),
+    ]
+    assert recorded.ended  # as the one of the two said, and the other did not take back
+
+
+def test_a_run_ends_with_the_word_of_either_of_its_writers(tmp_path: Path) -> None:
+    run, book = turns("01A", BEGAN)
+    write(tmp_path, book, run, ended=False)
+    write(tmp_path, holds(BEGAN), run)
+    late = Writer(str(tmp_path / "record.db"), run, FOR_EVER)
+    late.write(holds(BEGAN + 1, Kind.VIEWER_LEFT).rows)
+    late.close(ended=False)
+    with reader.reading(str(tmp_path / "record.db")) as record:
+        (recorded,) = reader.runs_between(record, 0, now_ms())
+    assert recorded.ended
+
+
+def test_a_session_that_was_taken_over_is_shown_before_its_next_turn(tmp_path: Path) -> None:
+    run, book = turns("01A", BEGAN)
+    write(tmp_path, book, run)
+    over = holds(BEGAN + 60_000, Kind.HOLDER_DIED, Kind.SESSION_RESTORED)
+    path = write(tmp_path, over, held_run("01B", BEGAN + 60_000))
+    with reader.reading(str(path)) as record:
+        for name in ("1", "01A/1"):
+            (part,) = reader.find(record, name)
+            shown = reader.with_earlier_parts(record, part)
+            assert [each.run_id for each in shown] == ["01A", "01B"]
+        (latest,), _ = reader.latest_parts(record, 5)
+        assert [p.run_id for p in reader.with_earlier_parts(record, latest)] == ["01A", "01B"]
+
+
+def test_a_session_of_which_only_the_taking_over_is_recorded_is_found(tmp_path: Path) -> None:
+    path = write(tmp_path, holds(BEGAN, Kind.HOLDER_DIED), held_run("01A"))
+    with reader.reading(str(path)) as record:
+        (part,) = reader.find(record, "1")
+        assert reader.with_earlier_parts(record, part) == [part]
+        assert reader.turns_of(record, part) == []
+
+
+def test_its_incident_names_the_session_too(tmp_path: Path) -> None:
+    book = holds(BEGAN)
+    book.note(Kind.HOLDER_DIED, "1", incident_id="01A-h1")
+    path = write(tmp_path, book, held_run("01A"))
+    with reader.reading(str(path)) as record:
+        (part,) = reader.find(record, "01A-h1")
+    assert part.session_id == "1"
+
+
+def test_two_sessions_that_their_agents_name_alike_are_told_apart_by_the_gateways_names(
+    tmp_path: Path,
+) -> None:
+    for number, name in enumerate(("", "1-4af0", "1-99cc")):
+        run, book = turns(f"01{number}", BEGAN + number * 1000)
+        write(tmp_path, book, run)
+        path = write(tmp_path, holds(BEGAN + number * 1000, name=name), run)
+    resumed, book = turns("01Z", BEGAN + 60_000, how="resume")
+    write(tmp_path, book, resumed)
+    write(tmp_path, holds(BEGAN + 60_000, name="1-4af0"), resumed)
+    with reader.reading(str(path)) as record:
+
+        def runs(name: str) -> list[str]:
+            (part,) = reader.find(record, name)
+            assert reader.gateways_name(record, part).startswith(name)
+            return [each.run_id for each in reader.with_earlier_parts(record, part)]
+
+        assert runs("1") == ["010"]
+        assert runs("1-4af0") == ["011", "01Z"]
+        assert runs("1-99") == ["012"]
+        assert len(reader.find(record, "1-")) == 2
+        assert reader.find(record, "1-5") == []
+
+
+def test_what_befell_sessions_is_summed_and_nothing_where_nothing_did(tmp_path: Path) -> None:
+    book = Book(BEGAN)
+    for code, cause in ((1006, "link_cut"), (1006, "link_cut"), (1006, "front_gone")):
+        book.note(Kind.VIEWER_CAME, "1", viewer="v", back=True)
+        book.note(Kind.VIEWER_LEFT, "1", viewer="v", code=code, cause=cause)
+    book.note(Kind.VIEWER_CAME, "1", viewer="w")
+    book.note(Kind.GAP_TOLD, "1", first=11, last=20)
+    book.note(Kind.QUESTION_HELD, "1", what="permission")
+    book.note(Kind.QUESTION_DECIDED, "1", how="expired")
+    book.note(Kind.SESSION_RESTORED, "1", history="none")
+    book.note(Kind.SESSION_RESTORED, "1", history="full")
+    book.note(Kind.SESSION_ENDED, "1", cause="idle")
+    path = write(tmp_path, book, held_run("01A"))
+    with reader.reading(str(path)) as record:
+        found = gateway_period(reader.gateway_entries(record, BEGAN, now_ms()))
+        assert gateway_period(reader.gateway_entries(record, 0, BEGAN)) is None
+    assert found is not None
+    assert (found.viewers_came, found.viewers_came_back) == (4, 3)
+    assert found.connections_ended == {"1006 link_cut": 2, "1006 front_gone": 1}
+    assert (found.gaps, found.missed_entries, found.questions_held) == (1, 10, 1)
+    assert found.questions == {"expired": 1}
+    assert (found.restored, found.restored_without_history) == (2, 1)
+    assert found.sessions_ended == {"idle": 1}
+
+
+def test_a_run_that_no_gateway_held_counts_for_none(tmp_path: Path) -> None:
+    path = write(tmp_path, holds(BEGAN, Kind.VIEWER_CAME), a_run("01A", pid=GONE_PID))
+    with reader.reading(str(path)) as record:
+        assert list(reader.gateway_entries(record, 0, now_ms())) == []
+
+
+def came(at: float, kind: Kind = Kind.VIEWER_CAME) -> Entry:
+    return Entry(kind=kind, at_seconds=at, session_id="1")
+
+
+def test_of_an_hour_so_many_entries_are_kept_what_failed_is_and_the_rest_is_counted() -> None:
+    carrier = Carrier()
+    recorder = Recorder(lambda: carrier, HourlyBounds())
+    recorder.keep()
+    recorder.keep()
+    for number in range(1000):
+        recorder.record(came(number))
+    recorder.record(came(1000.0, Kind.HOLDER_DIED))
+    recorder.flush()
+    assert len(carrier.rows) == bounds.MAX_HOURLY + 1
+    assert carrier.rows[-1].level == Level.ERROR
+    recorder.record(came(bounds.HOUR_SECONDS))
+    recorder.flush()
+    omitted, first = carrier.rows[-2:]
+    assert omitted.facts == {"count": 760, "kinds": {"viewer_came": 760}}
+    assert first.kind == Kind.VIEWER_CAME
+    recorder.close()
+    assert carrier.rows[-1] == first
+
+
+def test_what_was_left_out_of_the_last_hour_is_counted_at_the_end() -> None:
+    carrier = Carrier()
+    recorder = Recorder(lambda: carrier, HourlyBounds())
+    recorder.keep()
+    for number in range(bounds.MAX_HOURLY + 5):
+        recorder.record(came(number))
+    recorder.close()
+    assert carrier.rows[-1].facts == {"count": 5, "kinds": {"viewer_came": 5}}
