@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import signal
 import subprocess
@@ -10,10 +11,22 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from tests.kit.recording import FUSE_SECONDS
+from tests.kit.gateway.serving import until
+from tests.kit.recording import FUSE_SECONDS, lastword
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def wait_until_recorded(state: Path, turns: int) -> None:
+    """Wait until the record has so many turns that have ended."""
+
+    def ended() -> bool:
+        listed = lastword("log", "--json", state=state).stdout or '{"sessions": []}'
+        found = [each for shown in json.loads(listed)["sessions"] for each in shown["turns"]]
+        return sum(each["outcome"] != "open" for each in found) >= turns
+
+    until(f"{turns} turns are recorded", ended)
 
 
 class Answered(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from lastword.core.timeline.entry import Kind
 from tests.interop.page.test_page import NO_SCROLL, holds_for_all
 from tests.kit.desk import Editor
-from tests.kit.log_web import LogWeb
+from tests.kit.log_web import LogWeb, wait_until_recorded
 from tests.kit.recording import Book, a_run, lastword, now_ms, write
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def test_without_scripts_the_file_has_the_summary_and_every_entry(
 def test_the_record_is_read_live_and_its_link_works_once(browser: Browser, tmp_path: Path) -> None:
     editor = Editor(tmp_path)
     editor.play("rate_limit")
+    wait_until_recorded(tmp_path, 1)
     with LogWeb(tmp_path) as served:
         tab = browser.tab()
         with tab.without_errors():

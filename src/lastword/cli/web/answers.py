@@ -15,7 +15,7 @@ from lastword.record.present.sections import ShownPart, ShownTurn
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lastword.record.reader import Part, RecordedEntry
 
@@ -83,8 +83,12 @@ def _entries(
     record: sqlite3.Connection, parts: Sequence[Part], after: int
 ) -> list[tuple[int, RecordedEntry]]:
     """Entries with the number of their run from 1, in the order in which they were written."""
-    each = [
-        ((number, recorded) for recorded in reader.entries_since(record, part, after))
-        for number, part in enumerate(parts, 1)
-    ]
+    each = [_numbered(record, part, number, after) for number, part in enumerate(parts, 1)]
     return list(islice(merge(*each, key=lambda one: one[1].id), ENTRIES_AT_ONCE))
+
+
+def _numbered(
+    record: sqlite3.Connection, part: Part, number: int, after: int
+) -> Iterator[tuple[int, RecordedEntry]]:
+    for recorded in reader.entries_since(record, part, after):
+        yield number, recorded

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_ENTRIES = 20_000
 """The latest; a browser has to hold them all. The zip file has every one."""
 
-MAX_FAILURES = 50
+MAX_FAILURES = 10
 """That are named above the timeline, the latest of them."""
 
 _ENDS = (Kind.ERROR, Kind.ANSWER)
@@ -67,7 +67,8 @@ def _parts(
         title=_plain(name[:80]),
         style=style,
     )
-    yield from _above(manifest, kept)
+    yield from _failures(kept)
+    yield from _about(manifest, len(kept))
     yield '<div id="timeline">\n'
     yield from _timeline(kept)
     yield "</div>\n"
@@ -76,7 +77,7 @@ def _parts(
     yield _DATA.format(data=_within_script({"summary": summary, "events": events}), script=script)
 
 
-def _above(manifest: dict[str, Any], kept: Sequence[_Numbered]) -> Iterator[str]:
+def _about(manifest: dict[str, Any], kept: int) -> Iterator[str]:
     run = manifest["runs"][-1]
     sides = [run["agent"] or run["program"], run["agent_version"]]
     sides += ["in", run["client"], run["client_version"]] if run["client"] else []
@@ -85,7 +86,7 @@ def _above(manifest: dict[str, Any], kept: Sequence[_Numbered]) -> Iterator[str]
         ("From", run["started"] if len(manifest["runs"]) == 1 else manifest["runs"][0]["started"]),
         ("To", run["last"]),
         ("Turns", _counts(manifest["counts"]["turns"])),
-        ("Entries", _entries(sum(manifest["counts"]["entries"].values()), len(kept))),
+        ("Entries", _entries(sum(manifest["counts"]["entries"].values()), kept)),
         ("Taken out", _counts(manifest["redactions"]["when_exported"]) or "nothing"),
         ("Made by", manifest["made_by"]),
     ]
@@ -94,6 +95,9 @@ def _above(manifest: dict[str, Any], kept: Sequence[_Numbered]) -> Iterator[str]
         if value:
             yield f"<div><dt>{name}</dt><dd><bdi>{_plain(value)}</bdi></dd></div>\n"
     yield '</dl>\n<p class="buttons" id="copies"></p>\n'
+
+
+def _failures(kept: Sequence[_Numbered]) -> Iterator[str]:
     failures = [recorded for _, recorded in kept if recorded.entry.kind is Kind.ERROR]
     if failures:
         yield "<h2>Failures</h2>\n<ul>\n"
@@ -111,8 +115,7 @@ def _failure(recorded: RecordedEntry) -> str:
     said = f"<strong>{title}</strong>. {html.escape(documents.sentence_of(entry))}"
     incident = _incident(entry.facts)
     if incident:
-        href = html.escape(f"#incident={quote(incident, safe='')}")
-        said += f' <a href="{href}">Incident <bdi>{_plain(incident)}</bdi></a>'
+        said += f' <a href="#{_anchor(incident)}">Incident <bdi>{_plain(incident)}</bdi></a>'
     return f"<li>{where}{said}</li>\n"
 
 
@@ -122,7 +125,7 @@ def _timeline(kept: Iterable[_Numbered]) -> Iterator[str]:
         yield f'<section class="turn-log">\n<h2>{_heading(run, turn, events)}</h2>\n<ol>\n'
         for recorded in events:
             incident = _incident(recorded.entry.facts)
-            anchor = f' id="{html.escape(f"incident={incident}")}"' if incident else ""
+            anchor = f' id="{_anchor(incident)}"' if incident else ""
             at = moment(recorded.at_epoch_ms)
             clock = at[11:19] if at.endswith("Z") else at
             said = _plain(words(recorded.entry))
@@ -147,6 +150,10 @@ def _heading(run: int, turn: int | None, events: Sequence[RecordedEntry]) -> str
 def _incident(facts: dict[str, Any]) -> str:
     told = facts.get("incident_id")
     return told if isinstance(told, str) else ""
+
+
+def _anchor(incident: str) -> str:
+    return html.escape(f"incident={quote(incident, safe='')}")
 
 
 def _counts(counts: dict[str, int]) -> str:
