@@ -64,7 +64,7 @@ def files_in(folder: Path) -> dict[str, PageFile]:
 
 
 def without_comments(script: bytes) -> bytes:
-    """A script without the lines that are comments alone; all others keep their numbers.
+    """A script without indents and the lines that are comments alone; all keep their numbers.
 
     A third of what the scripts weigh is said to their maintainers.
     """
@@ -75,5 +75,5 @@ def without_comments(script: bytes) -> bytes:
         opens = inside or start.startswith(b"/*")
         is_comment = opens or start.startswith(b"//")
         inside = opens and b"*/" not in line
-        kept.append(b"" if is_comment else line)
+        kept.append(b"" if is_comment else line.strip())
     return b"\n".join(kept)

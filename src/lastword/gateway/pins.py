@@ -6,6 +6,7 @@ that comes back after the entries it wanted were trimmed is shown these in their
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from lastword.core.protocol import acp, jsonrpc
@@ -28,7 +29,13 @@ class Pins:
     """The pinned entries of one log, by what they stand for."""
 
     def __init__(self, kept: Iterable[tuple[str, Numbered]] = ()) -> None:
-        self._kept: dict[str, Numbered] = dict(kept)
+        self._kinds: defaultdict[str, dict[str, Numbered]] = defaultdict(dict)
+        """The keys of each kind, which is what stands before their colon; the newest last."""
+        for key, value in kept:
+            self._of_kind(key)[key] = value
+
+    def _of_kind(self, key: str) -> dict[str, Numbered]:
+        return self._kinds[key.partition(":")[0]]
 
     def note_all(
         self, first: int, entries: Sequence[LogEntry]
@@ -77,37 +84,40 @@ class Pins:
             if update.status in acp.TOOL_ENDS:
                 self._drop(first, changes)
                 self._drop(later, changes)
-            elif kind == "tool_call" or first in self._kept:
+            elif kind == "tool_call" or first in self._of_kind(first):
                 self._set(first if kind == "tool_call" else later, Numbered(seq, entry), changes)
                 self._let_go_of("tool:", 2 * MAX_TOOLS, changes)
 
     def _let_go_of(
         self, prefix: str, limit: int, changes: list[tuple[str, Numbered | None]]
     ) -> None:
-        if len(self._kept) <= limit:
-            return
-        kept = [key for key in self._kept if key.startswith(prefix)]
-        for key in kept[: max(0, len(kept) - limit)]:
-            self._drop(key, changes)
+        kept = self._of_kind(prefix)
+        while len(kept) > limit:
+            self._drop(next(iter(kept)), changes)
 
     def _set(self, key: str, value: Numbered, changes: list[tuple[str, Numbered | None]]) -> None:
-        self._kept.pop(key, None)  # the newest last
-        self._kept[key] = value
+        kept = self._of_kind(key)
+        kept.pop(key, None)
+        kept[key] = value
         changes.append((key, value))
 
     def _drop(self, key: str, changes: list[tuple[str, Numbered | None]]) -> None:
-        if self._kept.pop(key, None) is not None:
+        if self._of_kind(key).pop(key, None) is not None:
             changes.append((key, None))
 
     def between(self, after: int, last: int) -> list[Numbered]:
         """The pinned entries of these, in order, each once."""
-        found = {kept.seq: kept for kept in self._kept.values() if after < kept.seq <= last}
+        found = {
+            kept.seq: kept
+            for kind in self._kinds.values()
+            for kept in kind.values()
+            if after < kept.seq <= last
+        }
         return [found[seq] for seq in sorted(found)]
 
     def of(self, prefix: str) -> list[Numbered]:
         """The pinned entries of one kind of key, in order."""
-        found = [kept for key, kept in self._kept.items() if key.startswith(prefix)]
-        return sorted(found, key=lambda kept: kept.seq)
+        return sorted(self._of_kind(prefix).values(), key=lambda kept: kept.seq)
 
 
 def _is_bulk(entry: LogEntry) -> bool:

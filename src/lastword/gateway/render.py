@@ -120,22 +120,8 @@ class Renderer:
         before an answer: one whose link is cut between the two knows that it has no answer yet, and
         sends its request again.
         """
-        gap: list[bytes] = []
         at = pulled.passed
-        if pulled.gap is not None:
-            gap += self._gap(pulled.gap, attachment)
-        for numbered in pulled.pinned:
-            if numbered.entry.kind is not LogKind.END:
-                gap += self._frames(numbered, attachment)
-            elif numbered.entry.about.viewer == attachment.viewer.id:
-                attachment.owed.append(numbered)  # how others' turns ended is no news any more
-        if pulled.passed:
-            if attachment.viewer.replay:
-                gap.append(self.position(pulled.passed))
-            for numbered in attachment.take_owed():
-                gap += self._frames(numbered, attachment)
-        frames = [Placed(0, 0, frame) for frame in gap[:-1]]
-        frames += [Placed(pulled.passed, 0, frame) for frame in gap[-1:]]
+        frames = self._told_of_gap(pulled, attachment)
         for numbered in pulled.entries:
             shown = self._entry(numbered, attachment)
             frames += _placed(shown, numbered.seq, attachment)
@@ -144,6 +130,29 @@ class Renderer:
         if attachment.viewer.replay and at < last:
             frames.append(Placed(last, 0, self.position(last)))
         return frames
+
+    def _told_of_gap(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
+        """The gap, what stands for it, and the viewer's own answers that lay in it.
+
+        With each answer the viewer is past it: a stream that is cut behind one has had it.
+        """
+        frames: list[Placed] = []
+        if pulled.gap is not None:
+            frames += [Placed(0, 0, frame) for frame in self._gap(pulled.gap, attachment)]
+        for numbered in pulled.pinned:
+            if numbered.entry.kind is not LogKind.END:
+                frames += [Placed(0, 0, frame) for frame in self._frames(numbered, attachment)]
+            elif numbered.entry.about.viewer == attachment.viewer.id:
+                attachment.owed.append(numbered)  # how others' turns ended is no news any more
+        if not pulled.passed:
+            return frames
+        if attachment.viewer.replay:
+            frames.append(Placed(0, 0, self.position(pulled.passed)))
+        for numbered in attachment.take_owed():
+            told = self._frames(numbered, attachment)
+            frames += [Placed(0, 0, frame) for frame in told[:-1]]
+            frames += [Placed(numbered.seq, 0, frame) for frame in told[-1:]]
+        return [*frames[:-1], *(last._replace(seq=pulled.passed) for last in frames[-1:])]
 
     def for_all(self, pulled: Pulled, attachment: Attachment, form: Form) -> bytes | None:
         """What is sent for a pull that everybody is shown as it came; `None` where it is none.

@@ -18,6 +18,7 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict, deque
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -113,7 +114,8 @@ class Tail:
         """The batches from the one on that holds what follows a number; `None` if it is gone."""
         if not self._batches or after + 1 < self._batches[0].entries[0].seq:
             return None
-        return (batch for batch in self._batches if batch.entries[-1].seq > after)
+        newest_first = takewhile(lambda each: each.entries[-1].seq > after, reversed(self._batches))
+        return reversed(list(newest_first))
 
 
 def _size(entries: list[Numbered]) -> int:

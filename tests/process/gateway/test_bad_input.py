@@ -107,7 +107,7 @@ def test_a_frame_over_the_limit_closes_its_own_socket_alone(turning: tuple[Gatew
 def test_without_initialize_first_the_socket_is_closed(
     turning: tuple[Gateway, str], frame: str
 ) -> None:
-    assert close_code_of(turning[0], frame) == (1002, "initialize first")
+    assert close_code_of(turning[0], frame) == (1002, "initialize_first")
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_who_takes_no_byte_for_too_long_is_let_go(
         got = b""
         while piece := silent.recv(65536):
             got += piece
-        assert struct.pack(">H", 1002) + b"no initialize" in got
+        assert struct.pack(">H", 1002) + b"initialize_first" in got
         silent.close()
 
 

@@ -6,6 +6,7 @@ import re
 
 from lastword.cli.web.door import Door
 from lastword.cli.web.scripts import FOLDER, joined, served_files
+from lastword.core.timeline.entry import Kind
 
 WHOLE = joined("record_file.js")
 
@@ -42,6 +43,16 @@ def test_the_records_own_scripts_are_no_files_of_the_gateways_page() -> None:
     own = {path.name for path in FOLDER.iterdir()}
     assert own == {"record.html", "record.js", "record_file.js", "record_live.js"}
     assert own < served_files().keys()
+
+
+def test_every_kind_of_the_record_has_words_and_every_filter_names_kinds() -> None:
+    texts = [served_files()[name].body.decode() for name in ("timeline.js", "record.js")]
+    named = {word for text in texts for word in re.findall(r'^  (\w+): "', text, re.MULTILINE)}
+    assert set(Kind) <= named
+    filters = texts[1].partition("const FAILURES = ")[2].partition("\n];")[0]
+    words = set(re.findall(r'"([a-z_]+)"', filters))
+    assert "question_held" in words
+    assert words <= set(Kind)
 
 
 def test_nothing_of_them_could_make_text_into_markup_or_code() -> None:

@@ -150,6 +150,15 @@ def tells_of_cancel(answer: Mapping[str, Any]) -> bool:
     return answer.get("stop_reason") == "cancelled" or answer.get("cancelled") is True
 
 
+def level_of(kind: Kind, facts: Mapping[str, Any]) -> Level:
+    """Return how much an entry of a kind with these facts matters."""
+    if kind in _EXITS and facts.get("open_turns"):
+        return Level.ERROR
+    if kind is Kind.SESSION_RESTORED and facts.get("history") == "none":
+        return Level.WARNING
+    return LEVELS.get(kind, Level.INFO)
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that happened. Holds no content of a conversation, and no secret.
 
@@ -172,8 +181,4 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def level(self) -> Level:
         """How much it matters."""
-        if self.kind in _EXITS and self.facts.get("open_turns"):
-            return Level.ERROR
-        if self.kind is Kind.SESSION_RESTORED and self.facts.get("history") == "none":
-            return Level.WARNING
-        return LEVELS.get(self.kind, Level.INFO)
+        return level_of(self.kind, self.facts)

@@ -19,7 +19,7 @@ from lastword.core.failure.payload import read_payload, read_retry
 from lastword.core.failure.taxonomy import DEFAULTS
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
-from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.entry import Kind, level_of
 from lastword.gateway.api.shapes import EventKind, EventLevel, SessionEvent
 from lastword.gateway.entries import LogKind
 from lastword.gateway.recorded_entries import recorded
@@ -81,7 +81,7 @@ def _level(kind: EventKind, facts: Facts) -> EventLevel:
     own = _OWN_LEVELS.get(kind)
     if own is not None:
         return own
-    return EventLevel(Entry(kind=Kind(kind.value), at_seconds=0.0, facts=facts).level.value)
+    return EventLevel(level_of(Kind(kind.value), facts).value)
 
 
 def failure_facts(error: AgentError) -> Facts:

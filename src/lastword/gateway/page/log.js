@@ -15,14 +15,17 @@ const MOST_EXPORTED = 200_000;
 /** What the filter offers: a name, and the kinds that it leaves. */
 /** @type {[string, string][]} */
 const FILTERS = [
-  ["All but what was said", "prompt,cancel,asked,delegated,user_answered,tool_started,tool_ended,retry,answer,error,agent_exited,session_resumed,context_lost,client_attached,client_detached,request,result,waits,log_reset,session_ended,client_error,life"],
-  ["Failures", "error,agent_exited,context_lost,client_error,log_reset"],
-  ["Failures and retries", "error,retry,waits,agent_exited,context_lost,client_error,log_reset"],
+  ["All but what was said", "*"],
+  ["Failures", "error,supervisor_exited,holder_died,session_not_restored,client_error,log_reset"],
+  ["Failures and retries", "error,retry,waits,supervisor_exited,holder_died,session_not_restored,client_error,log_reset"],
   ["Turns", "prompt,answer,error,cancel"],
-  ["Tools and questions", "tool_started,tool_ended,asked,user_answered,delegated"],
-  ["Connections", "client_attached,client_detached,client_error,agent_exited,session_resumed"],
+  ["Tools and questions", "tool_started,tool_ended,asked,question_held,question_decided,delegated"],
+  ["Connections", "viewer_came,viewer_left,viewer_lags,viewer_caught_up,gap_told,client_error,holder_died,session_restored"],
   ["Everything", ""],
 ];
+
+/** What is no part of what was said, as the gateway is asked for it. */
+const NOT_SAID = Object.keys(KINDS).filter((kind) => kind !== "update").join(",");
 
 /**
  * @param {string} id
@@ -59,7 +62,8 @@ export function logView(id, query) {
     const mine = asked;
     says.textContent = "Loading.";
     try {
-      const kinds = FILTERS[Number(filter.value)]?.[1] ?? "";
+      const wanted = FILTERS[Number(filter.value)]?.[1] ?? "";
+      const kinds = wanted === "*" ? NOT_SAID : wanted;
       const { session } = await ask(sessionPath(id));
       const from = Math.max(session.first - 1, session.head - 50_000, kinds ? 0 : session.head - MOST);
       const place = `&after=${encodeURIComponent(`${session.epoch}:${from}`)}`;

@@ -3,7 +3,7 @@
  * @module
  */
 import { TITLES, failureCard, mark } from "./cards.js";
-import { LongText, add, clock, copyButton, count, facts, h, line, plural, span, when } from "./dom.js";
+import { LongText, add, clock, copyButton, facts, h, line, span, when } from "./dom.js";
 import { wordOfClose } from "./words.js";
 
 /**
@@ -15,17 +15,22 @@ export const KINDS = {
   cancel: "Cancel",
   asked: "The agent asks",
   delegated: "The agent uses the client",
-  user_answered: "Answer to a question",
+  question_held: "A question waits: nobody is there",
+  question_decided: "A question is decided",
   tool_started: "Tool starts",
   tool_ended: "Tool ends",
   retry: "The agent tries again",
   answer: "The turn ends",
   error: "Failure",
-  agent_exited: "The agent's process ended",
-  session_resumed: "The session was brought back",
-  context_lost: "The session could not be brought back",
-  client_attached: "A viewer came",
-  client_detached: "A viewer left",
+  supervisor_exited: "The agent's process ended",
+  holder_died: "The session's process died",
+  session_restored: "The session was brought back",
+  session_not_restored: "The session could not be brought back",
+  viewer_came: "A viewer came",
+  viewer_left: "A viewer left",
+  viewer_lags: "A viewer is behind",
+  viewer_caught_up: "A viewer has caught up",
+  gap_told: "A viewer was told of a gap",
   update: "The agent says something",
   request: "Request",
   result: "Answer to a request",
@@ -43,8 +48,9 @@ export const KINDS = {
  *   turn: (prompt: any, number: number) => string,
  *   more?: (event: any) => {buttons: Node[], place: Node},
  *   shows?: (event: any) => boolean,
+ *   words?: (event: any) => string | null,
  * }} TimelineAbout `start` heads what lies before the first turn, `more` is what an opened row has
- *   beside its facts, `shows` leaves rows out
+ *   beside its facts, `shows` leaves rows out, `words` has those of its giver's own kinds
  */
 
 /** @typedef {{events: any[], section: HTMLElement, list: HTMLElement, about: HTMLElement}} Group */
@@ -141,7 +147,7 @@ function turnAbout(events) {
  */
 function row(event, about) {
   const sign = event.level === "error" ? mark("failed") : event.level === "warning" ? mark("warning") : null;
-  const summary = h("summary", {}, h("time", {}, clock(event.at_epoch_ms)), " ", sign, h("bdi", {}, inWords(event, about.kinds)));
+  const summary = h("summary", {}, h("time", {}, clock(event.at_epoch_ms)), " ", sign, h("bdi", {}, about.words?.(event) ?? inWords(event, about.kinds)));
   const made = h("details", { class: `row ${event.level}`, "data-incident": event.facts.incident_id ?? null }, summary);
   made.addEventListener("toggle", () => {
     if (made.open && made.children.length === 1) made.append(opened(event, about));
@@ -165,51 +171,32 @@ function inWords(event, kinds) {
       const waits = about.wait_seconds ? `, in ${span(about.wait_seconds)}` : "";
       return `${what} after “${TITLES[about.type] ?? "a failure"}”${tries}${waits}`;
     }
-    case "client_detached": {
-      if (about.code === undefined) return what;
+    case "viewer_left": {
       if (about.code === 1000) return `${what}, as it wanted to`;
-      const word = wordOfClose(about.code ?? 0, about.cause ?? "");
-      return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"} (${about.code})`;
+      const word = wordOfClose(about.code ?? 0, about.cause ?? about.reason ?? "");
+      return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"}${about.code ? ` (${about.code})` : ""}`;
     }
-    case "client_attached": {
-      const role = about.role ?? (event.viewer ? "controller" : "");
-      return `${what}: ${named(about) || "without a name"}${role && `, ${role}`}`;
-    }
-    case "agent_ready":
-      return `${what}: ${named(about) || "without a name"}`;
+    case "viewer_came":
+      return `${what}: ${about.client || "without a name"}, ${about.role ?? "controller"}`;
     case "answer":
       return about.stop_reason && about.stop_reason !== "end_turn" ? `${what}: ${about.stop_reason.replaceAll("_", " ")}` : what;
-    case "agent_exited": {
-      const how = about.exit_signal ?? (about.exit_code === undefined ? "" : `exit status ${about.exit_code}`);
-      return how ? `${what}: ${how}` : what;
-    }
+    case "supervisor_exited":
+      return about.exit_code === undefined ? what : `${what}: exit status ${about.exit_code}`;
     case "tool_started":
     case "tool_ended":
       return `${what}: ${about.tool ?? about.status ?? "other"}`;
-    case "user_answered":
-      return `${what}: ${String(about.outcome ?? "").replaceAll("_", " ")}${!about.by || about.by === "viewer" ? "" : ` (${about.by})`}`;
+    case "question_decided":
+      return [`${what}${about.outcome ? `: ${about.outcome}` : ""}`, about.how && `(${about.how})`].filter(Boolean).join(" ").replaceAll("_", " ");
     case "client_error":
       return `${what}: ${String(about.word).replaceAll("_", " ")}${about.code ? ` (${about.code})` : ""}`;
-    case "session_resumed":
+    case "session_restored":
       return about.history === "none" ? `${what}, without its history` : what;
-    case "silence":
-      return about.silent_seconds ? `${what} for ${span(about.silent_seconds)}` : what;
-    case "stderr":
-      return about.bytes ? `${what}: ${plural(about.bytes, "byte")}` : what;
-    case "omitted":
-      return `${what}: ${count(about.count ?? 0)}`;
     default: {
-      const known = about.method ?? about.update ?? about.word ?? about.what ?? about.how ?? about.why ?? about.reason ?? about.program ?? about.signal;
+      const known = about.method ?? about.update ?? about.word ?? about.what;
       return known ? `${what}: ${String(known).replaceAll("_", " ")}` : what;
     }
   }
 }
-
-/**
- * What a program calls itself.
- * @param {any} about
- */
-const named = (about) => [about.name, about.version].filter((each) => typeof each === "string" && each).join(" ");
 
 /**
  * @param {any} event

@@ -2,7 +2,7 @@
  * A session of the record: its timeline with a filter, wherever its entries come from.
  * @module
  */
-import { add, h, plural } from "./dom.js";
+import { add, h, plural, span } from "./dom.js";
 import { KINDS, Timeline, openIncident } from "./timeline.js";
 
 /** @type {Record<string, string>} */
@@ -13,8 +13,13 @@ const OWN_KINDS = {
   shutdown: "lastword was told to stop",
   agent_started: "The agent's process began",
   agent_ready: "The agent is ready",
+  agent_exited: "The agent's process ended",
   agent_restarted: "The agent was started again",
   session_created: "The session began",
+  session_held: "The gateway holds the session",
+  session_resumed: "The session was brought back",
+  context_lost: "The session could not be brought back",
+  user_answered: "Answer to a question",
   first_progress: "First sign of work",
   first_output: "First output",
   silence: "Silence",
@@ -26,15 +31,51 @@ const OWN_KINDS = {
   omitted: "Entries left out",
 };
 
+const FAILURES = ["error", "agent_exited", "supervisor_exited", "holder_died", "context_lost", "session_not_restored", "log_reset", "client_gone"];
+
 /** What the filter offers: a name, and the kinds that it leaves; all of them without. */
 /** @type {[string, string[]][]} */
 const FILTERS = [
   ["Everything", []],
-  ["Failures", ["error", "agent_exited", "context_lost", "client_gone"]],
-  ["Failures and retries", ["error", "retry", "silence", "agent_exited", "agent_restarted", "context_lost", "client_gone"]],
+  ["Failures", FAILURES],
+  ["Failures and retries", [...FAILURES, "retry", "silence", "agent_restarted"]],
   ["Turns", ["prompt", "answer", "error", "cancel"]],
-  ["Tools and questions", ["tool_started", "tool_ended", "asked", "user_answered", "delegated"]],
+  ["Tools and questions", ["tool_started", "tool_ended", "asked", "user_answered", "question_held", "question_decided", "delegated"]],
+  ["Connections", ["client_attached", "client_detached", "client_gone", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told"]],
 ];
+
+/**
+ * What happened, in a line, of a kind that only the record has; null of all others.
+ * @param {any} event
+ */
+function ownWords({ kind, facts: about }) {
+  const what = OWN_KINDS[kind];
+  if (!what) return null;
+  const known = ownAbout(kind, about);
+  return known ? `${what}: ${String(known).replaceAll("_", " ")}` : what;
+}
+
+/**
+ * @param {string} kind
+ * @param {any} about
+ */
+function ownAbout(kind, about) {
+  switch (kind) {
+    case "client_attached":
+    case "agent_ready":
+      return [about.name, about.version].filter((each) => typeof each === "string" && each).join(" ");
+    case "agent_exited":
+      return about.exit_signal ?? (about.exit_code === undefined ? "" : `exit status ${about.exit_code}`);
+    case "silence":
+      return about.silent_seconds && span(about.silent_seconds);
+    case "stderr":
+      return about.bytes && plural(about.bytes, "byte");
+    case "omitted":
+      return about.count;
+    default:
+      return about.outcome ?? about.how ?? about.why ?? about.reason ?? about.program ?? about.signal;
+  }
+}
 
 /** A session's timeline with its filter; it takes entries as they come. */
 export class RecordLog {
@@ -77,6 +118,7 @@ export class RecordLog {
       kinds: { ...KINDS, ...OWN_KINDS },
       start: "Before the first turn",
       turn: (event, number) => `Turn ${event.turn ?? number}`,
+      words: ownWords,
       shows: (event) => !kinds.length || kinds.includes(event.kind),
     });
   }
