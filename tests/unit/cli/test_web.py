@@ -7,6 +7,7 @@ import re
 from lastword.cli.web.door import Door
 from lastword.cli.web.scripts import FOLDER, joined, served_files
 from lastword.core.timeline.entry import Kind
+from lastword.gateway.page_files import FOLDER as PAGE
 
 WHOLE = joined("record_file.js")
 
@@ -46,7 +47,8 @@ def test_the_records_own_scripts_are_no_files_of_the_gateways_page() -> None:
 
 
 def test_every_kind_of_the_record_has_words_and_every_filter_names_kinds() -> None:
-    texts = [served_files()[name].body.decode() for name in ("timeline.js", "record.js")]
+    places = (PAGE / "timeline.js", FOLDER / "record.js")
+    texts = [path.read_text(encoding="utf-8") for path in places]
     named = {word for text in texts for word in re.findall(r'^  (\w+): "', text, re.MULTILINE)}
     assert set(Kind) <= named
     filters = texts[1].partition("const FAILURES = ")[2].partition("\n];")[0]
