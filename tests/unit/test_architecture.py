@@ -77,7 +77,9 @@ def test_the_command_line_knows_no_door_within_a_process(file: Path) -> None:
 ONLY_HOMES = {
     "acp": ("lastword.inprocess.sdk", "lastword.client.acp"),
     "jsonrpcserver": ("lastword.inprocess.serve.server",),
-    "opentelemetry": ("lastword.otel.telemetry", "lastword.otel.setup"),
+    "opentelemetry": (
+        *("lastword.otel.telemetry", "lastword.otel.setup", "lastword.otel.gateway_meters"),
+    ),
     "tenacity": ("lastword.inprocess.retry",),
     "pytest": ("lastword.conformance.test_agent", "lastword.conformance.pytest_plugin"),
 }

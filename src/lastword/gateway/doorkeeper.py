@@ -141,19 +141,27 @@ class Doorkeeper:
 
     def _look_at_where(self, asked: Asked) -> None:
         """Look from where a request comes, and to whom."""
-        self._look_at_host(asked.headers.get("host", ""))
-        origin = asked.headers.get("origin")
-        if origin is not None:
-            self._look_at_origin(origin, asked.headers.get("host", ""))
+        self.look_at_place(asked)
         wait = self._failures.wait_seconds(asked.peer)
         if wait:
             said = f"Too many wrong tokens came from here. Try again in {wait} seconds."
             raise Refusal(429, 4429, "too_many_failures", said, retry_after=wait)
 
+    def look_at_place(self, asked: Asked) -> None:
+        """Look at the host and the origin of a request alone.
+
+        Raises:
+            Refusal: A page of another place has sent it.
+        """
+        self._look_at_host(asked.headers.get("host", ""))
+        origin = asked.headers.get("origin")
+        if origin is not None:
+            self._look_at_origin(origin, asked.headers.get("host", ""))
+
     def _look_at_host(self, host: str) -> None:
         """A page of another name that resolves to this machine must not get in by it."""
         name = _host_name(host)
-        if _is_loopback(name) or name in self._hosts:
+        if is_loopback(name) or name in self._hosts:
             return
         said = f"The gateway is not known as {name[:200] or 'nothing'}; see --allow-host."
         raise Refusal(403, 4403, "host", said)
@@ -201,7 +209,8 @@ def _host_name(host: str) -> str:
     return host.rpartition(":")[0].lower() if ":" in host else host.lower()
 
 
-def _is_loopback(name: str) -> bool:
+def is_loopback(name: str) -> bool:
+    """Is this a name or an address of this machine's own?"""
     if name == "localhost":
         return True
     try:

@@ -1,12 +1,12 @@
-"""uvicorn's WebSocket, which also takes frames that are ready to be written.
+"""uvicorn's WebSocket, which also takes frames that are ready, and tells how its pings go.
 
-Owns that one addition: an entry in the ASGI scope's `extensions`. Handshake, pings, close and what
-comes from the viewer stay uvicorn's and websockets'.
+Owns these additions, an entry in the ASGI scope's `extensions`, and the code of a link that was
+cut. Handshake, pings, close and what comes from the viewer stay uvicorn's and websockets'.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from uvicorn.protocols.utils import ClientDisconnected
 
@@ -16,13 +16,32 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from starlette.types import Scope
+    from uvicorn._types import ASGIReceiveEvent
+    from websockets.frames import Frame
     from websockets.http11 import Request
 
 EXTENSION = "lastword.frames"
 
 
+CUT, NO_PONG = 1006, 1011
+NO_PONG_REASON = "keepalive ping timeout"
+
+
+class Pings(Protocol):
+    """Who hears of pings."""
+
+    def pong(self, seconds: float) -> None:
+        """One was answered after so long."""
+
+    def ping_missed(self) -> None:
+        """One was not answered in time; the socket is closed for it."""
+
+
 class FramedProtocol(AbortableProtocol):
     """One socket."""
+
+    pings: Pings | None = None
+    _is_silent = False
 
     def handle_connect(self, event: Request) -> None:
         """Take the upgrade, and say to the application what this server can."""
@@ -31,6 +50,29 @@ class FramedProtocol(AbortableProtocol):
             extensions: dict[str, object] = {EXTENSION: {"socket": self}}
             extensions |= self.scope.get("extensions") or {}
             cast("dict[str, object]", self.scope)["extensions"] = extensions
+
+    def handle_pong(self, event: Frame) -> None:
+        """Take a pong, and tell of the round trip that it ends."""
+        is_awaited = self.pending_ping_payload is not None
+        super().handle_pong(event)
+        if is_awaited and self.pending_ping_payload is None and self.pings is not None:
+            self.pings.pong(self.last_ping_rtt)
+
+    def keepalive_timeout(self) -> None:
+        """Close a socket whose ping was not answered."""
+        self._is_silent = True
+        super().keepalive_timeout()
+        if self.pings is not None:
+            self.pings.ping_missed()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Say how it ended that nobody closed; uvicorn says 1005, as of a close without a code."""
+        if self.conn.close_rcvd is None and not self.disconnected:
+            code, reason = (NO_PONG, NO_PONG_REASON) if self._is_silent else (CUT, "cut")
+            left = {"type": "websocket.disconnect", "code": code, "reason": reason}
+            # The first one counts.
+            self.queue.put_nowait(cast("ASGIReceiveEvent", left))
+        super().connection_lost(exc)
 
     async def send_frames(self, frames: bytes) -> None:
         """Write whole frames, once what was written before has been taken.
@@ -55,3 +97,10 @@ def frames_of(scope: Scope) -> Callable[[bytes], Awaitable[None]] | None:
     if not isinstance(server, FramedProtocol) or server.is_compressed:
         return None
     return server.send_frames
+
+
+def tell_of_pings(scope: Scope, pings: Pings) -> None:
+    """Have the pings of an accepted socket told, where its server does."""
+    server = scope.get("extensions", {}).get(EXTENSION, {}).get("socket")
+    if isinstance(server, FramedProtocol):
+        server.pings = pings

@@ -21,8 +21,10 @@ from lastword.gateway.api.handlers import EventsApi
 from lastword.gateway.api.openapi import OPERATIONS
 from lastword.gateway.api.requests import ProblemError, answer, problem
 from lastword.gateway.api.shapes import Healthy
-from lastword.gateway.doorkeeper import PROTOCOL, Asked, Refusal, for_session
+from lastword.gateway.doorkeeper import PROTOCOL, Asked, Refusal, for_session, is_loopback
+from lastword.gateway.framed_protocol import tell_of_pings
 from lastword.gateway.front_http import HttpTransport
+from lastword.gateway.quality.service import Quality, QualityOptions
 from lastword.gateway.viewer_socket import ViewerSocket
 from lastword.gateway.viewers import Role
 from lastword.gateway.web_page import PageSettings, WebPage, refused
@@ -49,6 +51,7 @@ class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
         path: of ACP's own transport.
         node: what its cookie says, for a proxy in front of several.
         frame_limit_bytes: how large a viewer's frame may be.
+        quality: what is looked at for `/readyz` and `/metrics`.
         record: the file of what `lastword run` records; empty for none.
     """
 
@@ -56,6 +59,7 @@ class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
     path: str = "/acp"
     node: str = "local"
     frame_limit_bytes: int = 16 * 1024 * 1024
+    quality: QualityOptions = QualityOptions()
     record: str = ""
 
 
@@ -77,12 +81,15 @@ class Front:
             self, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
         )
         self._sockets: set[ViewerSocket] = set()
+        self.quality = Quality(holders, options.quality)
         self._events = EventsApi(holders, options.record)
         self.app = Starlette(
             routes=[
                 WebSocketRoute(options.path, self._acp),
                 Route(options.path, self._http, methods=["GET", "POST", "DELETE"]),
                 WebSocketRoute("/v1/sessions/{session_id:path}/ws", self._session),
+                Route("/readyz", self.quality.ready, methods=["GET"]),
+                Route("/metrics", self._metrics, methods=["GET"]),
                 *(self._route(each) for each in OPERATIONS),
                 Route("/", self._home, methods=["GET"]),
                 Route("/page/settings.json", self._settings, methods=["GET"]),
@@ -94,6 +101,7 @@ class Front:
 
     async def close(self, code: int, reason: str) -> None:
         """Close every viewer's socket, and every stream."""
+        self.quality.readiness.shut_down()
         self._events.close()
         await self._transport.close(code, reason)
         await asyncio.gather(*(socket.close(code, reason) for socket in list(self._sockets)))
@@ -136,12 +144,14 @@ class Front:
             (b"set-cookie", self._cookie.encode()),
         ]
         offered = websocket.scope.get("subprotocols", [])
-        await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
         self._sockets.add(socket)
+        tell_of_pings(websocket.scope, self.quality.measured)
         try:
+            await websocket.accept(PROTOCOL if PROTOCOL in offered else None, headers)
             await socket.run()
         finally:
             self._sockets.discard(socket)
+            self.quality.measured.closed(socket.met, socket.code)
             self._events.note_closed(socket.code)
 
     def _route(self, operation: Operation) -> Route:
@@ -197,6 +207,17 @@ class Front:
     @staticmethod
     async def _health(_: Request) -> Response:
         return answer(Healthy())
+
+    async def _metrics(self, request: Request) -> Response:
+        asked = _asked(request)
+        try:
+            if self.quality.may_read(asked, is_local=is_loopback(asked.peer)):
+                self._doorkeeper.look_at_place(asked)
+            else:
+                for_session(self._doorkeeper.admit(asked), "")
+        except Refusal as refusal:
+            return _answer_of(refusal)
+        return await self.quality.metrics()
 
     async def _http(self, request: Request) -> Response:
         try:

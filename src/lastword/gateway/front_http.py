@@ -112,6 +112,7 @@ class HttpTransport:
             await connection.wait_until_over()
         finally:
             self._connections.pop(connection.connection_id, None)
+            self._front.quality.measured.closed(connection.met, connection.code)
 
     def _known(self, request: Request, grant: Grant) -> ViewerStreams | Response:
         """The connection that a request names, which only its own grant may use."""

@@ -30,6 +30,7 @@ from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
 from lastword.gateway.openings import Opening, Openings
+from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.recording import HolderRecord
 from lastword.gateway.session import HeldSession
 from lastword.outbox.own import OwnReports
@@ -102,6 +103,7 @@ class Holder:
 
     def __init__(self, settings: HolderSettings) -> None:
         self.settings = settings
+        self.quality = HolderQuality()
         self.record = HolderRecord(settings.record_folder, program=settings.command[0])
         self.reports = OwnReports(settings.report, settings.state_folder, settings.command[0])
         self.agent = SupervisedAgent(self._from_agent, self._agent_ended)
@@ -392,6 +394,7 @@ class Holder:
         await self.agent.stop()
         for session in HeldSession.opened:
             session.close()
+        self.quality.leave(self.settings.run_folder)
         self.record.close()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.socket_path)

@@ -28,6 +28,7 @@ from lastword.gateway.front import Front, FrontOptions
 from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
 from lastword.gateway.links import PAGE_SECONDS, Links, address
+from lastword.gateway.quality.service import QualityOptions
 from lastword.gateway.tokens import Grant, Keeper
 from lastword.gateway.viewers import Role
 from lastword.outbox.target import Wish
@@ -64,6 +65,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         hosts: further names that it is reached by.
         origins: further origins of pages.
         behind_proxy: a proxy in front of it does TLS, and its word on the peer is trusted.
+        proxies: the addresses or networks that this word is trusted from; empty for loopback.
         ping_seconds: how often a socket is pinged.
         pong_seconds: how long the answer may take.
         frame_limit_bytes: how large a viewer's frame may be.
@@ -90,6 +92,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     hosts: list[str] = []
     origins: list[str] = []
     behind_proxy: bool = False
+    proxies: list[str] = []
     ping_seconds: float = 20.0
     pong_seconds: float = 20.0
     frame_limit_bytes: int = 16 * 1024 * 1024
@@ -197,6 +200,12 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
             root=root,
             path=settings.path,
             frame_limit_bytes=settings.frame_limit_bytes,
+            quality=QualityOptions(
+                command=settings.command[0],
+                log_folder=template.log_folder,
+                state_folder=settings.state_folder,
+                behind_proxy=settings.behind_proxy,
+            ),
             record=store_path(settings.record_folder) if settings.record_folder else "",
         ),
     )
@@ -226,6 +235,8 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
         ws_ping_timeout=settings.pong_seconds,
         ws_per_message_deflate=settings.compress,
         proxy_headers=settings.behind_proxy,
+        # Said in full: uvicorn would else take it from a variable of the environment.
+        forwarded_allow_ips=settings.proxies or ["127.0.0.1", "::1"],
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -244,6 +255,7 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
     loop.add_signal_handler(signal.SIGCHLD, _reap)
     _reap()
     forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
+    watching = asyncio.create_task(front.quality.watch())
     waiting = asyncio.create_task(told.get())
     await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
     if not waiting.done():
@@ -254,7 +266,9 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
     await front.close(*((1012, "gateway_restarts") if again else (1001, "gateway_stops")))
     server.should_exit = True
     await task
-    forgetting.cancel()
+    for done in (forgetting, watching):
+        done.cancel()
+    await asyncio.wait((watching,))
     return again
 
 

@@ -25,7 +25,7 @@ from lastword.gateway.api.views import KnownOfSession, view_of
 from lastword.gateway.compact import joined
 from lastword.gateway.hub import Hub, Retell, ToAgent
 from lastword.gateway.lag import LagMeter
-from lastword.gateway.recording import RecordedLog
+from lastword.gateway.quality.held import CountedLog
 from lastword.gateway.render import Renderer, with_session
 from lastword.gateway.sqlite_log import SqliteLog
 
@@ -57,7 +57,8 @@ class HeldSession:
         self.id = session_id
         self.agents_id = disk.remembered("agents_id") or session_id
         """Its id towards the agent. Agents that number their sessions use each more than once."""
-        self.log = RecordedLog(disk, self.agents_id, holder.record)
+        self.quality = holder.quality
+        self.log = CountedLog(disk, self.agents_id, holder.record, self.quality)
         self.disk = disk
         self.renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
@@ -289,6 +290,10 @@ class HeldSession:
             if attached.attachment.viewer.id == viewer_id:
                 attached.send(*self.renderer.lag(behind, attached.attachment))
 
+    def bytes_after(self, seq: int) -> float:
+        """How large the entries after one are, about."""
+        return max(self.log.written_bytes - self._lag.bytes_until(seq), 0.0)
+
     def tells_gap(self, attachment: Attachment, gap: Gap) -> None:
         """A viewer is told that entries are no more."""
         facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
@@ -301,6 +306,7 @@ class HeldSession:
         """A viewer pulls from here."""
         self._attached.add(attached)
         self._alone_since = None
+        self.grew()  # by the entry that says so, which the others are else behind by
 
     def remove(self, attached: AttachedSession, *, code: int, cause: str) -> None:
         """A viewer is gone."""
@@ -375,6 +381,7 @@ async def pump(attached: AttachedSession) -> None:
             await attached.answer_if_due()
             await attached.wait()
             continue
+        attached.session.quality.pulled(pulled, attachment.live_from)
         if pulled.gap is not None:
             attached.session.tells_gap(attachment, pulled.gap)
         if attachment.compact:

@@ -17,14 +17,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections import OrderedDict, deque
-from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from lastword.errors import StoreError
-from lastword.gateway.entries import OVERHEAD_BYTES, LogEntry, Numbered
+from lastword.gateway.batches import Batch, Tail, read_whole
+from lastword.gateway.entries import LogEntry, Numbered
 from lastword.gateway.log import BATCH_BYTES, BATCH_ENTRIES, MemoryLog, new_epoch
 from lastword.gateway.pins import Pins
 
@@ -37,12 +37,6 @@ CHECKPOINT_BYTES = 1024 * 1024
 
 WAL_LIMIT_BYTES = 16 * 1024 * 1024
 """Beyond it the agent is not read on, until the checkpoint has caught up."""
-
-TAIL_BYTES = 1024 * 1024
-"""How much of its end is kept in memory: whoever is there reads what was just committed."""
-
-STRIDE = 512
-"""Reads end about where so many entries do, wherever they began."""
 
 RECENT_BATCHES = 8
 """So many batches that were read from the file are kept: viewers that lag together, or whose bounds
@@ -68,92 +62,6 @@ def boot_id() -> str:
             return file.read().strip()
     except OSError:
         return ""
-
-
-class Batch(NamedTuple):
-    """Entries that were committed in one go, and the bytes that they count for."""
-
-    entries: list[Numbered]
-    size: int
-
-    @classmethod
-    def of(cls, first: int, entries: Sequence[LogEntry]) -> Batch:
-        """Entries with the numbers from `first` on."""
-        numbered = list(map(Numbered, range(first, first + len(entries)), entries))
-        return cls(numbered, _size(numbered))
-
-    def after(self, seq: int) -> Batch:
-        """What of it follows a number."""
-        first = self.entries[0].seq
-        if first > seq:
-            return self
-        rest = self.entries[seq + 1 - first :]
-        return Batch(rest, _size(rest))
-
-
-class Tail:
-    """The newest batches of a log in memory: whoever keeps up reads what was just committed."""
-
-    def __init__(self) -> None:
-        self._batches: deque[Batch] = deque()
-        self._bytes = 0
-
-    def add(self, batch: Batch) -> None:
-        """Take in a batch; the oldest go."""
-        self._batches.append(batch)
-        self._bytes += batch.size
-        while self._bytes > TAIL_BYTES and len(self._batches) > 1:
-            self._bytes -= self._batches.popleft().size
-
-    def forget_before(self, first: int) -> None:
-        """Let the batches go that end before a number."""
-        while self._batches and self._batches[0].entries[-1].seq < first:
-            self._bytes -= self._batches.popleft().size
-
-    def after(self, after: int) -> Iterator[Batch] | None:
-        """The batches from the one on that holds what follows a number; `None` if it is gone."""
-        if not self._batches or after + 1 < self._batches[0].entries[0].seq:
-            return None
-        newest_first = takewhile(lambda each: each.entries[-1].seq > after, reversed(self._batches))
-        return reversed(list(newest_first))
-
-
-def _size(entries: list[Numbered]) -> int:
-    return sum([len(entry.frame) for _, entry in entries]) + OVERHEAD_BYTES * len(entries)
-
-
-def _whole(
-    batches: Iterable[Batch], after: int, max_entries: int, max_bytes: int
-) -> list[Numbered]:
-    """What comes next of these batches, within bounds: whole ones, where more than one is begun.
-
-    It ends with the batch in which the next stride ends, so viewers that have fallen behind each in
-    its own place come to read the same.
-    """
-    found: list[Numbered] = []
-    size = 0
-    for batch in batches:
-        entries, more = batch.after(after)
-        size += more
-        if size <= max_bytes and len(found) + len(entries) <= max_entries:
-            found += entries
-            if found[-1].seq // STRIDE > (found[0].seq - 1) // STRIDE:
-                break
-        elif found:
-            break
-        else:
-            return _part(entries, max_entries, max_bytes)
-    return found
-
-
-def _part(entries: list[Numbered], max_entries: int, max_bytes: int) -> list[Numbered]:
-    """As many of a batch as fit, and one at least."""
-    size = 0
-    for count, (_, entry) in enumerate(entries[:max_entries]):
-        size += entry.size
-        if count and size > max_bytes:
-            return entries[:count]
-    return entries[:max_entries]
 
 
 class SqliteLog:
@@ -334,7 +242,7 @@ class SqliteLog:
         """The oldest entries after a number; a batch that cannot be read is as one that is gone."""
         kept = self._tail.after(after)
         if kept is not None:
-            return _whole(kept, after, max_entries, max_bytes)
+            return read_whole(kept, after, max_entries, max_bytes)
         return read_batches(
             self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
         )
@@ -397,7 +305,7 @@ def read_batches(
         (after + 1, after),
     )
     with contextlib.closing(rows):
-        return _whole(_decoded(rows, recent), after, max_entries, max_bytes)
+        return read_whole(_decoded(rows, recent), after, max_entries, max_bytes)
 
 
 def _decoded(rows: Iterable[tuple[int, bytes]], recent: OrderedDict[int, Batch]) -> Iterator[Batch]:
@@ -515,6 +423,12 @@ class LastingLog:
             return self._disk.first
         is_on_disk = not self._has_left_disk and self._disk.first <= self._disk.head
         return self._disk.first if is_on_disk else self._memory.first
+
+    @property
+    def size_bytes(self) -> int:
+        """What the kept entries count for in a bound."""
+        on_disk = 0 if self._has_left_disk else self._disk.size_bytes
+        return on_disk + (self._memory.size_bytes if self._memory is not None else 0)
 
     @property
     def written_bytes(self) -> int:

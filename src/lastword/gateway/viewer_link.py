@@ -91,6 +91,9 @@ class Upstream:
 class ViewerLink(ABC):
     """One connection of one viewer."""
 
+    transport = "http"
+    """What a metric calls the way that it came by."""
+
     def __init__(self, front: Front, grant: Grant, only: str = "") -> None:
         """For whoever was granted this; `only` is the session that it came for by URL, if any."""
         self.connection_id = secrets.token_hex(16)
@@ -104,6 +107,8 @@ class ViewerLink(ABC):
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
         self._by_ask: dict[str, Upstream] = {}
+        self.met = front.quality.measured.opened(self.transport)
+        """How it is measured."""
         self.code, self.cause = 1006, "cut"
         """How it ended."""
 
@@ -144,9 +149,11 @@ class ViewerLink(ABC):
         try:
             upstream = await self._upstream(await self._holder_for_greeting())
         except (StartError, OSError) as error:
+            self._front.quality.readiness.failed()
             failed = {"code": acp.INTERNAL_ERROR, "message": f"{str(error).capitalize()}."}
             return jsonrpc.error(request_id, failed)
         refused = upstream.welcome.get("failed")
+        self._front.quality.readiness.greeted(refused)
         if isinstance(refused, dict):
             return jsonrpc.error(request_id, refused)
         return jsonrpc.result(request_id, self._greeting(upstream.welcome))
@@ -196,9 +203,11 @@ class ViewerLink(ABC):
             return
         message = frame.message
         method, request_id = message.method, message.request_id
+        self.met.asked(frame)
         try:
             upstream = await self._way_of(frame)
         except (StartError, OSError) as error:
+            self.met.failed(request_id)
             upstream, said = None, f"{str(error).capitalize()}."
             if request_id is not None and method is not None:
                 failed = {"code": acp.INTERNAL_ERROR, "message": said}
@@ -211,6 +220,7 @@ class ViewerLink(ABC):
             with contextlib.suppress(OSError):
                 await upstream.writer.drain()
         elif request_id is not None and method is not None:
+            self.met.failed(request_id)
             error_object = refusals.unknown_session(message.session_id or "")
             await self.send(jsonrpc.error(request_id, error_object))
 
@@ -219,6 +229,7 @@ class ViewerLink(ABC):
         method, request_id = frame.message.method, frame.message.request_id
         answer = None
         if method == "_lastword/ping":
+            self.met.probed(frame, self._by_session)
             answer = jsonrpc.result(request_id or jsonrpc.NULL_ID, {})
         elif (refusal := self._refusal(frame)) is not None:
             answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusal)
@@ -335,6 +346,7 @@ class ViewerLink(ABC):
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
+        self.met.passed(line)
         if b'"id":"lastword:' in line:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:

@@ -38,6 +38,8 @@ NO_INITIALIZE, STALLED = 1002, 4408
 class ViewerSocket(ViewerLink):
     """One socket of one viewer."""
 
+    transport = "websocket"
+
     def __init__(self, front: Front, websocket: WebSocket, grant: Grant, only: str) -> None:
         super().__init__(front, grant, only)
         self._websocket = websocket

@@ -1,5 +1,8 @@
 """Every name that OpenTelemetry is given: of attributes, events, metrics, and their units.
 
+A gateway's metrics alone are named elsewhere, where they are named for Prometheus too
+(`gateway.quality.table`).
+
 The names of others' are those of the semantic conventions 1.44.0; `gen_ai`, `rpc` and `jsonrpc`
 are still in development there, so that a change of theirs is a change of this file alone.
 """

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lastword.otel.gateway_meters import GatewayMeters
+    from lastword.otel.instruments import Instruments
     from lastword.record.run import Run
     from lastword.record.sink import Sink
 
@@ -59,5 +61,17 @@ def of_own(run: Run) -> Sink | None:
         from lastword.otel.setup import telemetry  # noqa: PLC0415 - an extra, see above
 
         return telemetry(run, os.environ)
+    except Exception:  # noqa: BLE001 - not installed, or a variable that the SDK cannot read
+        return None
+
+
+def of_gateway(given: Instruments) -> GatewayMeters | None:
+    """For a gateway's front: its meters, set up by the standard variables, if an SDK is there."""
+    if not asked_for(os.environ):
+        return None
+    try:
+        from lastword.otel.setup import gateway_meters  # noqa: PLC0415 - an extra, see above
+
+        return gateway_meters(given, os.environ)
     except Exception:  # noqa: BLE001 - not installed, or a variable that the SDK cannot read
         return None

@@ -11,28 +11,33 @@ from typing import TYPE_CHECKING, Any
 
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+from lastword.otel.gateway_meters import GatewayMeters
 from lastword.otel.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lastword.otel.instruments import Instruments
     from lastword.record.run import Run
 
+GATEWAY = "lastword-gateway"
 _PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 
 
 def telemetry(run: Run, environment: Mapping[str, str]) -> Telemetry:
     """Telemetry of a run, sent to where the environment says."""
-    resource = Resource.create(_service(run, environment))
+    resource = Resource.create(_service(run.program, environment))
     tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
     for exporter in _exporters("traces", environment):
         tracers.add_span_processor(BatchSpanProcessor(exporter))
-    readers = [PeriodicExportingMetricReader(e) for e in _exporters("metrics", environment)]
-    meters = MeterProvider(metric_readers=readers, resource=resource, shutdown_on_exit=False)
+    meters = MeterProvider(
+        metric_readers=_readers(environment), resource=resource, shutdown_on_exit=False
+    )
 
     def shut_down() -> None:
         # The spans first: where there is little time, they are worth more.
@@ -42,12 +47,35 @@ def telemetry(run: Run, environment: Mapping[str, str]) -> Telemetry:
     return Telemetry(run, tracers=tracers, meters=meters, shut_down=shut_down)
 
 
-def _service(run: Run, environment: Mapping[str, str]) -> dict[str, str]:
-    """The agent's program, where nobody named the service."""
+def gateway_meters(given: Instruments, environment: Mapping[str, str]) -> GatewayMeters:
+    """The meters of a gateway, sent to where the environment says."""
+    views = [
+        View(
+            instrument_name=each.name,
+            aggregation=ExplicitBucketHistogramAggregation(each.bounds),
+        )
+        for each in given.instruments
+        if each.bounds
+    ]
+    provider = MeterProvider(
+        metric_readers=_readers(environment),
+        resource=Resource.create(_service(GATEWAY, environment)),
+        shutdown_on_exit=False,
+        views=views,
+    )
+    return GatewayMeters(given, provider, provider.shutdown)
+
+
+def _readers(environment: Mapping[str, str]) -> list[PeriodicExportingMetricReader]:
+    return [PeriodicExportingMetricReader(each) for each in _exporters("metrics", environment)]
+
+
+def _service(program: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """The agent's program or the gateway, where nobody named the service."""
     named = environment.get("OTEL_SERVICE_NAME")
     if named or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", ""):
         return {}
-    return {"service.name": run.program}
+    return {"service.name": program}
 
 
 def _exporters(signal: str, environment: Mapping[str, str]) -> list[Any]:

@@ -59,7 +59,8 @@ def points(body: bytes) -> Iterator[dict[str, Any]]:
         for metric in (each for scope in sent.scope_metrics for each in scope.metrics):
             data = getattr(metric, metric.WhichOneof("data"))
             for point in data.data_points:
-                value = point.count if hasattr(point, "bucket_counts") else point.as_int
+                is_histogram = hasattr(point, "bucket_counts")
+                value = point.count if is_histogram else getattr(point, point.WhichOneof("value"))
                 known = {"metric": metric.name, "unit": metric.unit, "value": value}
                 yield known | {"attributes": plain(point.attributes)}
 

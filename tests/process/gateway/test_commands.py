@@ -54,6 +54,7 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         (("--root", "/nowhere/at/all", "--", "true"), "no folder"),
         (("--path", "acp", "--", "true"), "begins with /"),
         (("--sessions", "0", "--", "true"), "from 1 up"),
+        (("--proxy-address", "proxy.example", "--", "true"), "--proxy-address"),
         (("--ping", "0", "--", "true"), "over 0"),
         (("--unattended-timeout", "nan", "--", "true"), "over 0"),
         (("--log-limit", "lots", "--", "true"), "takes a size"),

@@ -6,6 +6,7 @@ Owns the command line and the sentences for what is wrong with it.
 from __future__ import annotations
 
 import argparse
+import ipaddress
 import os
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,13 @@ def parser() -> argparse.ArgumentParser:
     add("--allow-origin", action="append", default=[], metavar="ORIGIN", help="of pages")
     add("--allow-host", action="append", default=[], metavar="NAME", help="it is reached by")
     add("--behind-proxy", action="store_true", help="a proxy does TLS; its word is trusted")
+    add(
+        "--proxy-address",
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="that its word is trusted from, or a network (loopback)",
+    )
     return made
 
 
@@ -105,6 +113,7 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         hosts=addresses(known.allow_host),
         origins=addresses(known.allow_origin),
         behind_proxy=known.behind_proxy,
+        proxies=_networks(known.proxy_address),
         ping_seconds=_positive("--ping", known.ping),
         pong_seconds=_positive("--pong-timeout", known.pong_timeout),
         frame_limit_bytes=_bytes("--frame-limit", known.frame_limit),
@@ -118,6 +127,19 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         log_age_seconds=_time("--log-age", known.log_age),
         report=_report(run, rest),
     )
+
+
+def _networks(values: Sequence[str]) -> list[str]:
+    named = addresses(values)
+    for name in named:
+        try:
+            ipaddress.ip_network(name)
+        except ValueError as error:
+            raise UsageError(
+                f"--proxy-address cannot be {name!r}: it takes an IP address, or a network as "
+                "10.0.0.0/24"
+            ) from error
+    return named
 
 
 def _found_from_here(program: str) -> str:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.batches import Batch
     from lastword.gateway.entries import Numbered
     from lastword.gateway.pins import Pins
-    from lastword.gateway.sqlite_log import Batch
 
 _Read = TypeVar("_Read")
 TRIES = 3

@@ -1,0 +1,1 @@
+"""Quality of a gateway's service: what is counted, where, and how it is asked for."""

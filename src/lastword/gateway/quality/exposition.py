@@ -1,0 +1,70 @@
+"""The metrics as Prometheus' text, in the format 0.0.4.
+
+Owns the form of a line. Which metrics there are is `table`'s, their values are a `Snapshot`'s.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from lastword._version import __version__
+from lastword.gateway.quality.counts import labels_of
+from lastword.gateway.quality.table import METRICS, Metric, MetricKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lastword.gateway.quality.counts import Snapshot
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+BUILD = "lastword_gateway_build_info"
+
+
+def exposition(snapshot: Snapshot) -> str:
+    """Every metric, with its help and its type."""
+    lines = [
+        f"# HELP {BUILD} The version that serves; always 1.",
+        f"# TYPE {BUILD} gauge",
+        f'{BUILD}{{version="{escaped(__version__)}"}} 1',
+    ]
+    for metric in METRICS:
+        lines += [
+            f"# HELP {metric.exposed} {metric.help}",
+            f"# TYPE {metric.exposed} {metric.kind.value}",
+        ]
+        told = _buckets if metric.kind is MetricKind.HISTOGRAM else _values
+        lines += told(metric, snapshot)
+    return "\n".join(lines) + "\n"
+
+
+def _values(metric: Metric, snapshot: Snapshot) -> Iterator[str]:
+    for key, value in snapshot.values_of(metric).items():
+        yield f"{metric.exposed}{_labels(metric, key)} {number(value)}"
+
+
+def _buckets(metric: Metric, snapshot: Snapshot) -> Iterator[str]:
+    for key, seen in snapshot.distributions_of(metric).items():
+        ends = [*map(number, metric.bounds), "+Inf"]
+        for end, count in zip(ends, accumulate(seen.counts), strict=True):
+            yield f"{metric.exposed}_bucket{_labels(metric, key, le=end)} {count}"
+        labels = _labels(metric, key)
+        yield f"{metric.exposed}_sum{labels} {number(seen.total)}"
+        yield f"{metric.exposed}_count{labels} {sum(seen.counts)}"
+
+
+def _labels(metric: Metric, key: str, **more: str) -> str:
+    names = [label.name for label in metric.labels]
+    pairs = [*zip(names, labels_of(key), strict=True), *more.items()]
+    told = ",".join(f'{name}="{escaped(value)}"' for name, value in pairs)
+    return f"{{{told}}}" if told else ""
+
+
+def escaped(text: str) -> str:
+    """A label's value as it stands between its quotes."""
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def number(value: float) -> str:
+    """A number; whole ones without a point."""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))

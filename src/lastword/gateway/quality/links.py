@@ -1,0 +1,87 @@
+"""Links of viewers, as the front measures them: how long an attach takes, what has arrived.
+
+Owns what is kept of a link while it is open; it is bounded, and gone with the link.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway.quality import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.gateway.quality.measured import FrontCounts
+
+MAX_ATTACHING = 64
+MAX_SESSIONS = 64
+MAX_RTT_MS = 600_000
+ATTACHES = frozenset({"session/new", acp.LOAD, acp.RESUME})
+ENVELOPE_BYTES = 64
+"""Where an answer's id stands, and another frame's method."""
+
+
+class LinkQuality:
+    """One link."""
+
+    def __init__(self, measured: FrontCounts) -> None:
+        self._measured = measured
+        self._attaching: dict[bytes, tuple[str, float]] = {}
+        """For each request that attaches its method, and when it came."""
+        self._acknowledged: dict[str, int] = {}
+
+    def asked(self, frame: Frame) -> None:
+        """The viewer sent a frame that is passed on."""
+        method, request_id = frame.message.method, frame.message.request_id
+        if request_id is None or method not in ATTACHES:
+            return
+        if len(self._attaching) < MAX_ATTACHING:
+            self._attaching[request_id] = (method, time.perf_counter())
+
+    def passed(self, line: bytes) -> None:
+        """The viewer is sent a line of a holder's."""
+        if not self._attaching or b'"method"' in line[:ENVELOPE_BYTES]:
+            return
+        frame = jsonrpc.decode(line)
+        if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+            outcome = "ok" if jsonrpc.loads(frame.message.error) is None else "error"
+            self._attached(frame.message.request_id, outcome)
+
+    def failed(self, request_id: bytes | None) -> None:
+        """The viewer is answered here that it cannot be passed on."""
+        self._attached(request_id, "error")
+
+    def _attached(self, request_id: bytes | None, outcome: str) -> None:
+        method, began = self._attaching.pop(request_id or b"", ("", 0.0))
+        if method:
+            seconds = time.perf_counter() - began
+            self._measured.observe(table.ATTACH, seconds, method, outcome)
+
+    def probed(self, frame: Frame, sessions: Iterable[str]) -> None:
+        """The viewer sent `_lastword/ping`: it says how far it is, and how long the last one took.
+
+        The number is of the session that it names, or of the only one of `sessions`, those that it
+        is attached to.
+        """
+        params = jsonrpc.params_of(frame)
+        rtt, seq = params.get("rttMs"), params.get("seq")
+        if isinstance(rtt, (int, float)) and not isinstance(rtt, bool) and 0 <= rtt <= MAX_RTT_MS:
+            self._measured.observe(table.RTT, rtt / 1000, "viewer")
+        known = list(sessions)
+        named = params.get("sessionId")
+        session = named if isinstance(named, str) else known[0] if len(known) == 1 else ""
+        has_room = session in self._acknowledged or len(self._acknowledged) < MAX_SESSIONS
+        if session in known and has_room and isinstance(seq, int) and not isinstance(seq, bool):
+            self._acknowledged[session] = seq
+
+    def unacknowledged(self, heads: Mapping[str, int]) -> int:
+        """How many entries the viewer has not said it has, of sessions with these heads."""
+        return sum(
+            max(heads[session] - seq, 0)
+            for session, seq in self._acknowledged.items()
+            if session in heads
+        )

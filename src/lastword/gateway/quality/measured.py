@@ -1,0 +1,69 @@
+"""What the front counts itself: connections, round trips, attaches.
+
+Owns the front's own counts, from its start to its end. A front that is started anew begins anew, as
+Prometheus expects of a process.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from lastword.gateway.quality import table
+from lastword.gateway.quality.counts import Counts
+from lastword.gateway.quality.links import LinkQuality
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lastword.gateway.quality.table import Metric
+
+
+class FrontCounts:
+    """The front's counts."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+        self._heard: Callable[[Metric, float, tuple[str, ...]], None] | None = None
+        self._began = time.time()
+        self._links: dict[LinkQuality, str] = {}
+        """The open links, with the transport of each."""
+
+    def tell(self, heard: Callable[[Metric, float, tuple[str, ...]], None]) -> None:
+        """Tell somebody of each observation too, as it comes."""
+        self._heard = heard
+
+    def opened(self, transport: str) -> LinkQuality:
+        """A viewer's connection is open."""
+        link = LinkQuality(self)
+        self._links[link] = transport
+        return link
+
+    def closed(self, link: LinkQuality, code: int) -> None:
+        """It has ended, with this close code."""
+        transport = self._links.pop(link, None)
+        if transport is not None:
+            self.counts.add(table.CLOSED, 1, transport, str(code))
+
+    def observe(self, metric: Metric, value: float, *labels: str) -> None:
+        """Something took so long."""
+        self.counts.observe(metric, value, *labels)
+        if self._heard is not None:
+            self._heard(metric, value, labels)
+
+    def pong(self, seconds: float) -> None:
+        """A WebSocket's ping was answered."""
+        self.observe(table.RTT, seconds, "websocket")
+
+    def ping_missed(self) -> None:
+        """A WebSocket's ping was not answered in time."""
+        self.counts.add(table.PINGS_MISSED, 1)
+
+    def gauges(self, heads: Mapping[str, int]) -> dict[str, float]:
+        """How things are, where sessions have these heads."""
+        found: dict[str, float] = {table.STARTED.key(): self._began}
+        for transport in self._links.values():
+            key = table.CONNECTIONS.key(transport)
+            found[key] = found.get(key, 0) + 1
+        behind = sum(link.unacknowledged(heads) for link in self._links)
+        return found | {table.UNACKNOWLEDGED.key(): behind}

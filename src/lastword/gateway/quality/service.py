@@ -1,0 +1,128 @@
+"""The gateway's word on its own quality: `/readyz`, `/metrics`, and the same to OpenTelemetry.
+
+Owns when holders are asked, who may read what, and the snapshot that all readers share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.responses import JSONResponse, Response
+
+from lastword.gateway.quality import outbox
+from lastword.gateway.quality.collected import Collected
+from lastword.gateway.quality.counts import Counts, Snapshot
+from lastword.gateway.quality.exposition import CONTENT_TYPE, exposition
+from lastword.gateway.quality.measured import FrontCounts
+from lastword.gateway.quality.readiness import Readiness
+from lastword.gateway.quality.telemetry import meters_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from lastword.gateway.doorkeeper import Asked
+    from lastword.gateway.holders import Holders
+
+ASK_EVERY_SECONDS = 15.0
+"""How often holders are asked though nobody asks for it: what a holder that is killed has counted
+since is lost."""
+
+FRESH_SECONDS = 1.0
+"""A snapshot is given again for so long: no number of readers asks the holders more often."""
+
+
+class QualityOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is looked at.
+
+    Attributes:
+        command: the agent's program.
+        log_folder: where the sessions' logs are.
+        state_folder: where the outbox is; empty for none.
+        behind_proxy: what comes from loopback may be the proxy's, and anybody's.
+    """
+
+    command: str = ""
+    log_folder: str = ""
+    state_folder: str = ""
+    behind_proxy: bool = False
+
+
+class Quality:
+    """The quality of one front's service."""
+
+    def __init__(self, holders: Holders, options: QualityOptions) -> None:
+        """Tell of a front with these holders."""
+        self.measured = FrontCounts()
+        self.readiness = Readiness(options.command, options.log_folder)
+        self._holders = holders
+        self._options = options
+        self._collected = Collected(holders.run_folder)
+        self._outbox: dict[str, float] = {}
+        """How the outbox was when it could be read last."""
+        self._fresh_until = 0.0
+        self._asking: asyncio.Task[Snapshot] | None = None
+        self.last = Snapshot(counts=Counts(), gauges={})
+        """The newest snapshot; replaced as a whole, so that any thread may read it."""
+
+    async def ready(self, _: Request) -> Response:
+        """Is the gateway ready? 503 says why not, in a word."""
+        reason = self.readiness.reason()
+        if reason is None:
+            return JSONResponse({"status": "ready"})
+        told = {"status": "not_ready", "reason": reason.value}
+        return JSONResponse(told, 503, {"cache-control": "no-store"})
+
+    def may_read(self, asked: Asked, *, is_local: bool) -> bool:
+        """May somebody read the metrics without a token?
+
+        A scraper on this machine may: it could read the state folder's numbers as well. Behind a
+        proxy nobody may, since what the proxy passes on comes from here too, and a header that it
+        forgot to set would open the metrics to everyone.
+        """
+        forwarded = {"forwarded", "x-forwarded-for", "via"} & asked.headers.keys()
+        return is_local and not self._options.behind_proxy and not forwarded
+
+    async def metrics(self) -> Response:
+        """The metrics as Prometheus' text."""
+        text = exposition(await self.snapshot())
+        return Response(text, headers={"cache-control": "no-store"}, media_type=CONTENT_TYPE)
+
+    async def snapshot(self) -> Snapshot:
+        """How everything stands, or stood a moment ago."""
+        if time.monotonic() < self._fresh_until:
+            return self.last
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask())
+        return await asyncio.shield(self._asking)
+
+    async def _ask(self) -> Snapshot:
+        sockets = len(self._holders.sockets())
+        statuses = await self._holders.statuses()
+        self._collected.take(statuses, sockets)
+        gauges = self.measured.gauges(_heads(statuses))
+        if self._options.state_folder:
+            found = await asyncio.to_thread(outbox.gauges_of, self._options.state_folder)
+            self._outbox = found if found is not None else self._outbox
+        self.last = self._collected.snapshot(self.measured.counts, gauges | self._outbox)
+        self._fresh_until = time.monotonic() + FRESH_SECONDS
+        return self.last
+
+    async def watch(self) -> None:
+        """Ask the holders now and then, for as long as the front serves."""
+        meters = meters_of(self.measured, lambda: self.last)
+        try:
+            while True:
+                await self.snapshot()
+                await asyncio.sleep(ASK_EVERY_SECONDS)
+        finally:
+            if meters is not None:
+                meters.close()
+
+
+def _heads(statuses: list[dict[str, Any]]) -> dict[str, int]:
+    """The last entry of each session's log."""
+    sessions = [session for status in statuses for session in status.get("sessions", [])]
+    return {each["sessionId"]: each["head"] for each in sessions}

@@ -1,0 +1,260 @@
+"""Metrics of a gateway: the one table of their names, units, labels and bounds.
+
+Owns the vocabulary, and with it the cardinality: a label takes the values that stand here and
+`other`, so neither a session nor a person can become one. A name is OpenTelemetry's, and by its
+own rules for Prometheus the other one follows from it: `lastword.gateway.log.size` in bytes is
+`lastword_gateway_log_size_bytes`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from itertools import product
+
+import msgspec
+
+from lastword.core.failure.taxonomy import ErrorType
+
+OTHER = "other"
+"""Stands for every value that a label does not take."""
+
+SEPARATOR = "|"
+"""Between a metric's name and its labels' values, in the key of a series."""
+
+MAX_ZEROS = 64
+"""A metric of so many series at most shows all of them from the start: what grows from nothing at
+all is no increase to Prometheus."""
+
+
+class MetricKind(StrEnum):
+    """What a metric does, in Prometheus' words."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+class Label(msgspec.Struct, frozen=True):
+    """A label, and the values that it takes beside `other`."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric.
+
+    Attributes:
+        name: as OpenTelemetry has it.
+        kind: what it does.
+        unit: in UCUM, as OpenTelemetry has it.
+        help: what it tells.
+        labels: what its series are told apart by.
+        bounds: of a histogram, the upper end of each bucket but the last.
+    """
+
+    name: str
+    kind: MetricKind
+    unit: str
+    help: str
+    labels: tuple[Label, ...] = ()
+    bounds: tuple[float, ...] = ()
+
+    @property
+    def exposed(self) -> str:
+        """Its name in Prometheus' text, with the unit and what a counter ends with."""
+        base = self.name.replace(".", "_")
+        unit = _SUFFIXES.get(self.unit, "")
+        total = "_total" if self.kind is MetricKind.COUNTER else ""
+        return f"{base}{unit}{total}"
+
+    def key(self, *values: str) -> str:
+        """The key of a series."""
+        if not values:
+            return self.name
+        known = (
+            value if value in label.values else OTHER
+            for label, value in zip(self.labels, values, strict=True)
+        )
+        return SEPARATOR.join((self.name, *known))
+
+    def zeros(self) -> list[str]:
+        """The keys of the series that are shown before anything has happened."""
+        combinations = list(product(*(label.values for label in self.labels)))
+        if len(combinations) > MAX_ZEROS:
+            return []
+        return [SEPARATOR.join((self.name, *values)) for values in combinations]
+
+
+_SUFFIXES = {"s": "_seconds", "By": "_bytes"}
+
+
+def _counter(name: str, unit: str, told: str, *labels: Label) -> Metric:
+    return Metric(
+        name=f"lastword.gateway.{name}",
+        kind=MetricKind.COUNTER,
+        unit=unit,
+        help=told,
+        labels=labels,
+    )
+
+
+def _gauge(name: str, unit: str, told: str, *labels: Label) -> Metric:
+    return Metric(
+        name=f"lastword.gateway.{name}", kind=MetricKind.GAUGE, unit=unit, help=told, labels=labels
+    )
+
+
+def _histogram(name: str, told: str, bounds: tuple[float, ...], *labels: Label) -> Metric:
+    return Metric(
+        name=f"lastword.gateway.{name}",
+        kind=MetricKind.HISTOGRAM,
+        unit="s",
+        help=told,
+        labels=labels,
+        bounds=bounds,
+    )
+
+
+UNKNOWN_CODE = "unknown"
+CODES = Label(
+    "code",
+    (
+        *("1000", "1001", "1002", "1003", "1005", "1006", "1007", "1008", "1009", "1011", "1012"),
+        *("1013", "1014", "1015", "4400", "4401", "4403", "4404", "4408", "4409", "4410", "4429"),
+        UNKNOWN_CODE,
+    ),
+)
+TRANSPORT = Label("transport", ("websocket", "http"))
+REACHES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""From a millisecond, which loopback stays below, to half a minute, at which a viewer has long
+tried again."""
+COMMITS = (0.00002, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.025, 0.1, 0.5, 2.5)
+"""From 20 µs; a checkpoint in the way would take 15 to 22 ms (GATEWAY.md, 3), a full disk more."""
+
+# The front's.
+
+RTT = _histogram(
+    "rtt",
+    "Round trips to viewers: of the WebSocket's own pings, or as a viewer measured its probe.",
+    REACHES,
+    Label("source", ("websocket", "viewer")),
+)
+PINGS_MISSED = _counter(
+    "pings.missed", "{ping}", "WebSocket pings that no pong came to in time; the socket is closed."
+)
+CONNECTIONS = _gauge("connections", "{connection}", "Viewers' open connections.", TRANSPORT)
+CLOSED = _counter(
+    "connections.closed",
+    "{connection}",
+    "Viewers' connections that ended, by close code.",
+    TRANSPORT,
+    CODES,
+)
+ATTACH = _histogram(
+    "attach.duration",
+    "From a request that opens, loads or resumes a session to its answer.",
+    REACHES,
+    Label("method", ("session/new", "session/load", "session/resume")),
+    Label("outcome", ("ok", "error")),
+)
+UNACKNOWLEDGED = _gauge(
+    "entries.unacknowledged",
+    "{entry}",
+    "Entries that viewers which acknowledge have not yet said they have, summed over viewers.",
+)
+HOLDERS = _gauge(
+    "holders",
+    "{process}",
+    "Processes that hold an agent, by whether they answer.",
+    Label("state", ("answering", "silent")),
+)
+STARTED = _gauge("start_time", "s", "When this front began, in seconds since 1970 UTC.")
+
+# The holders'.
+
+ENTRIES = _counter("log.entries", "{entry}", "Entries that were committed to sessions' logs.")
+WRITTEN = _counter("log.written", "By", "Bytes of entries that were committed.")
+COMMIT = _histogram(
+    "log.commit.duration", "Time to commit what came in one read; it is sent after.", COMMITS
+)
+LOG_SIZE = _gauge("log.size", "By", "Bytes of entries that the logs of open sessions keep.")
+DELIVERED = _counter(
+    "entries.delivered", "{entry}", "Entries that were handed to viewers' connections."
+)
+REPLAYED = _counter(
+    "entries.replayed", "{entry}", "Those of them that were older than the viewer's attach."
+)
+GAP_REASON = Label("reason", ("trimmed",))
+GAPS = _counter("gaps", "{gap}", "Gaps that viewers were told, by why.", GAP_REASON)
+MISSED = _counter("entries.missed", "{entry}", "Entries in those gaps.", GAP_REASON)
+RECONNECTS = _counter(
+    "reconnects",
+    "{reconnect}",
+    "Viewers that came back to a session, by the close code that they had left with.",
+    CODES,
+)
+ASKED = _counter("questions.asked", "{question}", "Questions that agents asked.")
+SETTLED = _counter(
+    "questions.settled",
+    "{question}",
+    "Questions that are over, by who decided.",
+    Label("outcome", ("viewer", "policy", "withdrawn", "lost")),
+)
+OPEN_QUESTIONS = _gauge("questions.open", "{question}", "Questions that nobody has answered.")
+TURNS = _counter(
+    "turns", "{turn}", "Turns that ended, by how.", Label("outcome", ("answered", "failed"))
+)
+ERRORS = _counter(
+    "errors",
+    "{error}",
+    "Turns that failed, by `error.type`.",
+    Label("type", tuple(each.value for each in ErrorType)),
+)
+EVENTS = _counter(
+    "events",
+    "{event}",
+    "What befell sessions.",
+    Label(
+        "event",
+        (
+            *("viewer_came", "viewer_left", "session_ended", "holder_died", "agent_ended"),
+            *("restored", "not_restored", "log_reset", "gap_told", "question_held"),
+            *("viewer_lags", "viewer_caught_up"),
+        ),
+    ),
+)
+SESSIONS = _gauge(
+    "sessions", "{session}", "Open sessions.", Label("state", ("idle", "running", "waiting"))
+)
+VIEWERS = _gauge(
+    "viewers", "{viewer}", "Viewers at sessions.", Label("role", ("controller", "observer"))
+)
+LAG = _gauge("lag.entries", "{entry}", "Entries that viewers are behind, summed over viewers.")
+LAG_MOST = _gauge("lag.entries.max", "{entry}", "Entries that the furthest one is behind.")
+LAG_SIZE = _gauge("lag.size", "By", "Bytes that viewers are behind, summed over viewers, about.")
+
+# The outbox'.
+
+REPORTS = _gauge(
+    "outbox.reports",
+    "{report}",
+    "Error reports in the outbox, by whether they will be tried again.",
+    Label("state", ("waiting", "dead")),
+)
+OLDEST_REPORT = _gauge("outbox.age", "s", "Age of the oldest report that waits; 0 for none.")
+
+METRICS = (
+    *(RTT, PINGS_MISSED, CONNECTIONS, CLOSED, ATTACH, UNACKNOWLEDGED, HOLDERS, STARTED),
+    *(ENTRIES, WRITTEN, COMMIT, LOG_SIZE, DELIVERED, REPLAYED, GAPS, MISSED, RECONNECTS),
+    *(ASKED, SETTLED, OPEN_QUESTIONS, TURNS, ERRORS, EVENTS, SESSIONS, VIEWERS),
+    *(LAG, LAG_MOST, LAG_SIZE, REPORTS, OLDEST_REPORT),
+)
+BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def metric_of(key: str) -> Metric | None:
+    """The metric of a series that another version may have named; `None` for none of ours."""
+    name, *values = key.split(SEPARATOR)
+    metric = BY_NAME.get(name)
+    return metric if metric is not None and len(values) == len(metric.labels) else None

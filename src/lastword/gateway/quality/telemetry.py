@@ -1,0 +1,80 @@
+"""A gateway's metrics as OpenTelemetry's instruments.
+
+Owns which of them are told there: not those that the record's telemetry tells under the same name,
+which a collector would add up. A histogram is told value by value, which the front can do of what
+it measures itself; of the holders' there are the sum and the number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.gateway.quality import table
+from lastword.gateway.quality.counts import labels_of
+from lastword.otel import conventions as names
+from lastword.otel import enabled
+from lastword.otel.instruments import Instrument, InstrumentKind, InstrumentReading, Instruments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lastword.gateway.quality.counts import Snapshot
+    from lastword.gateway.quality.measured import FrontCounts
+    from lastword.gateway.quality.table import Metric
+    from lastword.otel.gateway_meters import GatewayMeters
+
+COMMITS = "lastword.gateway.log.commits"
+COMMIT_TIME = "lastword.gateway.log.commit.time"
+
+
+def instruments() -> tuple[Instrument, ...]:
+    """What is told."""
+    told = [
+        Instrument(
+            name=metric.name,
+            kind=InstrumentKind(metric.kind.value),
+            unit=metric.unit,
+            description=metric.help,
+            bounds=metric.bounds,
+        )
+        for metric in table.METRICS
+        if metric is not table.COMMIT and metric.name not in names.COUNTERS
+    ]
+    for name, unit, said in (
+        (COMMITS, "{commit}", "Commits to sessions' logs."),
+        (COMMIT_TIME, "s", "Time that they took together."),
+    ):
+        told.append(Instrument(name=name, kind=InstrumentKind.COUNTER, unit=unit, description=said))
+    return tuple(told)
+
+
+def readings(name: str, snapshot: Snapshot) -> Iterator[InstrumentReading]:
+    """The values of an instrument that is read."""
+    if name in {COMMITS, COMMIT_TIME}:
+        for seen in snapshot.distributions_of(table.COMMIT).values():
+            yield InstrumentReading(sum(seen.counts) if name == COMMITS else seen.total, {})
+        return
+    metric = table.BY_NAME[name]
+    for key, value in snapshot.values_of(metric).items():
+        yield InstrumentReading(value, attributes_of(metric, labels_of(key)))
+
+
+def attributes_of(metric: Metric, values: list[str]) -> dict[str, str]:
+    """The labels under OpenTelemetry's names."""
+    return {
+        names.ERROR_TYPE if label.name == "type" else names.own(label.name): value
+        for label, value in zip(metric.labels, values, strict=True)
+    }
+
+
+def meters_of(measured: FrontCounts, last: Callable[[], Snapshot]) -> GatewayMeters | None:
+    """The meters that the environment asks for, with the front's own values told as they come."""
+    meters = enabled.of_gateway(Instruments(instruments(), lambda name: readings(name, last())))
+    if meters is not None:
+        record = meters.record
+        measured.tell(
+            lambda metric, value, labels: record(
+                metric.name, value, attributes_of(metric, list(labels))
+            )
+        )
+    return meters

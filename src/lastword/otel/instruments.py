@@ -1,0 +1,57 @@
+"""Instruments: what a gateway measures, as plain values.
+
+Owns what is asked of whoever has the values. Knows no library of OpenTelemetry's.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+class InstrumentKind(StrEnum):
+    """How an instrument comes to its values."""
+
+    COUNTER = "counter"
+    """It is read; what it gives never goes down."""
+    GAUGE = "gauge"
+    """It is read."""
+    HISTOGRAM = "histogram"
+    """It is told each value as it comes."""
+
+
+class Instrument(msgspec.Struct, frozen=True, kw_only=True):
+    """One instrument.
+
+    Attributes:
+        name: of the metric.
+        kind: how it comes to its values.
+        unit: in UCUM.
+        description: what it tells.
+        bounds: of a histogram, the upper end of each bucket but the last.
+    """
+
+    name: str
+    kind: InstrumentKind
+    unit: str
+    description: str
+    bounds: tuple[float, ...] = ()
+
+
+class InstrumentReading(NamedTuple):
+    """A value, and what it is told apart by."""
+
+    value: float
+    attributes: dict[str, str]
+
+
+class Instruments(NamedTuple):
+    """The instruments, and how those that are read are read: by their names, from any thread."""
+
+    instruments: tuple[Instrument, ...]
+    read: Callable[[str], Iterable[InstrumentReading]]

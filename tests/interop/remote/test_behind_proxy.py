@@ -1,0 +1,244 @@
+"""The pieces of `examples/gateway/compose.yaml` as processes, where no container engine is.
+
+The gateway is started with the words of the compose file, nginx with the folder's own file, where
+ports and paths alone are others; beside them is a collector, and at the other end an official
+client that knows of nothing but a URL and a certificate.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
+
+import msgspec
+import pytest
+import yaml
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from lastword.kit.provider.server import Provider
+from lastword.kit.provider.target import DEAD_END, Target
+from tests.interop.agents_registry import AGENTS
+from tests.interop.otel.conftest import HERE as OTEL
+from tests.interop.otel.conftest import Receiver
+from tests.kit.gateway.serving import Gateway, until
+from tests.kit.installs import give_up, require_packages
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT, SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).resolve().parent
+EXAMPLE = ROOT / "examples" / "gateway"
+COMPOSE = yaml.safe_load((EXAMPLE / "compose.yaml").read_text(encoding="utf-8"))
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def options(collector: str) -> list[str]:
+    """The gateway's options in the compose file, but for those that name this place."""
+    words = [
+        re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", w) for w in COMPOSE["services"]["gateway"]["command"]
+    ]
+    before = words[: words.index("--")]
+    for placed in ("--listen", "--root"):
+        at = before.index(placed)
+        del before[at : at + 2]
+    assert words[words.index("--") :] == ["--", "opencode", "acp"]
+    return [word.replace("http://collector:4318", collector) for word in before]
+
+
+class Deployed:
+    """The gateway behind nginx."""
+
+    def __init__(self, gateway: Gateway, port: int, certificate: Path) -> None:
+        self.gateway = gateway
+        self.port = port
+        self.certificate = certificate
+        self.trust = ssl.create_default_context(cafile=str(certificate))
+        self._opener = build_opener(ProxyHandler({}), HTTPSHandler(context=self.trust))
+
+    def get(self, path: str, **headers: str) -> tuple[int, str]:
+        """The status and the body at a path of the proxy's."""
+        said = {name.replace("_", "-"): value for name, value in headers.items()}
+        asked = Request(f"https://localhost:{self.port}{path}", headers=said)
+        try:
+            with self._opener.open(asked, timeout=FUSE_SECONDS) as answer:
+                return answer.status, answer.read().decode()
+        except HTTPError as refused:
+            with refused:
+                return refused.code, refused.read().decode()
+
+    def connect(self, **headers: str) -> Any:
+        """A WebSocket through the proxy."""
+        said = {"Authorization": f"Bearer {self.gateway.token()}"} | headers
+        return connect(
+            f"wss://localhost:{self.port}/acp",
+            ssl=self.trust,
+            additional_headers=said,
+            open_timeout=FUSE_SECONDS,
+            proxy=None,
+        )
+
+
+def nginx_of(folder: Path, port: int, upstream: int) -> list[str]:
+    """Nginx with the example's file, at other ports and with another folder for the secrets."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if program is None:
+        give_up("nginx is not on PATH.")
+    text = (EXAMPLE / "nginx.conf").read_text(encoding="utf-8")
+    for named, here in (
+        ("listen 8443 ", f"listen 127.0.0.1:{port} "),
+        ("server 127.0.0.1:7780;", f"server 127.0.0.1:{upstream};"),
+        ("/run/secrets/", f"{folder}/secrets/"),
+        (" /tmp/nginx", f" {folder}/nginx"),
+    ):
+        assert named in text
+        text = text.replace(named, here)
+    (folder / "nginx.conf").write_text(text, encoding="utf-8")
+    return [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Path:
+    """A folder in which the example's own script has made its secrets."""
+    shutil.copy(EXAMPLE / "prepare", tmp_path)
+    subprocess.run(["sh", str(tmp_path / "prepare"), "localhost", "a key"], check=True)
+    secrets = {each.name for each in (tmp_path / "secrets").iterdir()}
+    assert secrets == {name.removeprefix("./secrets/") for name in _secret_files()}
+    return tmp_path
+
+
+def _secret_files() -> list[str]:
+    return [secret["file"] for secret in COMPOSE["secrets"].values()]
+
+
+@pytest.fixture
+def deployed(prepared: Path) -> Iterator[Deployed]:
+    """Opencode behind the gateway behind nginx, whose metrics go to nobody."""
+    yield from _deploy(prepared, {})
+
+
+def _deploy(folder: Path, more: dict[str, str]) -> Iterator[Deployed]:
+    home, work = folder / "home", folder / "work"
+    home.mkdir()
+    program = AGENTS["opencode"]
+    with Provider("healthy") as provider:
+        target = Target(provider.url, f"{provider.url}/v1")
+        kept = {k: v for k, v in program.environment(target, home).items() if "OTEL_" not in k}
+        environment = kept | {"PYTHONPATH": str(SOURCE)} | more
+        words = options(more.get("OTEL_EXPORTER_OTLP_ENDPOINT", DEAD_END))
+        gateway = Gateway(folder, program.command(work), *words, environment=environment)
+        port = free_port()
+        command = nginx_of(folder, port, gateway.port)
+        try:
+            tested = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
+            assert tested.returncode == 0, tested.stderr
+            with (
+                (folder / "nginx.log").open("wb") as log,
+                subprocess.Popen(command, stderr=log) as nginx,
+            ):
+                try:
+                    found = Deployed(gateway, port, folder / "secrets" / "tls.crt")
+                    until("nginx serves", lambda: _answers(port))
+                    yield found
+                finally:
+                    nginx.terminate()
+        finally:
+            gateway.close()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def converse(deployed: Deployed, transport: str) -> list[dict[str, Any]]:
+    """What the official Python client was given, one turn long."""
+    schemes = {"ws": "wss", "http": "https"}
+    url = f"{schemes[transport]}://localhost:{deployed.port}/acp"
+    gateway = deployed.gateway
+    client = [str(require_packages(HERE)), str(HERE / "client_py.py")]
+    done = subprocess.run(
+        [*client, transport, url, gateway.token(), str(gateway.root), "one"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+        env=os.environ | {"SSL_CERT_FILE": str(deployed.certificate), "NO_PROXY": "*"},
+    )
+    assert done.returncode == 0, done.stderr
+    return [msgspec.json.decode(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("transport", ["ws", "http"])
+def test_an_official_client_has_a_turn_with_opencode_through_tls(
+    deployed: Deployed, transport: str
+) -> None:
+    events = converse(deployed, transport)
+    (answer,) = [each for each in events if each["event"] == "answer"]
+    assert answer["result"]["stopReason"] == "end_turn"
+    assert any(each["event"] == "update" for each in events)
+
+
+def test_who_comes_through_the_proxy_is_looked_at_as_who_they_are(deployed: Deployed) -> None:
+    assert deployed.get("/readyz") == (200, '{"status":"ready"}')
+    assert deployed.get("/v1/sessions")[0] == 401
+    # Neither the proxy's own address nor what a client claims lets anybody in.
+    token = f"Bearer {deployed.gateway.token()}"
+    assert deployed.get("/metrics", Authorization=token)[0] == 404
+    assert deployed.get("/v1/sessions", X_Forwarded_For="127.0.0.1")[0] == 401
+    assert deployed.get("/v1/sessions", Authorization=token)[0] == 200
+    assert deployed.get("/v1/sessions", Authorization=token, Host="evil.example")[0] == 403
+    for headers in ({"Authorization": "Bearer wrong"}, {"Host": "evil.example"}):
+        with pytest.raises(InvalidStatus) as refused:
+            deployed.connect(**headers)
+        assert refused.value.response.status_code in {400, 401, 403}
+
+
+def test_pages_of_the_proxys_own_origin_alone_are_let_in(deployed: Deployed) -> None:
+    with deployed.connect(Origin=f"https://localhost:{deployed.port}") as socket_of_ours:
+        socket_of_ours.ping().wait(FUSE_SECONDS)
+    with deployed.connect(Origin="https://evil.example") as refused:
+        with pytest.raises(ConnectionClosed) as caught:
+            refused.recv(FUSE_SECONDS)
+        assert caught.value.rcvd is not None
+        assert caught.value.rcvd.code == 4403
+
+
+def test_the_collector_gets_the_metrics_under_their_names(prepared: Path) -> None:
+    packages = require_packages(OTEL)
+    found = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = subprocess.run([packages, "-c", found], capture_output=True, text=True, check=True)
+    with Receiver(packages) as receiver:
+        sent_to = COMPOSE["services"]["gateway"]["environment"] | {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
+            "OTEL_METRIC_EXPORT_INTERVAL": "500",
+            "NO_PROXY": "127.0.0.1",
+            "PYTHONPATH": os.pathsep.join((str(SOURCE), site.stdout.strip())),
+        }
+        del sent_to["OPENCODE_CONFIG"]
+        for deployed in _deploy(prepared, sent_to):
+            converse(deployed, "ws")
+            attached = receiver.expect_point(
+                "lastword.gateway.attach.duration", lastword_method="session/new"
+            )
+            assert (attached["value"], attached["unit"]) == (1, "s")
+            receiver.expect_point("lastword.gateway.sessions", lastword_state="idle")
+            receiver.expect_point("lastword.gateway.turns", lastword_outcome="answered")
+            receiver.expect_point("lastword.gateway.log.commits")
+            assert str(deployed.gateway.root) not in receiver.text

@@ -1,0 +1,258 @@
+"""What a gateway says of its quality: `/metrics`, `/readyz`, to whom, and through which deaths."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, Request, build_opener
+
+import msgspec
+from prometheus_client.parser import text_string_to_metric_families
+
+from lastword.gateway.viewers import Role
+from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.kit.gateway.serving import Gateway
+
+    Serve = Callable[..., Gateway]
+
+DIRECT = build_opener(ProxyHandler({}))
+SECRET_WORDS = "the user's own words"
+
+
+def get(gateway: Gateway, path: str, **headers: str) -> tuple[int, str]:
+    """The status and the body at a path; header names have `_` for `-`."""
+    said = {name.replace("_", "-"): value for name, value in headers.items()}
+    asked = Request(f"http://127.0.0.1:{gateway.port}{path}", headers=said)
+    try:
+        with DIRECT.open(asked, timeout=FUSE_SECONDS) as answer:
+            return answer.status, answer.read().decode()
+    except HTTPError as refused:
+        with refused:
+            return refused.code, refused.read().decode()
+
+
+class Metrics:
+    """The metrics of one moment."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        status, self.text = get(gateway, "/metrics")
+        assert status == 200
+        self._samples: dict[tuple[str, frozenset[tuple[str, str]]], float] = {}
+        self.counters: set[tuple[str, frozenset[tuple[str, str]]]] = set()
+        for family in text_string_to_metric_families(self.text):
+            assert family.documentation
+            for sample in family.samples:
+                key = (sample.name, frozenset(sample.labels.items()))
+                assert key not in self._samples, "a series twice"
+                self._samples[key] = sample.value
+                if family.type in {"counter", "histogram"}:
+                    self.counters.add(key)
+
+    def __call__(self, name: str, **labels: str) -> float:
+        return self._samples[f"lastword_gateway_{name}", frozenset(labels.items())]
+
+    def fell_since(self, before: Metrics) -> list[tuple[str, float, float]]:
+        """The counters that have gone down."""
+        pairs = [(key, before._samples[key], self._samples.get(key, 0)) for key in before.counters]
+        return [(str(key), was, now) for key, was, now in pairs if now < was]
+
+
+def seen(gateway: Gateway, what: str, holds: Callable[[Metrics], bool]) -> Metrics:
+    """The metrics, once they are so."""
+
+    def look() -> Metrics | None:
+        metrics = Metrics(gateway)
+        return metrics if holds(metrics) else None
+
+    found: Metrics = until(what, look)
+    return found
+
+
+def test_turns_viewers_and_returns_are_told_and_no_content(serve: Serve) -> None:
+    gateway = serve("rate_limit")
+    with ViewerClient(gateway, replay=True) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.answer(viewer.prompt(session, SECRET_WORDS))
+        head = gateway.holders()[0]["sessions"][0]["head"]
+        viewer.result("_lastword/ping", {"seq": head - 2, "rttMs": 12})
+        metrics = seen(gateway, "what it lacks", lambda now: now("entries_unacknowledged") == 2)
+        assert metrics("lag_entries") == 0
+        assert metrics("viewers", role="controller") == 1
+        assert metrics("sessions", state="idle") == 1
+        assert metrics("connections", transport="websocket") == 1
+        assert metrics("turns_total", outcome="failed") == 1
+        assert metrics("errors_total", type="rate_limit") == 1
+        assert metrics("log_entries_total") == head
+        assert metrics("log_commit_duration_seconds_count") > 0
+        assert metrics("log_size_bytes") == metrics("log_written_bytes_total") > 0
+        opened = {"method": "session/new", "outcome": "ok"}
+        assert metrics("attach_duration_seconds_count", **opened) == 1
+        assert metrics("rtt_seconds_count", source="viewer") == 1
+        known = viewer.known
+        viewer.cut()
+    cut = {"transport": "websocket", "code": "1006"}
+    seen(gateway, "the cut is seen", lambda now: now("connections_closed_total", **cut) == 1)
+    with ViewerClient(gateway, replay=True, known=known) as viewer:
+        viewer.load(session, gateway.root)
+        metrics = seen(gateway, "it is back", lambda now: now("reconnects_total", code="1006") == 1)
+        loaded = {"method": "session/load", "outcome": "ok"}
+        assert metrics("attach_duration_seconds_count", **loaded) == 1
+        assert metrics("entries_replayed_total") > 0
+        missing = viewer.request("session/load", {"sessionId": "none", "cwd": "/"})
+        assert "error" in viewer.answer(missing)
+    failed = {"method": "session/load", "outcome": "error"}
+    counted = "attach_duration_seconds_count"
+    metrics = seen(gateway, "the refusal", lambda now: now(counted, **failed) == 1)
+    for private in (SECRET_WORDS, session, known["viewer"], str(gateway.root)):
+        assert private not in metrics.text
+
+
+def test_no_counter_goes_down_whoever_dies_but_the_front(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as first, ViewerClient(gateway) as second:
+        for viewer in (first, second):
+            viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+        before = seen(gateway, "two turns", lambda now: now("turns_total", outcome="answered") == 2)
+        held = [each for each in gateway.holders() if each["sessions"]]
+        os.kill(held[0]["pid"], signal.SIGKILL)
+        (session,) = held[1]["sessions"]
+        owner = next(each for each in (first, second) if session["sessionId"] in str(each.frames))
+        owner.request("session/close", {"sessionId": session["sessionId"]})
+        between = seen(gateway, "both are gone", lambda now: now("sessions", state="idle") == 0)
+        ended = {"event": "session_ended"}  # which it says in the file that it leaves
+        after = seen(gateway, "its last word", lambda now: now("events_total", **ended) == 1)
+        assert between.fell_since(before) == after.fell_since(between) == []
+    gateway.kill_front()
+    gateway.start()
+    anew = Metrics(gateway)
+    opened = {"method": "session/new", "outcome": "ok"}
+    assert before("attach_duration_seconds_count", **opened) == 2
+    assert anew("attach_duration_seconds_count", **opened) == 0
+    assert anew("start_time_seconds") > before("start_time_seconds")
+
+
+def test_what_living_holders_counted_is_known_to_the_next_front(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        viewer.answer(viewer.prompt(viewer.new(gateway.root)))
+        gateway.kill_front()
+    gateway.start()
+    seen(gateway, "the turn", lambda now: now("turns_total", outcome="answered") == 1)
+
+
+def upgraded(gateway: Gateway) -> socket.socket:
+    """A WebSocket whose other end never says a word, nor answers a ping."""
+    quiet = socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS)
+    lines = (
+        "GET /acp HTTP/1.1",
+        f"Host: 127.0.0.1:{gateway.port}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        f"Authorization: Bearer {gateway.token()}",
+    )
+    quiet.sendall("\r\n".join((*lines, "", "")).encode())
+    assert b" 101 " in quiet.recv(4096)
+    return quiet
+
+
+def test_pings_are_measured_and_one_that_is_missed_closes_with_its_code(serve: Serve) -> None:
+    gateway = serve("healthy", "--ping", "0.1", "--pong-timeout", "1")
+    with upgraded(gateway), ViewerClient(gateway):
+        missed = {"transport": "websocket", "code": "1011"}
+        metrics = seen(
+            gateway, "the silence", lambda now: now("connections_closed_total", **missed) == 1
+        )
+        assert metrics("pings_missed_total") == 1
+        assert metrics("rtt_seconds_count", source="websocket") > 0
+
+
+def test_a_question_is_told_while_it_is_open_and_by_who_settled_it(serve: Serve) -> None:
+    turn = [{"ask_permission": "May I?"}, {"result": "end_turn"}]
+    gateway = serve({"turns": [turn]})
+    with ViewerClient(gateway) as viewer:
+        prompted = viewer.prompt(viewer.new(gateway.root))
+        asked = viewer.find(lambda frame: frame.get("method") == "session/request_permission")
+        metrics = seen(gateway, "it is open", lambda now: now("questions_open") == 1)
+        assert metrics("sessions", state="waiting") == 1
+        option = asked["params"]["options"][0]["optionId"]
+        outcome = {"outcome": {"outcome": "selected", "optionId": option}}
+        viewer.send({"id": asked["id"], "result": outcome})
+        viewer.answer(prompted)
+    metrics = seen(gateway, "it is settled", lambda now: now("questions_open") == 0)
+    assert metrics("questions_asked_total") == 1
+    assert metrics("questions_settled_total", outcome="viewer") == 1
+
+
+def test_the_metrics_are_open_to_this_machine_alone(serve: Serve) -> None:
+    gateway = serve("healthy")
+    assert get(gateway, "/metrics", Host="evil.example")[0] == 403
+    assert get(gateway, "/metrics", Origin="http://evil.example")[0] == 403
+    assert get(gateway, "/metrics", X_Forwarded_For="127.0.0.1")[0] == 401
+    assert get(gateway, "/metrics", Forwarded="for=127.0.0.1")[0] == 401
+    observer = f"Bearer {gateway.token(role=Role.OBSERVER)}"
+    assert get(gateway, "/metrics", X_Forwarded_For="::1", Authorization=observer)[0] == 200
+
+
+def test_behind_a_proxy_the_metrics_want_a_token_for_all_sessions(serve: Serve) -> None:
+    gateway = serve("healthy", "--behind-proxy")
+    assert get(gateway, "/metrics")[0] == 401
+    assert get(gateway, "/metrics", X_Forwarded_For="192.0.2.1")[0] == 401
+    for role in Role:
+        token = gateway.token(role=role)
+        assert get(gateway, "/metrics", Authorization=f"Bearer {token}")[0] == 200
+    for_one = gateway.token(session="mine")
+    assert get(gateway, "/metrics", Authorization=f"Bearer {for_one}")[0] == 403
+    # The next one is refused for its own wrong tokens, not for the proxy's other clients'.
+    for _ in range(10):
+        get(gateway, "/metrics", Authorization="Bearer x", X_Forwarded_For="192.0.2.1")
+    tried = {"Authorization": "Bearer x"}
+    assert get(gateway, "/metrics", X_Forwarded_For="192.0.2.1", **tried)[0] == 429
+    assert get(gateway, "/metrics", X_Forwarded_For="192.0.2.2", **tried)[0] == 401
+
+
+def test_a_forwarded_address_is_believed_from_the_named_proxies_alone(serve: Serve) -> None:
+    gateway = serve("healthy", "--behind-proxy", "--proxy-address", "192.0.2.0/24")
+    for number in range(10):
+        get(gateway, "/metrics", Authorization="Bearer x", X_Forwarded_For=f"198.51.100.{number}")
+    said = {"Authorization": "Bearer x", "X_Forwarded_For": "198.51.100.99"}
+    assert get(gateway, "/metrics", **said)[0] == 429  # all of them were loopback's
+
+
+def ready(gateway: Gateway) -> tuple[int, dict[str, Any]]:
+    status, body = get(gateway, "/readyz", Host="anything.example")
+    return status, msgspec.json.decode(body)
+
+
+def test_a_gateway_is_ready_until_its_agent_is_gone(serve: Serve) -> None:
+    gateway = serve("healthy")
+    program = gateway.folder / "agent"
+    program.symlink_to(sys.executable)
+    gateway.command[0] = str(program)
+    gateway.kill_front()
+    gateway.start()
+    assert ready(gateway) == (200, {"status": "ready"})
+    program.unlink()
+    assert ready(gateway) == (503, {"status": "not_ready", "reason": "agent_missing"})
+    assert get(gateway, "/healthz")[0] == 200
+
+
+def test_an_agent_that_dies_at_its_greeting_makes_the_gateway_unready(serve: Serve) -> None:
+    gateway = serve("", command=["/bin/false"])
+    assert ready(gateway)[0] == 200
+    try:
+        ViewerClient(gateway)
+    except AssertionError as told:
+        assert "agent_crash" in str(told)  # noqa: PT017 - no answer of it is a viewer
+    assert ready(gateway) == (503, {"status": "not_ready", "reason": "agent_not_started"})

@@ -1,0 +1,1 @@
+"""The gateway's counts, without a gateway."""

@@ -1,0 +1,110 @@
+"""What the front measures of a viewer's link."""
+
+from __future__ import annotations
+
+import pytest
+
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.jsonrpc import Frame
+from lastword.gateway.quality import table
+from lastword.gateway.quality.links import MAX_ATTACHING
+from lastword.gateway.quality.measured import FrontCounts
+
+
+def frame(line: bytes) -> Frame:
+    decoded = jsonrpc.decode(line)
+    assert isinstance(decoded, Frame)
+    return decoded
+
+
+def load(number: int) -> Frame:
+    return frame(jsonrpc.request(b"%d" % number, "session/load", {"sessionId": "s"}))
+
+
+def probe(**params: object) -> Frame:
+    return frame(jsonrpc.request(b"9", "_lastword/ping", params))
+
+
+def seen(front: FrontCounts, metric: table.Metric, *labels: str) -> int:
+    found = front.counts.distributions.get(metric.key(*labels))
+    return sum(found.counts) if found is not None else 0
+
+
+def test_an_attach_lasts_from_its_request_to_its_answer_whatever_stands_between() -> None:
+    front = FrontCounts()
+    link = front.opened("websocket")
+    link.passed(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    link.asked(load(1))
+    link.asked(frame(jsonrpc.request(b"2", "session/prompt", {})))
+    link.passed(b'{"jsonrpc":"2.0","method":"session/update","params":{"id":1}}')
+    link.passed(b'{"jsonrpc":"2.0","params":{"text":"%s"},"id":1,"method":"a/b"}' % (b"x" * 99))
+    link.passed(b'{"jsonrpc":"2.0","id":2,"result":{}}')
+    assert seen(front, table.ATTACH, "session/load", "ok") == 0
+    link.passed(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    link.passed(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    assert seen(front, table.ATTACH, "session/load", "ok") == 1
+    link.asked(load(3))
+    link.passed(b'{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"no"}}')
+    link.asked(load(4))
+    link.failed(b"4")
+    link.failed(None)
+    assert seen(front, table.ATTACH, "session/load", "error") == 2
+
+
+def test_what_is_kept_of_attaches_that_are_never_answered_is_bounded() -> None:
+    front = FrontCounts()
+    link = front.opened("http")
+    for number in range(2 * MAX_ATTACHING):
+        link.asked(load(number))
+    for number in range(2 * MAX_ATTACHING):
+        link.failed(b"%d" % number)
+    assert seen(front, table.ATTACH, "session/load", "error") == MAX_ATTACHING
+
+
+def test_a_probe_acknowledges_its_session_and_tells_its_round_trip() -> None:
+    front = FrontCounts()
+    link = front.opened("websocket")
+    key = table.UNACKNOWLEDGED.key()
+    link.probed(probe(seq=3, rttMs=12), ["s"])
+    assert front.gauges({"s": 10})[key] == 7
+    link.probed(probe(seq=9, sessionId="t"), ["s", "t"])
+    assert front.gauges({"s": 10, "t": 9})[key] == 7
+    link.probed(probe(seq=10), ["s", "t"])
+    assert front.gauges({"s": 10, "t": 9, "u": 5})[key] == 7
+    link.probed(probe(seq=2), ["s"])
+    assert front.gauges({"s": 10})[key] == 8
+    assert front.gauges({})[key] == 0
+    assert seen(front, table.RTT, "viewer") == 1
+    front.closed(link, 1000)
+    assert front.gauges({"s": 10})[key] == 0
+
+
+@pytest.mark.parametrize("rtt", [-1, 10**9, True, "1", None, [], float("1e300")])
+def test_a_round_trip_that_cannot_be_is_not_counted(rtt: object) -> None:
+    front = FrontCounts()
+    front.opened("websocket").probed(probe(rttMs=rtt, seq="x"), ["s"])
+    assert seen(front, table.RTT, "viewer") == 0
+
+
+def test_connections_are_told_while_they_are_open_and_counted_once_by_their_code() -> None:
+    front = FrontCounts()
+    one, other = front.opened("websocket"), front.opened("http")
+    assert front.gauges({})[table.CONNECTIONS.key("websocket")] == 1
+    front.closed(one, 1006)
+    front.closed(one, 1006)
+    front.closed(other, 3999)
+    assert front.counts.counters == {
+        table.CLOSED.key("websocket", "1006"): 1,
+        table.CLOSED.key("http", "other"): 1,
+    }
+    assert table.CONNECTIONS.key("websocket") not in front.gauges({})
+
+
+def test_who_is_told_of_observations_hears_each() -> None:
+    front = FrontCounts()
+    heard: list[tuple[str, float, tuple[str, ...]]] = []
+    front.tell(lambda metric, value, labels: heard.append((metric.name, value, labels)))
+    front.pong(0.5)
+    front.ping_missed()
+    assert heard == [("lastword.gateway.rtt", 0.5, ("websocket",))]
+    assert front.counts.counters == {table.PINGS_MISSED.key(): 1}

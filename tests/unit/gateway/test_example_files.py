@@ -1,0 +1,165 @@
+"""The files of `examples/gateway`: they name what there is, and fit each other."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import yaml
+
+from lastword.cli.gateway.options import parser, read
+from lastword.gateway.quality.counts import Counts, Snapshot
+from lastword.gateway.quality.exposition import exposition
+from tests.kit.places import ROOT, TESTS
+
+FOLDER = ROOT / "examples" / "gateway"
+METRIC = re.compile(r"\blastword_[a-z_]++")
+DASHBOARD = json.loads((FOLDER / "grafana-dashboard.json").read_text(encoding="utf-8"))
+COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text(encoding="utf-8"))
+NGINX = (FOLDER / "nginx.conf").read_text(encoding="utf-8")
+
+
+def exposed() -> set[str]:
+    """The names of all series that `/metrics` has."""
+    lines = exposition(Snapshot(counts=Counts(), gauges={})).splitlines()
+    return {re.split("[{ ]", line)[0] for line in lines if not line.startswith("#")}
+
+
+def queries() -> list[str]:
+    panels = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+    notes = DASHBOARD["annotations"]["list"]
+    return [target["expr"] for panel in panels for target in panel["targets"]] + [
+        note["expr"] for note in notes
+    ]
+
+
+def test_every_query_of_the_dashboard_names_metrics_that_there_are() -> None:
+    named = [set(METRIC.findall(query)) for query in queries()]
+    assert all(named), "a query without a metric"
+    assert set().union(*named) <= exposed()
+
+
+def test_a_counter_is_asked_for_its_growth_and_a_histogram_by_its_buckets() -> None:
+    for query in queries():
+        for name in METRIC.findall(query):
+            if name.endswith(("_total", "_bucket")):
+                assert re.search(rf"(rate|increase)\({name}[{{\[]", query), query
+            else:
+                assert "rate(" not in query, query
+
+
+def test_the_dashboard_can_be_imported_wherever_there_is_a_prometheus() -> None:
+    assert isinstance(DASHBOARD["schemaVersion"], int)
+    assert DASHBOARD["uid"]
+    assert DASHBOARD["title"]
+    panels = DASHBOARD["panels"]
+    ids = [panel["id"] for panel in panels]
+    assert len(set(ids)) == len(ids)
+    (variable,) = DASHBOARD["templating"]["list"]
+    assert (variable["type"], variable["query"]) == ("datasource", "prometheus")
+    source = {"type": "prometheus", "uid": f"${{{variable['name']}}}"}
+    taken: set[tuple[int, int]] = set()
+    for panel in panels:
+        place = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert max(x for x, _ in cells) < 24
+        assert not cells & taken, f"{panel['title']} lies on another"
+        taken |= cells
+        if panel["type"] != "row":
+            assert panel["title"]
+            assert panel["description"]
+            assert panel["datasource"] == source
+            assert all(target["datasource"] == source for target in panel["targets"])
+
+
+def command_of(service: str) -> list[str]:
+    """What compose starts a service with, where nothing is set in the environment."""
+    words: list[str] = COMPOSE["services"][service]["command"]
+    return [re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", word) for word in words]
+
+
+def test_the_compose_files_command_is_one_that_the_gateway_takes() -> None:
+    words = command_of("gateway")
+    words[words.index("--root") + 1] = str(ROOT)
+    settings = read(words)
+    assert settings.behind_proxy
+    assert settings.host == "127.0.0.1"
+    assert settings.hosts == ["localhost"]
+    assert settings.command == ["opencode", "acp"]
+    assert f"server {settings.host}:{settings.port};" in NGINX
+
+
+def test_nothing_in_the_containers_runs_as_root_or_can_be_written_without_need() -> None:
+    for name, service in COMPOSE["services"].items():
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert name == "collector" or service["user"] == "1000:1000"  # its image has a user
+        assert not any("/var/run/docker" in str(volume) for volume in service.get("volumes", []))
+    users = re.findall(
+        r"^USER (.*)$", (FOLDER / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert users == ["1000:1000"]
+
+
+def test_the_proxy_is_alone_with_the_gateway_and_starts_once_that_is_ready() -> None:
+    gateway, proxy = COMPOSE["services"]["gateway"], COMPOSE["services"]["proxy"]
+    assert proxy["network_mode"] == "service:gateway"
+    assert proxy["depends_on"]["gateway"] == {"condition": "service_healthy", "restart": True}
+    assert "/readyz" in gateway["healthcheck"]["test"][-1]
+    assert gateway["init"] is True
+    (published,) = gateway["ports"]
+    assert published.endswith(":8443")
+    assert "listen 8443 ssl" in NGINX
+
+
+def test_secrets_are_files_and_none_is_in_the_environment() -> None:
+    for service in COMPOSE["services"].values():
+        assert set(service.get("secrets", [])) <= COMPOSE["secrets"].keys()
+        environment = json.dumps(service.get("environment", {})).lower()
+        assert not re.search("key|token|secret", environment)
+    assert all(set(secret) == {"file"} for secret in COMPOSE["secrets"].values())
+    agent = json.loads((FOLDER / "opencode.json").read_text(encoding="utf-8"))
+    key = agent["provider"]["anthropic"]["options"]["apiKey"]
+    assert key == "{file:/run/secrets/provider_key}"
+    for name in ("tls.crt", "tls.key"):
+        assert f"/run/secrets/{name}" in NGINX
+
+
+def test_the_collector_listens_where_the_gateway_sends_to() -> None:
+    collector = yaml.safe_load((FOLDER / "collector.yaml").read_text(encoding="utf-8"))
+    endpoint = collector["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
+    sent_to = COMPOSE["services"]["gateway"]["environment"]["OTEL_EXPORTER_OTLP_ENDPOINT"]
+    assert sent_to == f"http://collector:{endpoint.rpartition(':')[2]}"
+    command = command_of("gateway")
+    assert command[command.index("--report-to") + 1] == sent_to
+    for pipeline in collector["service"]["pipelines"].values():
+        for kind in ("receivers", "processors", "exporters"):
+            assert set(pipeline[kind]) <= collector[kind].keys()
+
+
+def test_the_proxy_waits_longer_than_anything_is_silent_and_holds_nothing_back() -> None:
+    def seconds(name: str) -> int:
+        (found,) = re.findall(rf"^ +{name} (\d+)s;", NGINX, re.MULTILINE)
+        return int(found)
+
+    defaults: Any = parser().parse_args([])
+    assert seconds("proxy_read_timeout") > 2 * (defaults.ping + defaults.pong_timeout)
+    assert seconds("proxy_send_timeout") > 60
+    for line in ("proxy_buffering off;", "proxy_http_version 1.1;", "gzip off;"):
+        assert line in NGINX
+    assert f"client_max_body_size {defaults.frame_limit.removesuffix('MiB')}m;" in NGINX
+    assert "X-Forwarded-For $remote_addr;" in NGINX
+    assert "$proxy_add_x_forwarded_for" not in NGINX
+
+
+def test_the_image_has_the_opencode_that_the_tests_play() -> None:
+    lock = json.loads((TESTS / "interop" / "package-lock.json").read_text(encoding="utf-8"))
+    locked = lock["packages"]["node_modules/opencode-linux-x64-baseline"]["version"]
+    containerfile = (FOLDER / "Containerfile").read_text(encoding="utf-8")
+    assert f"ARG OPENCODE_VERSION={locked}\n" in containerfile
