@@ -38,11 +38,12 @@ if TYPE_CHECKING:
 _MAX_NAME_CHARS = 24
 
 _EPILOG = """\
-The file is a zip with three members: summary.md for the issue's text, timeline.jsonl with every
-entry, and manifest.json with versions, counts, and what was taken out by which rule.
-No prompt, no answer and no tool's content is in it; keys, tokens, addresses, and the names
-of you and your machine are taken out. With --html it is one page with the same in it, which
-needs nothing but itself: the timeline by turn, with a filter.
+The file is a zip with three members: summary.md for the issue's text,
+timeline.jsonl with every entry, and manifest.json with versions, counts, and
+what was taken out by which rule. With --html it is one page with the same in
+it, which needs nothing else: the timeline by turn, with a filter.
+No prompt, no answer and no tool's content is in it; keys, tokens, addresses,
+and the names of you and your machine are taken out.
 
 examples:
   lastword export 3f2a                  into the current folder

@@ -43,13 +43,14 @@ MARKS_IN_A_LIST = 80
 _EPILOG = """\
 examples:
   lastword log                     the latest sessions
-  lastword log 3f2a                one session's timeline, by the beginning of its id
+  lastword log 3f2a                one session's timeline, by its id's beginning
   lastword log --last              the latest session's
   lastword log --errors --since 2d
   lastword log --follow            what happens, as it happens
-  lastword log --web               the same in a browser, by a link that works once
+  lastword log --web               the same in a browser, by a one-time link
 
-Within a turn, times are seconds since its prompt. An incident's id names its session, too.
+Within a turn, times are seconds since its prompt. An incident's id names its
+session, too.
 No prompt, no answer and no tool's content is in the record.
 """
 
