@@ -26,9 +26,9 @@ def test_no_import_or_export_is_left_in_it() -> None:
 
 
 def test_what_a_module_takes_the_other_gives() -> None:
-    given = dict(
-        re.findall(r"^const module_(\w+) =.*?^return \{ (.*?) \};", WHOLE, re.MULTILINE | re.DOTALL)
-    )
+    end = r"^return \{ ([^\n]*) \};\n\}\)\(\);$"
+    each = re.compile(rf"^const module_(\w+) = .*?{end}", re.MULTILINE | re.DOTALL)
+    given = dict(each.findall(WHOLE))
     taken = re.findall(r"^const \{([^}]*)\} = module_(\w+);", WHOLE, re.MULTILINE)
     assert len(taken) > 5
     for names, module in taken:
