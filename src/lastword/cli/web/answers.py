@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.record import reader
 from lastword.record.present import documents
+from lastword.record.present.events import event
 from lastword.record.present.sections import ShownPart, ShownTurn
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
         entries = _entries(record, parts, after)
         return {
             "run": documents.run(reader.run_of(record, found[0].run)),
-            "events": [documents.event(recorded, number) for number, recorded in entries],
+            "events": [event(recorded, number) for number, recorded in entries],
             "next": entries[-1][1].id if entries else after,
             "more": len(entries) == ENTRIES_AT_ONCE,
             "left_out": left_out,

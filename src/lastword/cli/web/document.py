@@ -22,8 +22,8 @@ from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.payload import read_payload
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
-from lastword.record.present import documents
 from lastword.record.present.bundle import encoded, moment
+from lastword.record.present.events import event, sentence_of
 from lastword.record.present.words import words
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _parts(
 ) -> Iterator[str]:
     script = joined("record_file.js")
     style = served_files()["style.css"].body.decode()
-    events = [documents.event(recorded, number) for number, recorded in kept]
+    events = [event(recorded, number) for number, recorded in kept]
     name = session_id or "no session"
     yield _HEAD.format(
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
@@ -112,7 +112,7 @@ def _failure(recorded: RecordedEntry) -> str:
     entry = recorded.entry
     title = TITLES[read_payload(entry.facts).type]
     where = f"Turn {entry.turn}: " if entry.turn is not None else ""
-    said = f"<strong>{title}</strong>. {html.escape(documents.sentence_of(entry))}"
+    said = f"<strong>{title}</strong>. {html.escape(sentence_of(entry))}"
     incident = _incident(entry.facts)
     if incident:
         said += f' <a href="#{_anchor(incident)}">Incident <bdi>{_plain(incident)}</bdi></a>'

@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure import wording
-from lastword.core.failure.payload import read_payload
-from lastword.core.failure.taxonomy import DEFAULTS
 from lastword.core.redact.printable import printable_json
-from lastword.core.timeline.entry import Kind
 from lastword.record import reader
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
 
@@ -22,7 +18,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from lastword.core.timeline.entry import Entry
     from lastword.record.present.sections import Section, ShownPart
 
 
@@ -76,20 +71,6 @@ def entry(recorded: RecordedEntry) -> dict[str, Any]:
         "request_id": recorded.entry.request_id,
         "facts": recorded.entry.facts,
     }
-
-
-def event(recorded: RecordedEntry, run_number: int) -> dict[str, Any]:
-    """An entry as a page has it: with its place, its run, and what to say of a failure."""
-    told = entry(recorded) | {"seq": recorded.id, "run": run_number}
-    if recorded.entry.kind is Kind.ERROR:
-        told["facts"] = recorded.entry.facts | {"sentence": sentence_of(recorded.entry)}
-    return told
-
-
-def sentence_of(failed: Entry) -> str:
-    """What failed and what to do, in lastword's own words."""
-    error = read_payload(failed.facts)
-    return wording.own_sentence(error.type, error.action or DEFAULTS[error.type].action)
 
 
 def failure(recorded: RecordedTurn | RecordedEntry, of_run: RecordedRun) -> dict[str, Any]:

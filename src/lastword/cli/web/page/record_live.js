@@ -83,6 +83,17 @@ async function showSessions() {
 }
 
 /**
+ * Who is on both sides, whether they go on, and what is not shown.
+ * @param {any} run
+ * @param {number} older
+ */
+function sidesOf(run, older) {
+  const sides = [run.agent ?? run.program, run.agent_version, run.client && `in ${run.client}`, run.client_version];
+  const left = older ? `; ${plural(older, "older entry").replace("entrys", "entries")} not shown` : "";
+  return [line(sides.filter(Boolean).join(" ")), run.alive ? ", goes on" : "", left];
+}
+
+/**
  * @param {string} name
  * @param {string | null} incident
  */
@@ -96,29 +107,34 @@ async function showSession(name, incident) {
   main.replaceChildren(h("div", {}, h("div", { class: "heading" }, h("h1", {}, line(id, 80)), all, about), place, log.element));
   document.title = `${id.slice(0, 40)} · lastword`;
   let after = "";
+  let older = 0;
+  let timer = 0;
 
   async function look() {
+    clearTimeout(timer);
+    /** @type {any[]} */
+    const found = []; // shown at once: a long list that grows in parts is laid out for each
+    let isOver = false;
     try {
       for (;;) {
         const told = await ask(`/record/session?name=${encodeURIComponent(name)}${after}`);
         if (mine !== views) return;
-        place.replaceChildren();
-        const { run } = told;
-        const sides = [run.agent ?? run.program, run.agent_version, run.client && `in ${run.client}`, run.client_version];
-        about.replaceChildren(line(sides.filter(Boolean).join(" ")), run.alive ? ", goes on" : "");
-        if (told.left_out) about.append(`; ${plural(told.left_out, "older entry").replace("entrys", "entries")} not shown`);
-        log.add(told.events);
+        found.push(...told.events);
         after = `&after=${told.next}`;
+        older ||= told.left_out;
+        about.replaceChildren(...sidesOf(told.run, older));
         if (!told.more) break;
       }
+      place.replaceChildren();
     } catch (error) {
       if (mine !== views) return;
       say(place, error, look);
-      if (!(error instanceof RecordError) || error.status !== 503) return;
+      isOver = !(error instanceof RecordError) || error.status !== 503;
     }
+    log.add(found);
     log.open(incident);
     incident = null;
-    setTimeout(lookAgain, EVERY_MS);
+    if (!isOver) timer = setTimeout(lookAgain, EVERY_MS);
   }
 
   /** Nobody looks at a hidden page, and so it does not ask. */
