@@ -29,7 +29,8 @@ settings.load_profile("lastword")
 settings.register_profile(
     "measured", settings.get_profile("lastword"), derandomize=True, max_examples=100
 )
-WORKERS = 2
+WORKERS = 3
+"""On two cores: tests with processes wait more than they compute."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

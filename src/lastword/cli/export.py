@@ -13,7 +13,8 @@ import stat
 import sys
 import tempfile
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
 
 from lastword.cli.record_access import (
     UnusableError,
@@ -23,6 +24,7 @@ from lastword.cli.record_access import (
     chosen_session,
     path_of,
 )
+from lastword.cli.web.document import write_page
 from lastword.core.failure.durations import counted
 from lastword.errors import StoreError
 from lastword.record import reader
@@ -31,20 +33,23 @@ from lastword.record.present.bundle import Bundle, moment
 from lastword.record.present.scrub import scrubber_here
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _MAX_NAME_CHARS = 24
 
 _EPILOG = """\
-The file is a zip with three members: summary.md for the issue's text, timeline.jsonl with every
-entry, and manifest.json with versions, counts, and what was taken out by which rule.
-No prompt, no answer and no tool's content is in it; keys, tokens, addresses, and the names
-of you and your machine are taken out.
+The file is a zip with three members: summary.md for the issue's text,
+timeline.jsonl with every entry, and manifest.json with versions, counts, and
+what was taken out by which rule. With --html it is one page with the same in
+it, which needs nothing else: the timeline by turn, with a filter.
+No prompt, no answer and no tool's content is in it; keys, tokens, addresses,
+and the names of you and your machine are taken out.
 
 examples:
   lastword export 3f2a                  into the current folder
   lastword export --last -o report.zip
   lastword export 3f2a -o -             the summary alone, on stdout
+  lastword export --last --html         a page, to open in a browser
 """
 
 
@@ -68,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="where to; - prints the summary on stdout"
     )
+    parser.add_argument(
+        "--html", action="store_true", help="a page to read in a browser instead of a zip file"
+    )
     parser.add_argument("--force", action="store_true", help="write over a file that exists")
     parser.add_argument("--json", action="store_true", help="print the manifest and where it is")
     add_record_option(parser)
@@ -78,6 +86,8 @@ def _run(options: argparse.Namespace, path: str) -> int:
     if options.last == (options.session is not None):
         raise UnusableError("name one SESSION, or give --last; `lastword log` lists them")
     to_stdout = options.output == "-"
+    if to_stdout and options.html:
+        raise UnusableError("-o - prints the summary; leave --html out, or name a file")
     if to_stdout and options.json:
         raise UnusableError("-o - prints the summary; leave --json out, or name a file")
     if options.output and not to_stdout:
@@ -87,20 +97,21 @@ def _run(options: argparse.Namespace, path: str) -> int:
         if to_stdout:
             sys.stdout.write(bundle.summary())
             return 0
-        target = _target(options.output, bundle)
+        target = _target(options.output, bundle, ".html" if options.html else ".zip")
         _check_target(target, force=options.force)
-        manifest = _write(bundle, target, force=options.force)
-    _tell(target, manifest, as_json=options.json)
+        write = partial(write_page, bundle) if options.html else bundle.write
+        manifest = _write(write, target, force=options.force)
+    _tell(target, manifest, as_json=options.json, as_page=options.html)
     return 0
 
 
-def _target(output: str | None, bundle: Bundle) -> str:
+def _target(output: str | None, bundle: Bundle, suffix: str) -> str:
     """Return where to write; a name of our own in a folder that was named, or in this one."""
     if output and not os.path.isdir(output):
         return output
     plain = re.sub(r"[^A-Za-z0-9.-]+", "-", bundle.name)[:_MAX_NAME_CHARS].strip("-.")
     day = moment(bundle.started_epoch_ms)[:10]
-    return os.path.join(output or "", f"lastword-{plain or 'session'}-{day}.zip")
+    return os.path.join(output or "", f"lastword-{plain or 'session'}-{day}{suffix}")
 
 
 def _check_target(target: str, *, force: bool) -> None:
@@ -117,7 +128,9 @@ def _check_target(target: str, *, force: bool) -> None:
         raise UnusableError(f"{target} is no ordinary file; name another")
 
 
-def _write(bundle: Bundle, target: str, *, force: bool) -> dict[str, Any]:
+def _write(
+    write: Callable[[IO[bytes]], dict[str, Any]], target: str, *, force: bool
+) -> dict[str, Any]:
     """Write it beside its place, then give it its name.
 
     Raises:
@@ -131,7 +144,7 @@ def _write(bundle: Bundle, target: str, *, force: bool) -> dict[str, Any]:
         raise StoreError(f"cannot write into {folder}: {_why(error)}") from error
     try:
         with os.fdopen(number, "wb") as file:
-            manifest = bundle.write(file)
+            manifest = write(file)
             file.flush()
             os.fsync(file.fileno())
         _name(draft, target, force=force)
@@ -169,7 +182,7 @@ def _why(error: OSError) -> str:
     return (error.strerror or "failed").lower()
 
 
-def _tell(target: str, manifest: dict[str, Any], *, as_json: bool) -> None:
+def _tell(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool) -> None:
     if as_json:
         documents.write({"file": os.path.abspath(target), "manifest": manifest})
         return
@@ -177,7 +190,8 @@ def _tell(target: str, manifest: dict[str, Any], *, as_json: bool) -> None:
     turns = sum(manifest["counts"]["turns"].values())
     entries = sum(manifest["counts"]["entries"].values())
     taken = sum(manifest["redactions"]["when_exported"].values())
+    what = "it" if as_page else "summary.md in it"
     sys.stderr.write(
         f"lastword export: {counted(turns, 'turn')}, {counted(entries, 'entry')}, "
-        f"{counted(taken, 'redaction')}; read summary.md in it before you attach it\n"
+        f"{counted(taken, 'redaction')}; read {what} before you attach it\n"
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _MAX_DIGITS = 10
+_MAX_PORT = 65_535
 MAX_CANDIDATES = 8
 """Of an ambiguous name, so many are told."""
 
@@ -87,6 +88,18 @@ def whole_number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < len(digits) < _MAX_DIGITS:
         raise argparse.ArgumentTypeError(f"it takes a whole number from 1 up, not {text!r}")
     return int(digits)
+
+
+def port(text: str) -> int:
+    """Return a port's number.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    number = whole_number(text)
+    if number > _MAX_PORT:
+        raise argparse.ArgumentTypeError(f"a port is at most {_MAX_PORT}, not {text!r}")
+    return number
 
 
 def answer(command: str, path: str, work: Callable[[], int]) -> int:

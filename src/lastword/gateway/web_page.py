@@ -1,4 +1,4 @@
-"""The page: its files, its login, and the headers that keep it to itself.
+"""The page: its login, and how its files are served.
 
 Owns what is served at `/` and below `/page/`. The files are the same for everybody and hold
 nothing of a session, so they take no token; the page itself takes the cookie that a link gives.
@@ -6,10 +6,7 @@ nothing of a session, so they take no token; the page itself takes the cookie th
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import html
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +14,7 @@ import msgspec
 from starlette.responses import RedirectResponse, Response
 
 from lastword.gateway.doorkeeper import COOKIE, Refusal
+from lastword.gateway.page_files import SAFE, TYPES, page_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,37 +22,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from lastword.gateway.doorkeeper import Asked, Doorkeeper
+    from lastword.gateway.page_files import PageFile
     from lastword.gateway.tokens import Keeper
-
-FOLDER = Path(__file__).parent / "page"
-TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
-
-SAFE = {
-    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
-    "frame-ancestors 'none'; object-src 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
-}
-"""No script but the page's own files, no style but theirs, no other site's frame around it."""
-
-
-class PageFile(msgspec.Struct, frozen=True):
-    """A file of the page.
-
-    Attributes:
-        body: as it is.
-        packed: the same with gzip.
-        tag: names this content.
-    """
-
-    body: bytes
-    packed: bytes
-    tag: str
 
 
 class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,36 +40,6 @@ class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
     root: str
     role: str
     version: str
-
-
-@cache
-def page_files() -> dict[str, PageFile]:
-    """The files, by their names."""
-    found = {}
-    for path in sorted(FOLDER.iterdir()):
-        if path.suffix in {*TYPES, ".html"}:
-            body = path.read_bytes()
-            if path.suffix == ".js":
-                body = without_comments(body)
-            tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
-            found[path.name] = PageFile(body, gzip.compress(body, mtime=0), tag)
-    return found
-
-
-def without_comments(script: bytes) -> bytes:
-    """A script without the lines that are comments alone; all others keep their numbers.
-
-    A third of what the scripts weigh is said to their maintainers.
-    """
-    kept = []
-    inside = False
-    for line in script.split(b"\n"):
-        start = line.lstrip()
-        opens = inside or start.startswith(b"/*")
-        is_comment = opens or start.startswith(b"//")
-        inside = opens and b"*/" not in line
-        kept.append(b"" if is_comment else line)
-    return b"\n".join(kept)
 
 
 class WebPage:

@@ -470,6 +470,32 @@ def entries_of(
     return map(_entry, rows)
 
 
+def entries_since(record: sqlite3.Connection, part: Part, entry_id: int) -> Iterator[RecordedEntry]:
+    """The same, as far as it was written after an entry, in the order in which it was written."""
+    rows = record.execute(
+        "SELECT * FROM entries WHERE run = ?1 AND session_id = ?2 AND id > ?3"
+        " UNION ALL"
+        " SELECT * FROM entries WHERE run = ?1 AND session_id IS NULL AND id > ?3"
+        " ORDER BY id",
+        (part.run, part.session_id, entry_id),
+    )
+    return map(_entry, rows)
+
+
+def older_entries(record: sqlite3.Connection, part: Part, kept: int) -> tuple[int, int, int]:
+    """How many entries a part has, how many of them come before the latest, and the last of those.
+
+    It is the id of that one; 0 where there is none.
+    """
+    both = "FROM entries WHERE run = ?1 AND (session_id = ?2 OR session_id IS NULL)"
+    values = (part.run, part.session_id)
+    (count,) = record.execute(f"SELECT count(*) {both}", values).fetchone()
+    row = record.execute(
+        f"SELECT id {both} ORDER BY id DESC LIMIT 1 OFFSET ?3", (*values, kept)
+    ).fetchone()
+    return int(count), max(0, int(count) - kept), int(row[0]) if row else 0
+
+
 def last_id(record: sqlite3.Connection) -> int:
     """The newest entry's; 0 where there is none."""
     (found,) = record.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()

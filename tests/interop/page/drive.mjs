@@ -18,11 +18,12 @@ const said = new Map();
 let last = 0;
 
 /** A context of its own is a browser of its own: cookies are not shared. */
-async function tab({ like, width = 1000, height = 760, dark = false, still = false } = {}) {
+async function tab({ like, width = 1000, height = 760, dark = false, still = false, scripts = true } = {}) {
   const context =
     pages.get(like)?.context() ??
     (await browser.newContext({
       viewport: { width, height },
+      javaScriptEnabled: scripts,
       colorScheme: dark ? "dark" : "light",
       reducedMotion: still ? "reduce" : "no-preference",
     }));

@@ -7,8 +7,9 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
+from lastword.cli.web.scripts import FOLDER as RECORD_PAGE
 from lastword.client.display import TITLES
-from lastword.gateway.web_page import FOLDER
+from lastword.gateway.page_files import FOLDER
 from tests.interop import toolchain
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, ROOT
@@ -26,7 +27,7 @@ OPTIONS = (
 
 def test_the_compiler_agrees_with_every_type(tmp_path: Path) -> None:
     packages = require_node_packages(ROOT / "tests" / "interop" / "typescript")
-    for path in FOLDER.glob("*.js"):
+    for path in (*FOLDER.glob("*.js"), *RECORD_PAGE.glob("*.js")):
         shutil.copy(path, tmp_path)
     (tmp_path / "agent_error.js").unlink()  # its types are in what it was compiled from
     shutil.copy(PROTOCOL / "typescript" / "agent_error.ts", tmp_path)

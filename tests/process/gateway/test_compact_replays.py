@@ -48,12 +48,10 @@ def test_a_past_is_joined_for_stock_clients_and_on_demand_and_what_is_live_never
         assert said(first) == WORDS
         joined = ["".join(WORDS[:10]), "".join(WORDS[10:])]
 
-        place = stock.load(session, gateway.root)["_meta"]["lastword"]
-        assert place["replay"] == "compact"
+        assert "_meta" not in stock.load(session, gateway.root)
         assert said(stock) == joined
         with ViewerClient(gateway) as whole:
-            place = whole.load(session, gateway.root, **asks_for("full"))["_meta"]["lastword"]
-            assert place["replay"] == "full"
+            whole.load(session, gateway.root, **asks_for("full"))
             assert said(whole) == WORDS
         with ViewerClient(gateway, replay=True) as numbered:
             place = numbered.load(session, gateway.root)["_meta"]["lastword"]
@@ -86,5 +84,5 @@ def test_a_replay_of_another_kind_is_refused(serve: Serve) -> None:
         request = viewer.request("session/load", params | asks_for("short"))
         assert viewer.answer(request)["error"]["code"] == INVALID_PARAMS
         request = viewer.request("session/load", params | asks_for(1))
-        assert viewer.answer(request)["result"]["_meta"]["lastword"]["replay"] == "compact"
+        assert "result" in viewer.answer(request)
         until("it is attached", lambda: gateway.holders()[0]["sessions"][0]["controllers"] == 1)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from lastword.gateway.api.shapes import EventKind
-from lastword.gateway.web_page import FOLDER, page_files, without_comments
+from lastword.gateway.page_files import FOLDER, page_files, without_comments
 from tests.kit.places import PROTOCOL
 
 MAX_BYTES = 40_000
@@ -49,8 +49,15 @@ def test_nothing_of_it_could_make_text_into_markup_or_code() -> None:
 
 
 def test_comments_stay_here_and_every_other_line_keeps_its_number() -> None:
-    script = b"/** a\n * b\n */\nlet a; // c\n  // d\n  /* e */\nlet b = /** @type {x} */ (c);\n"
+    script = b"/** a\n * b\n */\n  let a; // c\n  // d\n  /* e */\nlet b = /** @type {x} */ (c);\n"
     assert without_comments(script) == (b"\n\n\nlet a; // c\n\n\nlet b = /** @type {x} */ (c);\n")
+
+
+def test_no_text_goes_over_lines_whose_indents_it_would_need() -> None:
+    for path in FOLDER.glob("*.js"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            is_whole = line.count("`") % 2 == 0
+            assert is_whole or re.search(r"\(/\S*`\S*/\w*,", line), (path, line)
 
 
 def test_no_line_has_code_after_a_comment_that_begins_it() -> None:
@@ -62,9 +69,10 @@ def test_no_line_has_code_after_a_comment_that_begins_it() -> None:
 
 
 def test_the_log_has_words_for_every_kind_of_event_and_no_other() -> None:
-    text = (FOLDER / "log.js").read_text(encoding="utf-8")
-    kinds = text.partition("const KINDS = {")[2].partition("};")[0]
+    kinds = (FOLDER / "timeline.js").read_text(encoding="utf-8")
+    kinds = kinds.partition("const KINDS = {")[2].partition("};")[0]
     assert set(re.findall(r"^  (\w+): \"", kinds, re.MULTILINE)) == set(EventKind)
+    text = (FOLDER / "log.js").read_text(encoding="utf-8")
     filters = text.partition("const FILTERS = [")[2].partition("];")[0]
     named = {word for each in re.findall(r'", "([\w,]+)"\]', filters) for word in each.split(",")}
     assert named <= set(EventKind)

@@ -21,6 +21,7 @@ from lastword.cli.record_access import (
     answer,
     chosen_session,
     path_of,
+    port,
     whole_number,
 )
 from lastword.record import reader
@@ -42,12 +43,14 @@ MARKS_IN_A_LIST = 80
 _EPILOG = """\
 examples:
   lastword log                     the latest sessions
-  lastword log 3f2a                one session's timeline, by the beginning of its id
+  lastword log 3f2a                one session's timeline, by its id's beginning
   lastword log --last              the latest session's
   lastword log --errors --since 2d
   lastword log --follow            what happens, as it happens
+  lastword log --web               the same in a browser, by a one-time link
 
-Within a turn, times are seconds since its prompt. An incident's id names its session, too.
+Within a turn, times are seconds since its prompt. An incident's id names its
+session, too.
 No prompt, no answer and no tool's content is in the record.
 """
 
@@ -80,6 +83,13 @@ def _parser() -> argparse.ArgumentParser:
         f"({DEFAULT_FAILURES}), or turns of one session ({DEFAULT_TURNS})",
     )
     parser.add_argument("--json", action="store_true", help="for machines; with --follow, by line")
+    parser.add_argument("--web", action="store_true", help="show it in a browser on this machine")
+    parser.add_argument(
+        "--no-open", dest="open", action="store_false", help="with --web: print the link alone"
+    )
+    parser.add_argument(
+        "--port", type=port, metavar="PORT", help="with --web: serve there (default: any free one)"
+    )
     add_record_option(parser)
     return parser
 
@@ -87,6 +97,10 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, path: str) -> int:
     if options.last and options.session is not None:
         raise UnusableError("--last names a session by itself; leave the other name out")
+    if options.web:
+        return _web(options, path)
+    if not options.open or options.port is not None:
+        raise UnusableError("--no-open and --port belong to --web")
     if options.follow:
         if options.limit is not None or options.since is not None:
             raise UnusableError("--follow begins now; leave --since and --limit out")
@@ -99,6 +113,16 @@ def _run(options: argparse.Namespace, path: str) -> int:
         else:
             _list(options, record)
     return 0
+
+
+def _web(options: argparse.Namespace, path: str) -> int:
+    others = ("errors", "follow", "json", "limit", "since")
+    given = [f"--{name}" for name in others if getattr(options, name)]
+    if given:
+        raise UnusableError(f"--web shows all of it as it happens; leave {given[0]} out")
+    from lastword.cli.web.command import serve  # noqa: PLC0415
+
+    return serve(options, path)
 
 
 def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:

@@ -4,10 +4,10 @@
  * @module
  */
 import { ApiError, ask, controls, events, problem, sessionPath } from "./api.js";
-import { TITLES, failureCard, mark } from "./cards.js";
-import { LongText, add, button, clock, copyButton, download, facts, h, line, plural, span, when } from "./dom.js";
+import { mark } from "./cards.js";
+import { LongText, button, clock, download, h, line, plural } from "./dom.js";
 import { sessionNav } from "./session.js";
-import { wordOfClose } from "./words.js";
+import { KINDS, Timeline, openIncident } from "./timeline.js";
 
 const MOST = 5000;
 const MOST_EXPORTED = 200_000;
@@ -24,37 +24,6 @@ const FILTERS = [
   ["Everything", ""],
 ];
 
-/** @type {Record<string, string>} */
-const KINDS = {
-  prompt: "Prompt",
-  cancel: "Cancel",
-  asked: "The agent asks",
-  delegated: "The agent uses the client",
-  question_held: "A question waits: nobody is there",
-  question_decided: "A question is decided",
-  tool_started: "Tool starts",
-  tool_ended: "Tool ends",
-  retry: "The agent tries again",
-  answer: "The turn ends",
-  error: "Failure",
-  supervisor_exited: "The agent's process ended",
-  holder_died: "The session's process died",
-  session_restored: "The session was brought back",
-  session_not_restored: "The session could not be brought back",
-  viewer_came: "A viewer came",
-  viewer_left: "A viewer left",
-  viewer_lags: "A viewer is behind",
-  viewer_caught_up: "A viewer has caught up",
-  gap_told: "A viewer was told of a gap",
-  update: "The agent says something",
-  request: "Request",
-  result: "Answer to a request",
-  waits: "Told of a wait",
-  log_reset: "The log begins anew",
-  session_ended: "The session ended",
-  client_error: "A viewer reports an error",
-  life: "News",
-};
 /** What is no part of what was said, as the gateway is asked for it. */
 const NOT_SAID = Object.keys(KINDS).filter((kind) => kind !== "update").join(",");
 
@@ -102,7 +71,7 @@ export function logView(id, query) {
       if (mine !== asked) return;
       const more = found.more || from >= session.first ? " There is more; export it to see all." : "";
       says.textContent = `${plural(found.events.length, "entry").replace("entrys", "entries")}.${more}`;
-      list.replaceChildren(...timeline(id, found.events, session.first - 1, await controls()));
+      list.replaceChildren(...timelineOf(id, found.events, session.first - 1, await controls()));
       openIncident(list, query.get("incident"));
     } catch (error) {
       says.textContent = "";
@@ -118,139 +87,30 @@ export function logView(id, query) {
 }
 
 /**
- * @param {Element} list
- * @param {string | null} incident
- */
-function openIncident(list, incident) {
-  if (!incident) return;
-  const found = [...list.querySelectorAll("details")].find((each) => each.dataset["incident"] === incident);
-  if (!found) return;
-  found.open = true;
-  found.scrollIntoView({ block: "center" });
-  found.querySelector("summary")?.focus({ preventScroll: true });
-}
-
-/**
  * @param {string} id
  * @param {any[]} told
  * @param {number} gone
  * @param {boolean} mayRead
  */
-function timeline(id, told, gone, mayRead) {
+function timelineOf(id, told, gone, mayRead) {
   const parts = [];
   if (gone > 0) {
     const lost = plural(gone, "entry").replace("entrys", "entries");
     parts.push(h("p", { class: "note warning" }, mark("warning"), `${lost} before this are no longer kept.`));
   }
-  /** @type {{title: string, events: any[]}[]} */
-  const groups = [{ title: "", events: [] }];
-  let number = 0;
-  for (const event of told) {
-    if (event.kind === "prompt") {
-      number += 1;
-      if (number === 1 && groups[0]) groups[0].title = gone > 0 ? "Earlier" : "Before the first turn";
-      groups.push({ title: gone > 0 ? `Turn of ${clock(event.at_epoch_ms)}` : `Turn ${number}`, events: [] });
-    }
-    groups[groups.length - 1]?.events.push(event);
-  }
-  for (const group of groups) {
-    if (!group.events.length) continue;
-    const heading = group.title ? h("h2", {}, group.title, h("small", {}, turnAbout(group.events))) : null;
-    parts.push(h("section", { class: "turn-log" }, heading, h("ol", {}, ...group.events.map((event) => row(id, event, mayRead)))));
-  }
-  if (!told.length) parts.push(h("p", { class: "quiet" }, "Nothing of this kind is in the log."));
-  return parts;
-}
-
-/** @param {any[]} events */
-function turnAbout(events) {
-  const [first] = events;
-  if (first?.kind !== "prompt") return "";
-  const end = events.find((event) => event.turn === first.turn && event !== first);
-  if (!end) return " has not ended";
-  const how = end.kind === "error" ? "failed" : end.facts.stop_reason === "cancelled" ? "cancelled" : "ended well";
-  return ` ${how} after ${span((end.at_epoch_ms - first.at_epoch_ms) / 1000)}`;
-}
-
-/**
- * @param {string} id
- * @param {any} event
- * @param {boolean} mayRead
- */
-function row(id, event, mayRead) {
-  const sign = event.level === "error" ? mark("failed") : event.level === "warning" ? mark("warning") : null;
-  const about = event.facts;
-  const summary = h("summary", {}, h("time", {}, clock(event.at_epoch_ms)), " ", sign, h("span", {}, inWords(event)));
-  const made = h("details", { class: `row ${event.level}`, "data-incident": about.incident_id ?? null }, summary);
-  made.addEventListener("toggle", () => {
-    if (made.open && made.children.length === 1) made.append(opened(id, event, mayRead));
+  const frameOf = (/** @type {any} */ event) => {
+    const place = h("div");
+    return { buttons: [button("Show the frame", () => showFrame(id, event, place))], place };
+  };
+  const made = new Timeline({
+    kinds: KINDS,
+    start: gone > 0 ? "Earlier" : "Before the first turn",
+    turn: (event, number) => (gone > 0 ? `Turn of ${clock(event.at_epoch_ms)}` : `Turn ${number}`),
+    ...(mayRead ? { more: frameOf } : {}),
   });
-  return h("li", {}, made);
-}
-
-/**
- * What happened, in a line.
- * @param {any} event
- */
-function inWords(event) {
-  const { kind, facts: about } = event;
-  const what = KINDS[kind] ?? kind;
-  switch (kind) {
-    case "error":
-      return `${TITLES[about.type] ?? what}. ${about.sentence ?? ""}`;
-    case "retry": {
-      const tries = about.attempt ? `, attempt ${about.attempt}${about.max_attempts ? ` of ${about.max_attempts}` : ""}` : "";
-      const waits = about.wait_seconds ? `, in ${span(about.wait_seconds)}` : "";
-      return `${what} after “${TITLES[about.type] ?? "a failure"}”${tries}${waits}`;
-    }
-    case "viewer_left": {
-      if (about.code === 1000) return `${what}, as it wanted to`;
-      const word = wordOfClose(about.code ?? 0, about.cause ?? about.reason ?? "");
-      return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"} (${about.code})`;
-    }
-    case "viewer_came":
-      return `${what}: ${about.client || "without a name"}, ${about.role ?? "controller"}`;
-    case "answer":
-      return about.stop_reason && about.stop_reason !== "end_turn" ? `${what}: ${about.stop_reason.replaceAll("_", " ")}` : what;
-    case "supervisor_exited":
-      return about.exit_code === undefined ? what : `${what}: exit status ${about.exit_code}`;
-    case "tool_started":
-    case "tool_ended":
-      return `${what}: ${about.tool ?? about.status ?? "other"}`;
-    case "question_decided":
-      return [`${what}${about.outcome ? `: ${about.outcome}` : ""}`, about.how && `(${about.how})`].filter(Boolean).join(" ").replaceAll("_", " ");
-    case "client_error":
-      return `${what}: ${String(about.word).replaceAll("_", " ")}${about.code ? ` (${about.code})` : ""}`;
-    case "session_restored":
-      return about.history === "none" ? `${what}, without its history` : what;
-    default: {
-      const known = about.method ?? about.update ?? about.word ?? about.what;
-      return known ? `${what}: ${String(known).replaceAll("_", " ")}` : what;
-    }
-  }
-}
-
-/**
- * @param {string} id
- * @param {any} event
- * @param {boolean} mayRead
- */
-function opened(id, event, mayRead) {
-  const place = h("div", { class: "body" });
-  const { sentence, ...known } = event.facts;
-  if (event.kind === "error") {
-    const error = { ...known, message: sentence ?? "" };
-    const { card } = failureCard(error, { received: event.at_epoch_ms });
-    add(place, card);
-  }
-  const rows = Object.entries(known).map(([name, value]) => /** @type {[string, any]} */ ([name.replaceAll("_", " "), typeof value === "object" ? JSON.stringify(value) : String(value)]));
-  add(place, facts([["When", when(event.at_epoch_ms)], ["Entry", event.seq], ["Viewer", event.viewer], ...(event.kind === "error" ? [] : rows)]));
-  const frames = h("div");
-  const buttons = h("p", { class: "buttons" });
-  if (mayRead) add(buttons, button("Show the frame", () => showFrame(id, event, frames)));
-  if (event.kind !== "error") add(buttons, copyButton("Copy", () => JSON.stringify(event, null, 2)));
-  add(place, buttons, frames);
-  return place;
+  made.add(told);
+  parts.push(told.length ? made.element : h("p", { class: "quiet" }, "Nothing of this kind is in the log."));
+  return parts;
 }
 
 /**

@@ -16,7 +16,7 @@ import msgspec
 
 from lastword._version import __version__
 from lastword.core.redact.printable import printable_json
-from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.entry import Entry, Kind
 from lastword.record import reader
 from lastword.record.present.markdown import Document, summary
 
@@ -68,44 +68,42 @@ class Bundle:
             with bundle.open(_member("summary.md"), "w") as document:
                 document.write(self.summary().encode(errors="replace"))
             with bundle.open(_member("timeline.jsonl"), "w", force_zip64=True) as document:
-                for line in self._timeline():
-                    document.write(_encoded(line) + b"\n")
-            manifest = self._manifest()
+                for number, recorded in self.entries():
+                    document.write(encoded(_line(number, recorded)) + b"\n")
+            manifest = self.manifest()
             with bundle.open(_member("manifest.json"), "w") as document:
-                document.write(msgspec.json.format(_encoded(manifest)) + b"\n")
+                document.write(msgspec.json.format(encoded(manifest)) + b"\n")
         return manifest
 
-    def _timeline(self) -> Iterator[dict[str, Any]]:
+    def entries(self) -> Iterator[tuple[int, RecordedEntry]]:
+        """Every entry, scrubbed, with the number of its run from 1; the manifest counts them."""
         for number, part in enumerate(self._parts, 1):
             for recorded in reader.entries_of(self._record, part):
-                self._note(part, recorded)
-                yield self._line(number, recorded)
+                scrubbed = self._scrubbed(recorded)
+                self._note(part, recorded.entry, scrubbed.entry)
+                yield number, scrubbed
 
-    def _note(self, part: Part, recorded: RecordedEntry) -> None:
+    def _scrubbed(self, recorded: RecordedEntry) -> RecordedEntry:
         entry = recorded.entry
+        known = msgspec.structs.replace(
+            entry,
+            session_id=None if entry.session_id is None else self.session_id,
+            request_id=entry.request_id and self._scrub.text(entry.request_id),
+            facts=self._scrub.facts(entry.facts),
+        )
+        return msgspec.structs.replace(recorded, entry=known)
+
+    def _note(self, part: Part, entry: Entry, scrubbed: Entry) -> None:
         self._kinds[entry.kind.value] += 1
         taken = entry.facts.get("redactions")
         if isinstance(taken, dict):
             self._taken_before.update({k: v for k, v in taken.items() if isinstance(v, int)})
         if entry.kind in _CAPABILITIES:
             side = _CAPABILITIES[entry.kind]
-            self._sides.setdefault(part.run, {})[side] = self._scrub.facts(entry.facts)
+            self._sides.setdefault(part.run, {})[side] = scrubbed.facts
 
-    def _line(self, number: int, recorded: RecordedEntry) -> dict[str, Any]:
-        entry = recorded.entry
-        return {
-            "run": number,
-            "at": moment(recorded.at_epoch_ms),
-            "seconds": round(entry.at_seconds, 6),
-            "kind": entry.kind.value,
-            "level": recorded.level,
-            "session": None if entry.session_id is None else self.session_id,
-            "turn": entry.turn,
-            "request_id": entry.request_id and self._scrub.text(entry.request_id),
-            "facts": self._scrub.facts(entry.facts),
-        }
-
-    def _manifest(self) -> dict[str, Any]:
+    def manifest(self) -> dict[str, Any]:
+        """Versions, counts, and what was taken out; of the summary and entries made so far."""
         return {
             "format": FORMAT,
             "made_by": f"lastword {__version__}",
@@ -139,6 +137,21 @@ def moment(epoch_ms: int) -> str:
     return f"{known:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03}Z"
 
 
+def _line(number: int, recorded: RecordedEntry) -> dict[str, Any]:
+    entry = recorded.entry
+    return {
+        "run": number,
+        "at": moment(recorded.at_epoch_ms),
+        "seconds": round(entry.at_seconds, 6),
+        "kind": entry.kind.value,
+        "level": recorded.level,
+        "session": entry.session_id,
+        "turn": entry.turn,
+        "request_id": entry.request_id,
+        "facts": entry.facts,
+    }
+
+
 def _member(name: str) -> zipfile.ZipInfo:
     member = zipfile.ZipInfo(name, date_time=_STAMP)
     member.compress_type = zipfile.ZIP_DEFLATED
@@ -147,6 +160,6 @@ def _member(name: str) -> zipfile.ZipInfo:
     return member
 
 
-def _encoded(value: object) -> bytes:
+def encoded(value: object) -> bytes:
     """Return JSON that can be looked at in a terminal."""
     return printable_json(msgspec.json.encode(value).decode()).encode()

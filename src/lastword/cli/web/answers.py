@@ -1,0 +1,95 @@
+"""The record's sessions and entries, as the page asks for them.
+
+Owns what is asked of the record for each of the page's requests, and how much at once.
+"""
+
+from __future__ import annotations
+
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from lastword.record import reader
+from lastword.record.present import documents
+from lastword.record.present.events import event
+from lastword.record.present.sections import ShownPart, ShownTurn
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Sequence
+
+    from lastword.record.reader import Part, RecordedEntry
+
+LISTED_SESSIONS = 200
+MAX_ENTRIES = 20_000
+"""The latest of a session; a browser has to hold them all."""
+
+ENTRIES_AT_ONCE = 1000
+
+
+def sessions(path: str) -> dict[str, Any]:
+    """The latest sessions, each with its last turn.
+
+    Raises:
+        StoreError: the record cannot be read.
+    """
+    with reader.reading(path) as record:
+        parts, more = reader.latest_parts(record, LISTED_SESSIONS)
+        return {"sessions": [_listed(record, part) for part in parts], "more": more}
+
+
+def _listed(record: sqlite3.Connection, part: Part) -> dict[str, Any]:
+    turns = tuple(ShownTurn(turn) for turn in reader.turns_of(record, part, limit=1))
+    failures = () if turns else tuple(reader.failures_of(record, part))
+    run = reader.run_of(record, part.run)
+    shown = ShownPart(part, run, turns, (), reader.count_turns(record, part), failures)
+    return documents.part(shown) | {"name": part.name, "last_epoch_ms": part.last_epoch_ms}
+
+
+def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
+    """A session's entries after one of them, or its latest; nothing where there is no such session.
+
+    Raises:
+        StoreError: the record cannot be read.
+    """
+    with reader.reading(path) as record:
+        found = [part for part in reader.find(record, name) if part.name == name]
+        if not found:
+            return None
+        parts = reader.with_earlier_parts(record, found[0])
+        left_out = 0
+        if after is None:
+            after, left_out = _start(record, parts)
+        entries = _entries(record, parts, after)
+        return {
+            "run": documents.run(reader.run_of(record, found[0].run)),
+            "events": [event(recorded, number) for number, recorded in entries],
+            "next": entries[-1][1].id if entries else after,
+            "more": len(entries) == ENTRIES_AT_ONCE,
+            "left_out": left_out,
+        }
+
+
+def _start(record: sqlite3.Connection, parts: Sequence[Part]) -> tuple[int, int]:
+    """The entry after which the latest begin, and how many are left out up to it."""
+    after = left_out = 0
+    room = MAX_ENTRIES
+    for part in reversed(parts):
+        count, older, last = reader.older_entries(record, part, room)
+        after, left_out, room = max(after, last), left_out + older, room - count + older
+    return after, left_out
+
+
+def _entries(
+    record: sqlite3.Connection, parts: Sequence[Part], after: int
+) -> list[tuple[int, RecordedEntry]]:
+    """Entries with the number of their run from 1, in the order in which they were written."""
+    each = [_numbered(record, part, number, after) for number, part in enumerate(parts, 1)]
+    return list(islice(merge(*each, key=lambda one: one[1].id), ENTRIES_AT_ONCE))
+
+
+def _numbered(
+    record: sqlite3.Connection, part: Part, number: int, after: int
+) -> Iterator[tuple[int, RecordedEntry]]:
+    for recorded in reader.entries_since(record, part, after):
+        yield number, recorded

@@ -1,0 +1,149 @@
+/**
+ * A session of the record: its timeline with a filter, wherever its entries come from.
+ * @module
+ */
+import { add, h, plural, span } from "./dom.js";
+import { KINDS, Timeline, openIncident } from "./timeline.js";
+
+/** @type {Record<string, string>} */
+const OWN_KINDS = {
+  client_attached: "The client came",
+  client_detached: "The client said goodbye",
+  client_gone: "The client is gone",
+  shutdown: "lastword was told to stop",
+  agent_started: "The agent's process began",
+  agent_ready: "The agent is ready",
+  agent_exited: "The agent's process ended",
+  agent_restarted: "The agent was started again",
+  session_created: "The session began",
+  session_held: "The gateway holds the session",
+  session_resumed: "The session was brought back",
+  context_lost: "The session could not be brought back",
+  user_answered: "Answer to a question",
+  first_progress: "First sign of work",
+  first_output: "First output",
+  silence: "Silence",
+  stderr: "The agent's stderr",
+  frame_dropped: "A message was kept back",
+  frame_repaired: "A message was mended",
+  quarantined: "The agent still works on a turn that was ended for it",
+  released: "The agent has finished that turn",
+  omitted: "Entries left out",
+};
+
+const FAILURES = ["error", "agent_exited", "supervisor_exited", "holder_died", "context_lost", "session_not_restored", "log_reset", "client_gone"];
+
+/** What the filter offers: a name, and the kinds that it leaves; all of them without. */
+/** @type {[string, string[]][]} */
+const FILTERS = [
+  ["Everything", []],
+  ["Failures", FAILURES],
+  ["Failures and retries", [...FAILURES, "retry", "silence", "agent_restarted"]],
+  ["Turns", ["prompt", "answer", "error", "cancel"]],
+  ["Tools and questions", ["tool_started", "tool_ended", "asked", "user_answered", "question_held", "question_decided", "delegated"]],
+  ["Connections", ["client_attached", "client_detached", "client_gone", "viewer_came", "viewer_left", "viewer_lags", "viewer_caught_up", "gap_told"]],
+];
+
+/**
+ * What happened, in a line, of a kind that only the record has; null of all others.
+ * @param {any} event
+ */
+function ownWords({ kind, facts: about }) {
+  const what = OWN_KINDS[kind];
+  if (!what) return null;
+  const known = ownAbout(kind, about);
+  return known ? `${what}: ${String(known).replaceAll("_", " ")}` : what;
+}
+
+/**
+ * @param {string} kind
+ * @param {any} about
+ */
+function ownAbout(kind, about) {
+  switch (kind) {
+    case "client_attached":
+    case "agent_ready":
+      return [about.name, about.version].filter((each) => typeof each === "string" && each).join(" ");
+    case "agent_exited":
+      return about.exit_signal ?? (about.exit_code === undefined ? "" : `exit status ${about.exit_code}`);
+    case "silence":
+      return about.silent_seconds && span(about.silent_seconds);
+    case "stderr":
+      return about.bytes && plural(about.bytes, "byte");
+    case "omitted":
+      return about.count;
+    default:
+      return about.outcome ?? about.how ?? about.why ?? about.reason ?? about.program ?? about.signal;
+  }
+}
+
+/** A session's timeline with its filter; it takes entries as they come. */
+export class RecordLog {
+  constructor() {
+    /** @type {any[]} */
+    this.events = [];
+    this.filter = h(
+      "select",
+      { id: "filter", onchange: () => this.#show() },
+      ...FILTERS.map(([name], place) => h("option", { value: place }, name)),
+    );
+    this.says = h("p", { role: "status", class: "quiet" });
+    this.place = h("div", { class: "log" });
+    this.element = h("div", {}, h("p", { class: "bar" }, h("label", { for: "filter" }, "Show"), " ", this.filter), this.says, this.place);
+    this.timeline = this.#newTimeline();
+    this.#show();
+  }
+
+  /** @param {any[]} events */
+  add(events) {
+    this.events.push(...events);
+    this.timeline.add(events);
+    this.#tell();
+  }
+
+  /**
+   * Open an incident, among all entries where the filter hides it.
+   * @param {string | null} incident
+   */
+  open(incident) {
+    if (!incident || openIncident(this.place, incident)) return;
+    this.filter.value = "0";
+    this.#show();
+    openIncident(this.place, incident);
+  }
+
+  #newTimeline() {
+    const kinds = FILTERS[Number(this.filter.value)]?.[1] ?? [];
+    return new Timeline({
+      kinds: { ...KINDS, ...OWN_KINDS },
+      start: "Before the first turn",
+      turn: (event, number) => `Turn ${event.turn ?? number}`,
+      words: ownWords,
+      shows: (event) => !kinds.length || kinds.includes(event.kind),
+    });
+  }
+
+  #show() {
+    this.timeline = this.#newTimeline();
+    this.timeline.add(this.events);
+    this.place.replaceChildren(this.timeline.element);
+    this.#tell();
+  }
+
+  #tell() {
+    const told = plural(this.timeline.shown, "entry").replace("entrys", "entries");
+    const said = this.timeline.shown || !this.events.length ? `${told}.` : "Nothing of this kind is in the record.";
+    if (this.says.textContent !== said) this.says.textContent = said;
+  }
+}
+
+/**
+ * An answer in a sentence: what went wrong, and how to go on.
+ * @param {string} said
+ * @param {...(Node | string)} more
+ */
+export function trouble(said, ...more) {
+  const card = h("section", { class: "card failure", "aria-label": "Problem" }, h("h2", {}, "This did not work"), h("p", {}, said));
+  add(card, ...more);
+  return card;
+}

@@ -1,0 +1,204 @@
+"""The record's page, served on the loopback interface by the standard library.
+
+Owns the requests and their answers, and how many are served at once. Who may ask is `door`'s, and
+what the record says is `answers`'s.
+"""
+
+from __future__ import annotations
+
+import socketserver
+import threading
+import time
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from lastword.cli.web import answers
+from lastword.cli.web.door import Door
+from lastword.cli.web.scripts import served_files
+from lastword.errors import StoreError
+from lastword.gateway.page_files import SAFE, TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOST = "127.0.0.1"
+MAX_CONNECTIONS = 32
+_LOOK_SECONDS = 0.5
+_MAX_ID = 2**62
+_TEXT = "text/plain; charset=utf-8"
+
+
+class LogServer(ThreadingHTTPServer):
+    """Serves one record to the browser that its link has led here."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, path: str, port: int) -> None:
+        """Listen; port 0 is any that is free.
+
+        Raises:
+            OSError: the port cannot be had.
+        """
+        super().__init__((HOST, port), _Request)
+        self.path = path
+        self.door = Door(self.server_address[1])
+        self.timeout = _LOOK_SECONDS
+        self.asked_at = time.monotonic()
+        self._room = threading.BoundedSemaphore(MAX_CONNECTIONS)
+
+    def server_bind(self) -> None:
+        """Take the port, and ask no name server who we are."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = HOST, self.server_address[1]
+
+    def serve_while_asked(self, idle_seconds: float) -> None:
+        """Serve until nobody has asked for so long."""
+        while time.monotonic() - self.asked_at < idle_seconds:
+            self.handle_request()
+
+    def note_asked(self) -> None:
+        """Somebody who was let in has asked."""
+        self.asked_at = time.monotonic()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in a thread of its own, where there is room for one more."""
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve a connection, and make room."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Forget a connection that broke."""
+
+
+class _Request(BaseHTTPRequestHandler):
+    """A connection with its requests."""
+
+    server: LogServer  # pyright: ignore[reportIncompatibleVariableOverride]
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+    server_version = "lastword"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        if "content-length" in self.headers or "transfer-encoding" in self.headers:
+            self.close_connection = True  # a body that nobody reads
+        url = urlsplit(self.path)
+        query = parse_qs(url.query, keep_blank_values=True)
+        if not self.server.door.knows(self.headers.get("host")):
+            self._say(HTTPStatus.FORBIDDEN, "This machine is not known by that name.")
+        elif url.path == "/" and "code" in query:
+            self._follow(query["code"][0])
+        elif url.path.startswith("/page/"):
+            self._file(url.path.removeprefix("/page/"))
+        elif not self.server.door.admits(self.headers.get("cookie")):
+            self._say(HTTPStatus.UNAUTHORIZED, _NO_COOKIE)
+        else:
+            self.server.note_asked()
+            self._answer(url.path, {name: values[0] for name, values in query.items()})
+
+    do_HEAD = do_GET  # noqa: N815 - the name that the library looks for
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what the library refuses, in a line."""
+        del message, explain
+        self.close_connection = True
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            told = "This takes GET and HEAD alone."
+            self._say(HTTPStatus.METHOD_NOT_ALLOWED, told, {"allow": "GET, HEAD"})
+        else:
+            self._say(code, f"{HTTPStatus(code).phrase}.")
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
+        """Write nothing: the terminal has the link."""
+
+    def _follow(self, code: str) -> None:
+        if self.command == "HEAD":  # whoever only looks where a link leads has not followed it
+            self._send(HTTPStatus.OK, _TEXT, b"")
+            return
+        cookie = self.server.door.follow(code)
+        if cookie is None and not self.server.door.admits(self.headers.get("cookie")):
+            self._say(HTTPStatus.UNAUTHORIZED, _NO_COOKIE)
+            return
+        self.server.note_asked()
+        headers = {"location": "/"} | ({"set-cookie": cookie} if cookie else {})
+        self._send(HTTPStatus.SEE_OTHER, _TEXT, b"", headers)
+
+    def _file(self, name: str) -> None:
+        kept = served_files().get(name)
+        suffix = PurePath(name).suffix
+        if kept is None or suffix not in TYPES:
+            self._say(HTTPStatus.NOT_FOUND, "There is no such file.")
+        else:
+            self._send(HTTPStatus.OK, TYPES[suffix], kept.body)
+
+    def _answer(self, path: str, query: Mapping[str, str]) -> None:
+        if path == "/":
+            page = served_files()["record.html"].body
+            self._send(HTTPStatus.OK, "text/html; charset=utf-8", page)
+            return
+        try:
+            told = self._read(path, query)
+        except StoreError as error:
+            self._tell({"error": f"{error}."}, HTTPStatus.SERVICE_UNAVAILABLE)
+            return
+        if told is None:
+            said = "There is no such session in the record; it may have been cleared."
+            self._tell({"error": said}, HTTPStatus.NOT_FOUND)
+        else:
+            self._tell(told, HTTPStatus.OK)
+
+    def _read(self, path: str, query: Mapping[str, str]) -> dict[str, Any] | None:
+        if path == "/record/sessions":
+            return answers.sessions(self.server.path)
+        if path == "/record/session":
+            after = _number(query.get("after"))
+            return answers.session(self.server.path, query.get("name", ""), after)
+        return None
+
+    def _tell(self, told: dict[str, Any], status: int) -> None:
+        self._send(status, "application/json", msgspec.json.encode(told))
+
+    def _say(self, status: int, said: str, headers: Mapping[str, str] | None = None) -> None:
+        self._send(status, _TEXT, f"{said}\n".encode(), headers or {})
+
+    def _send(
+        self, status: int, kind: str, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.send_response(status)
+        told = {"content-type": kind, "content-length": str(len(body))}
+        told |= SAFE | {"cache-control": "no-store"} | dict(headers or {})
+        for name, value in told.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+_NO_COOKIE = (
+    "This link has been followed already, or is of another `lastword log --web`.\n"
+    "Type `lastword log --web` again for a new one."
+)
+
+
+def _number(text: str | None) -> int | None:
+    """An entry's number; nothing where it is none."""
+    if not text or not text.isascii() or not text.isdigit():
+        return None
+    return min(int(text[:20]), _MAX_ID)

@@ -1,0 +1,224 @@
+/**
+ * A timeline: events turn by turn, each a row that opens. Where they come from is their giver's.
+ * @module
+ */
+import { TITLES, failureCard, mark } from "./cards.js";
+import { LongText, add, clock, copyButton, facts, h, line, span, when } from "./dom.js";
+import { wordOfClose } from "./words.js";
+
+/**
+ * What the kinds of a gateway's entries are called.
+ * @type {Record<string, string>}
+ */
+export const KINDS = {
+  prompt: "Prompt",
+  cancel: "Cancel",
+  asked: "The agent asks",
+  delegated: "The agent uses the client",
+  question_held: "A question waits: nobody is there",
+  question_decided: "A question is decided",
+  tool_started: "Tool starts",
+  tool_ended: "Tool ends",
+  retry: "The agent tries again",
+  answer: "The turn ends",
+  error: "Failure",
+  supervisor_exited: "The agent's process ended",
+  holder_died: "The session's process died",
+  session_restored: "The session was brought back",
+  session_not_restored: "The session could not be brought back",
+  viewer_came: "A viewer came",
+  viewer_left: "A viewer left",
+  viewer_lags: "A viewer is behind",
+  viewer_caught_up: "A viewer has caught up",
+  gap_told: "A viewer was told of a gap",
+  update: "The agent says something",
+  request: "Request",
+  result: "Answer to a request",
+  waits: "Told of a wait",
+  log_reset: "The log begins anew",
+  session_ended: "The session ended",
+  client_error: "A viewer reports an error",
+  life: "News",
+};
+
+/**
+ * @typedef {{
+ *   kinds: Record<string, string>,
+ *   start: string,
+ *   turn: (prompt: any, number: number) => string,
+ *   more?: (event: any) => {buttons: Node[], place: Node},
+ *   shows?: (event: any) => boolean,
+ *   words?: (event: any) => string | null,
+ * }} TimelineAbout `start` heads what lies before the first turn, `more` is what an opened row has
+ *   beside its facts, `shows` leaves rows out, `words` has those of its giver's own kinds
+ */
+
+/** @typedef {{events: any[], section: HTMLElement, list: HTMLElement, about: HTMLElement}} Group */
+
+/** The events of a session, which may go on. */
+export class Timeline {
+  /** @param {TimelineAbout} about */
+  constructor(about) {
+    this.about = about;
+    this.element = h("div");
+    this.turns = 0;
+    this.shown = 0;
+    /** @type {Group | null} */
+    this.group = null;
+    /** @type {number | undefined} */
+    this.run = undefined;
+  }
+
+  /** @param {any[]} events */
+  add(events) {
+    /** @type {Set<Group>} */
+    const touched = new Set();
+    for (const event of events) {
+      const group = this.#groupOf(event);
+      group.events.push(event);
+      touched.add(group);
+      if (this.about.shows && !this.about.shows(event)) continue;
+      this.shown += 1;
+      add(group.list, row(event, this.about));
+    }
+    for (const group of touched) {
+      group.about.textContent = turnAbout(group.events);
+      if (!group.section.parentNode && group.list.firstChild) this.element.append(group.section);
+    }
+  }
+
+  /**
+   * @param {any} event
+   * @returns {Group}
+   */
+  #groupOf(event) {
+    if (event.kind === "prompt") {
+      this.turns += 1;
+      const first = this.group;
+      if (this.turns === 1 && first && !first.section.querySelector("h2")) first.section.prepend(h("h2", {}, this.about.start));
+      this.group = newGroup(this.about.turn(event, this.turns));
+    } else if (event.run !== this.run && this.run !== undefined) this.group = newGroup(`Run ${event.run}`);
+    this.run = event.run;
+    this.group ??= newGroup("");
+    return this.group;
+  }
+}
+
+/**
+ * @param {string} title
+ * @returns {Group}
+ */
+function newGroup(title) {
+  const about = h("small");
+  const list = h("ol");
+  const heading = title ? h("h2", {}, title, about) : null;
+  return { events: [], section: h("section", { class: "turn-log" }, heading, list), list, about };
+}
+
+/**
+ * Open the row of an incident; false where there is none.
+ * @param {Element} list
+ * @param {string | null} incident
+ */
+export function openIncident(list, incident) {
+  if (!incident) return false;
+  const found = [...list.querySelectorAll("details")].find((each) => each.dataset["incident"] === incident);
+  if (!found) return false;
+  found.open = true;
+  found.scrollIntoView({ block: "center" });
+  found.querySelector("summary")?.focus({ preventScroll: true });
+  return true;
+}
+
+/** @param {any[]} events */
+function turnAbout(events) {
+  const [first] = events;
+  if (first?.kind !== "prompt") return "";
+  const ends = events.filter((event) => event.turn === first.turn && (event.kind === "error" || event.kind === "answer"));
+  const end = ends.find((event) => event.kind === "error") ?? ends[0];
+  if (!end) return " has not ended";
+  const how = end.kind === "error" ? "failed" : end.facts.stop_reason === "cancelled" ? "cancelled" : "ended well";
+  return ` ${how} after ${span((end.at_epoch_ms - first.at_epoch_ms) / 1000)}`;
+}
+
+/**
+ * @param {any} event
+ * @param {TimelineAbout} about
+ */
+function row(event, about) {
+  const sign = event.level === "error" ? mark("failed") : event.level === "warning" ? mark("warning") : null;
+  const summary = h("summary", {}, h("time", {}, clock(event.at_epoch_ms)), " ", sign, h("bdi", {}, about.words?.(event) ?? inWords(event, about.kinds)));
+  const made = h("details", { class: `row ${event.level}`, "data-incident": event.facts.incident_id ?? null }, summary);
+  made.addEventListener("toggle", () => {
+    if (made.open && made.children.length === 1) made.append(opened(event, about));
+  });
+  return h("li", {}, made);
+}
+
+/**
+ * What happened, in a line.
+ * @param {any} event
+ * @param {Record<string, string>} kinds
+ */
+function inWords(event, kinds) {
+  const { kind, facts: about } = event;
+  const what = kinds[kind] ?? kind;
+  switch (kind) {
+    case "error":
+      return `${TITLES[about.type] ?? what}. ${about.sentence ?? ""}`;
+    case "retry": {
+      const tries = about.attempt ? `, attempt ${about.attempt}${about.max_attempts ? ` of ${about.max_attempts}` : ""}` : "";
+      const waits = about.wait_seconds ? `, in ${span(about.wait_seconds)}` : "";
+      return `${what} after “${TITLES[about.type] ?? "a failure"}”${tries}${waits}`;
+    }
+    case "viewer_left": {
+      if (about.code === 1000) return `${what}, as it wanted to`;
+      const word = wordOfClose(about.code ?? 0, about.cause ?? about.reason ?? "");
+      return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"}${about.code ? ` (${about.code})` : ""}`;
+    }
+    case "viewer_came":
+      return `${what}: ${about.client || "without a name"}, ${about.role ?? "controller"}`;
+    case "answer":
+      return about.stop_reason && about.stop_reason !== "end_turn" ? `${what}: ${about.stop_reason.replaceAll("_", " ")}` : what;
+    case "supervisor_exited":
+      return about.exit_code === undefined ? what : `${what}: exit status ${about.exit_code}`;
+    case "tool_started":
+    case "tool_ended":
+      return `${what}: ${about.tool ?? about.status ?? "other"}`;
+    case "question_decided":
+      return [`${what}${about.outcome ? `: ${about.outcome}` : ""}`, about.how && `(${about.how})`].filter(Boolean).join(" ").replaceAll("_", " ");
+    case "client_error":
+      return `${what}: ${String(about.word).replaceAll("_", " ")}${about.code ? ` (${about.code})` : ""}`;
+    case "session_restored":
+      return about.history === "none" ? `${what}, without its history` : what;
+    default: {
+      const known = about.method ?? about.update ?? about.word ?? about.what;
+      return known ? `${what}: ${String(known).replaceAll("_", " ")}` : what;
+    }
+  }
+}
+
+/**
+ * @param {any} event
+ * @param {TimelineAbout} about
+ */
+function opened(event, about) {
+  const place = h("div", { class: "body" });
+  const { sentence, ...known } = event.facts;
+  if (event.kind === "error") {
+    const error = { ...known, message: known.message || (sentence ?? "") };
+    const { card } = failureCard(error, { received: event.at_epoch_ms });
+    add(place, card);
+  }
+  const rows = Object.entries(known).map(([name, value]) => {
+    const told = typeof value === "object" ? JSON.stringify(value) : String(value);
+    const shown = told.length > 200 || told.includes("\n") ? new LongText(told, 2000).element : line(told);
+    return /** @type {[string, any]} */ ([name.replaceAll("_", " "), shown]);
+  });
+  add(place, facts([["When", when(event.at_epoch_ms)], ["Entry", event.seq], ["Viewer", event.viewer], ...(event.kind === "error" ? [] : rows)]));
+  const more = about.more?.(event);
+  const copies = event.kind === "error" ? [] : [copyButton("Copy", () => JSON.stringify(event, null, 2))];
+  const buttons = [...(more?.buttons ?? []), ...copies];
+  add(place, buttons.length ? h("p", { class: "buttons" }, ...buttons) : null, more?.place);
+  return place;
+}

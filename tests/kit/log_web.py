@@ -1,0 +1,94 @@
+"""`lastword log --web` as a process, and a browser's requests to it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from tests.kit.gateway.serving import until
+from tests.kit.recording import FUSE_SECONDS, lastword
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def wait_until_recorded(state: Path, turns: int) -> None:
+    """Wait until the record has so many turns that have ended."""
+
+    def ended() -> bool:
+        listed = lastword("log", "--json", state=state).stdout or '{"sessions": []}'
+        found = [each for shown in json.loads(listed)["sessions"] for each in shown["turns"]]
+        return sum(each["outcome"] != "open" for each in found) >= turns
+
+    until(f"{turns} turns are recorded", ended)
+
+
+class Answered(NamedTuple):
+    """An answer: its status, headers by small names, and body."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class LogWeb:
+    """A server of the record of one state folder."""
+
+    def __init__(self, state: Path, *options: str, opens: bool = False, **environment: str) -> None:
+        """Start it, and read its link."""
+        words = [sys.executable, "-P", "-m", "lastword", "log", "--web", *options]
+        self._process = subprocess.Popen(
+            words if opens else [*words, "--no-open"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"LASTWORD_STATE_DIR": str(state)} | environment,
+        )
+        assert self._process.stdout is not None
+        self.link = self._process.stdout.readline().strip()
+        self.port = urlsplit(self.link).port or 0
+        self.cookie = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._process:
+            self._process.kill()
+
+    def said(self) -> str:
+        """The next line on stderr."""
+        assert self._process.stderr is not None
+        return self._process.stderr.readline()
+
+    def stop(self) -> tuple[int, str]:
+        """Press Ctrl-C; gives the exit status and what it said since."""
+        self._process.send_signal(signal.SIGINT)
+        _, said = self._process.communicate(timeout=FUSE_SECONDS)
+        return self._process.returncode, said
+
+    def ask(self, path: str, method: str = "GET", **headers: str) -> Answered:
+        """Send a request with the cookie, where there is one; follow nothing."""
+        told: dict[str, Any] = {"cookie": self.cookie} if self.cookie else {}
+        told |= {name.replace("_", "-"): value for name, value in headers.items()}
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=FUSE_SECONDS)
+        try:
+            connection.request(method, path, headers=told)
+            answer = connection.getresponse()
+            known = {name.lower(): value for name, value in answer.getheaders()}
+            return Answered(answer.status, known, answer.read())
+        finally:
+            connection.close()
+
+    def follow(self) -> Answered:
+        """Follow the link, and keep its cookie."""
+        answered = self.ask(f"/?{urlsplit(self.link).query}")
+        self.cookie = answered.headers.get("set-cookie", "").partition(";")[0]
+        return answered

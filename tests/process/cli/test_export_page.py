@@ -1,0 +1,196 @@
+"""`lastword export --html`: one page in one file, which needs nothing else and tells no secret."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import io
+import json
+import re
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.cli.web import document
+from lastword.core.timeline.entry import Kind
+from lastword.record import reader
+from lastword.record.present.bundle import Bundle
+from lastword.record.present.scrub import Scrubber
+from tests.kit.canaries import CANARIES
+from tests.kit.desk import Editor
+from tests.kit.recording import Book, a_run, lastword, write
+from tests.process.cli.test_export_command import SECRETS, state
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["state"]
+
+EVIL = "</script ><!--<script> <b>&amp; \u2028\u202e\x1b[31m"
+
+
+def exported(state: Path, *arguments: str, **environment: str) -> str:
+    """The page that one export wrote."""
+    target = state.parent / "out.html"
+    words = ("export", "--last", "--html", "--force", "-o", str(target), *arguments)
+    done = lastword(*words, state=state, **environment)
+    assert (done.returncode, done.stdout) == (0, f"{target}\n"), done.stderr
+    assert done.stderr.endswith("; read it before you attach it\n")
+    return target.read_bytes().decode()
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """What the page's script reads."""
+    [data] = re.findall(
+        r'<script type="application/json" id="record">(.*?)</script>', page, re.DOTALL
+    )
+    told: dict[str, Any] = json.loads(data)
+    return told
+
+
+def test_no_secret_leaves_by_any_corner_of_the_page(state: Path) -> None:
+    page = exported(state, USER="Ada.Lovelace", MY_TOKEN="hunter2hunter2")
+    plain = html.unescape(page)
+    for secret in SECRETS:
+        assert secret not in plain, secret
+        assert base64.b64encode(secret.encode()).decode() not in plain
+    assert "4242" not in json.dumps(data_of(page))
+
+
+def test_the_page_has_the_entries_and_the_manifest_of_the_zip_file(state: Path) -> None:
+    page = exported(state)
+    bundle = state.parent / "out.zip"
+    assert lastword("export", "--last", "-o", str(bundle), state=state).returncode == 0
+    with zipfile.ZipFile(bundle) as members:
+        lines = [json.loads(line) for line in members.read("timeline.jsonl").splitlines()]
+        manifest = json.loads(members.read("manifest.json"))
+        summary = members.read("summary.md").decode()
+    told = data_of(page)
+    assert told["summary"] == summary
+    for line, event in zip(lines, told["events"], strict=True):
+        sentence = event["facts"].pop("sentence", None)
+        assert (event["kind"], event["facts"], event["turn"], event["run"]) == (
+            *(line["kind"], line["facts"], line["turn"], line["run"]),
+        )
+        assert (sentence is not None) == (event["kind"] == "error")
+    [shown] = re.findall(r'<div class="text">(\{.*?\})</div>', page, re.DOTALL)
+    assert json.loads(html.unescape(shown)) == manifest
+
+
+def test_the_same_record_gives_the_same_page(state: Path) -> None:
+    pages = {exported(state, TZ=zone, PYTHONHASHSEED=seed) for zone, seed in _ZONES}
+    assert len(pages) == 1
+
+
+_ZONES = (("UTC", "0"), ("Asia/Tokyo", "1"))
+
+
+def test_it_asks_for_nothing_and_runs_nothing_but_its_own_script_and_style(state: Path) -> None:
+    page = exported(state)
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    [script] = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
+    [style] = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    for text, kind in ((script, "script"), (style, "style")):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    assert re.findall(r"<(?:link|img|iframe|object|base|form)\b|\bsrc=|@import|url\(", page) == []
+    assert "fetch(" not in script
+    assert "import" not in re.findall(r"^\w+", script, re.MULTILINE)
+
+
+def test_no_word_of_somebody_else_becomes_markup(tmp_path: Path) -> None:
+    book = Book()
+    book.note(Kind.AGENT_READY, name=EVIL, version="1")
+    book.created(EVIL)
+    book.failed(EVIL, 1, "budget", reason=EVIL, incident_id=f'"{EVIL}', detail={"text": EVIL})
+    write(tmp_path / "state", book, a_run("01EVIL"))
+    page = exported(tmp_path / "state")
+    tags = set(
+        re.findall(r"<(/?[a-z0-9]+)", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
+    )
+    assert tags <= {
+        *("html", "head", "meta", "title", "style", "body", "a", "header", "span", "main", "div"),
+        *("h1", "h2", "bdi", "dl", "dt", "dd", "p", "ul", "li", "strong", "section", "small"),
+        *("ol", "time", "details", "summary"),
+        *("/html", "/head", "/title", "/style", "/body", "/a", "/header", "/span", "/main"),
+        *("/div", "/h1", "/h2", "/bdi", "/dl", "/dt", "/dd", "/p", "/ul", "/li", "/strong"),
+        *("/section", "/small", "/ol", "/time", "/details", "/summary"),
+    }
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    [error] = [event for event in data_of(page)["events"] if event["kind"] == "error"]
+    assert error["facts"]["detail"]["text"].startswith("</script ><!--<script> <b>&amp; ")
+
+
+def test_a_real_session_is_told_without_what_was_said(tmp_path: Path) -> None:
+    editor = Editor(tmp_path / "state", "--record-text")
+    for scenario in ("rate_limit", "healthy_tool", "crash_after_text"):
+        editor.play(scenario)
+    editor.leave()
+    page = exported(tmp_path / "state")
+    assert "SECRET" not in page
+    plain = html.unescape(page)
+    assert "Turn 1: <strong>Rate limited</strong>." in plain
+    assert "Turn 3: <strong>The agent crashed</strong>." in plain
+    assert "Turn 2 ended after" in plain
+
+
+def test_no_canary_is_in_the_page(tmp_path: Path) -> None:
+    book = Book()
+    for number, canary in enumerate(CANARIES.values(), 1):
+        book.note(Kind.AGENT_READY, name=f"agent {canary}", version=canary)
+        book.failed("s1", number, detail={"text": f"it said {canary} to me"}, message=canary)
+    write(tmp_path / "state", book, a_run("01CANARY"))
+    plain = html.unescape(exported(tmp_path / "state"))
+    for name, canary in CANARIES.items():
+        assert canary not in plain, name
+
+
+def test_of_a_long_session_the_latest_entries_are_in_the_page_and_the_rest_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = Book()
+    for turn in range(1, 52):
+        book.failed("s1", turn, incident_id=f"01LONG-{turn}")
+    path = write(tmp_path, book, a_run("01LONG"))
+    monkeypatch.setattr(document, "MAX_ENTRIES", 100)
+    file = io.BytesIO()
+    with reader.reading(str(path)) as record:
+        [part] = reader.find(record, "s1")
+        manifest = document.write_page(Bundle(record, part, Scrubber((), {})), file)
+    page = file.getvalue().decode()
+    assert [event["turn"] for event in data_of(page)["events"]] == [2 + n // 2 for n in range(100)]
+    assert manifest["counts"]["entries"] == {"error": 51, "prompt": 51}
+    assert "102, of which the latest 100 are here" in page
+    assert "40 earlier failures below." in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--last", "--html", "-o", "-"], "leave --html out"),
+        (["nonsense", "--html"], "no session begins with 'nonsense'"),
+    ],
+)
+def test_a_page_that_cannot_be_made_is_answered_in_a_sentence(
+    state: Path, arguments: list[str], words: str
+) -> None:
+    done = lastword("export", *arguments, state=state)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_without_a_name_the_page_is_named_after_its_session(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = state.parent / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    done = lastword("export", "--last", "--html", state=state)
+    assert done.stdout.startswith("lastword-session-1-20")
+    assert done.stdout.endswith(".html\n")
+    assert [path.name for path in folder.iterdir()] == [done.stdout.strip()]

@@ -1,0 +1,91 @@
+"""The page's scripts as one, and the door before the record."""
+
+from __future__ import annotations
+
+import re
+
+from lastword.cli.web.door import Door
+from lastword.cli.web.scripts import FOLDER, joined, served_files
+from lastword.core.timeline.entry import Kind
+from lastword.gateway.page_files import FOLDER as PAGE
+
+WHOLE = joined("record_file.js")
+
+
+def test_every_module_stands_in_the_file_once_before_who_needs_it() -> None:
+    modules = re.findall(r"^const module_(\w+) = ", WHOLE, re.MULTILINE)
+    assert sorted(modules) == ["cards", "dom", "record", "timeline", "words"]
+    for name in modules:
+        assert WHOLE.index(f"const module_{name} =") + len("const ") == WHOLE.index(
+            f"module_{name}"
+        )
+
+
+def test_no_import_or_export_is_left_in_it() -> None:
+    assert re.findall(r"^\s*(?:import|export)\b.*", WHOLE, re.MULTILINE) == []
+
+
+def test_what_a_module_takes_the_other_gives() -> None:
+    end = r"^return \{ ([^\n]*) \};\n\}\)\(\);$"
+    each = re.compile(rf"^const module_(\w+) = .*?{end}", re.MULTILINE | re.DOTALL)
+    given = dict(each.findall(WHOLE))
+    taken = re.findall(r"^const \{([^}]*)\} = module_(\w+);", WHOLE, re.MULTILINE)
+    assert len(taken) > 5
+    for names, module in taken:
+        assert {name.strip() for name in names.split(",")} <= set(given[module].split(", "))
+
+
+def test_nothing_in_it_could_end_the_script_or_the_style_that_it_stands_in() -> None:
+    assert not re.search(r"</script|<!--|<script", WHOLE, re.IGNORECASE)
+    assert "</" not in served_files()["style.css"].body.decode()
+
+
+def test_the_records_own_scripts_are_no_files_of_the_gateways_page() -> None:
+    own = {path.name for path in FOLDER.iterdir()}
+    assert own == {"record.html", "record.js", "record_file.js", "record_live.js"}
+    assert own < served_files().keys()
+
+
+def test_every_kind_of_the_record_has_words_and_every_filter_names_kinds() -> None:
+    places = (PAGE / "timeline.js", FOLDER / "record.js")
+    texts = [path.read_text(encoding="utf-8") for path in places]
+    named = {word for text in texts for word in re.findall(r'^  (\w+): "', text, re.MULTILINE)}
+    assert set(Kind) <= named
+    filters = texts[1].partition("const FAILURES = ")[2].partition("\n];")[0]
+    words = set(re.findall(r'"([a-z_]+)"', filters))
+    assert "question_held" in words
+    assert words <= set(Kind)
+
+
+def test_nothing_of_them_could_make_text_into_markup_or_code() -> None:
+    forbidden = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|style="
+    )
+    for path in FOLDER.iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert not forbidden.search(text), path
+        assert "://" not in text, path
+
+
+def test_a_door_lets_in_by_its_own_link_and_cookie_alone() -> None:
+    door, other = Door(8000), Door(8001)
+    code = door.link("#/x").removeprefix("http://127.0.0.1:8000/?code=").removesuffix("#/x")
+    assert other.follow(code) is None
+    assert door.follow(f"{code}x") is None
+    cookie = door.follow(code)
+    assert cookie is not None
+    assert door.follow(code) is None
+    pair = cookie.partition(";")[0]
+    assert pair.startswith("lastword_log_8000=")
+    assert door.admits(f"a=b; {pair}; c")
+    assert not other.admits(pair)
+    for cookies in (None, "", "=", ";", pair[:-1], pair.partition("=")[0], "é=é"):
+        assert not door.admits(cookies)
+
+
+def test_a_door_knows_this_machine_by_its_own_names_alone() -> None:
+    door = Door(8000)
+    assert door.knows("127.0.0.1:8000")
+    assert door.knows("localhost:8000")
+    for host in (None, "", "127.0.0.1", "127.0.0.1:80", "evil.example:8000", "localhost.:8000"):
+        assert not door.knows(host)
