@@ -12,10 +12,13 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 STOP_SECONDS = 15.0
 """How long `lastword run` may take to end its agent, which has limits of its own."""
+
+PART_BYTES = 64 * 1024
+"""What is committed in one go, and read in one: a pipe may give four times as much."""
 
 MAX_LINE_BYTES = 80 * 1024 * 1024
 """Beyond what `lastword run` lets pass at its largest `--line-limit`: such a line is no line."""
@@ -92,7 +95,8 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
             return
         block = bytes(self._rest[:end])
         del self._rest[:end]
-        self._deliver(block)
+        for part in parts_of(block):
+            self._deliver(part)
 
     def process_exited(self) -> None:
         """It has ended."""
@@ -100,6 +104,17 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
         transport = self._transport
         status = transport.get_returncode() if transport is not None else None
         self._ended(status if status is not None else 1)
+
+
+def parts_of(block: bytes) -> Iterator[bytes]:
+    """A block of whole lines in parts of `PART_BYTES` at most, but for a line that is longer."""
+    start = 0
+    while len(block) - start > PART_BYTES:
+        end = block.rfind(b"\n", start, start + PART_BYTES) + 1 or block.index(b"\n", start) + 1
+        yield block[start:end]
+        start = end
+    if start < len(block):
+        yield block[start:] if start else block
 
 
 def supervised(command: Sequence[str], options: Sequence[str]) -> list[str]:
