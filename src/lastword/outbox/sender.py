@@ -82,8 +82,10 @@ class Sender:
             ending = self._ends_at is not None
             try:
                 given = [self._given.popleft() for _ in range(len(self._given))]
-                self._outbox.add(given, self._target)
+                are_in = self._outbox.add(given, self._target)
                 rest = send_due(self._outbox, self._target, self._left)
+                # A disk may take something again between the two.
+                rest = rest if are_in else min(rest, DISK_SECONDS)
             except StoreError:
                 rest = DISK_SECONDS
             except Exception:  # noqa: BLE001 - a bug of ours ends no thread, and floods nobody

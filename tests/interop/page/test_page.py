@@ -181,8 +181,9 @@ def test_a_link_is_cut_offline_hidden_and_killed_and_nothing_is_lost(
             tab.do("until", "() => window.probes >= 2")
             tab.do("offline", True)
             link.cut()
-            tab.do("forward", 3000)
-            tab.see("Offline. Waits for the network.")
+            said = "Offline. Waits for the network."
+            # The cut comes by the machine's clock, and what is said of it by the page's.
+            until(said, lambda: tab.do("forward", 500) or said in tab.do("text", "body"))
             tab.shot("offline")
             tab.do("offline", False)
             tab.do("forward", 2500)

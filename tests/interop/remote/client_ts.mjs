@@ -19,6 +19,9 @@ const ended = new Promise((resolve) => {
   heard = resolve;
 });
 
+// A request of the SDK's own, which nobody awaits, fails with a link that is cut.
+process.on("unhandledRejection", (error) => process.stderr.write(`not awaited: ${error}\n`));
+
 function report(event, fields = {}) {
   process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`);
 }

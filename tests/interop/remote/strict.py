@@ -278,6 +278,8 @@ class StrictHttp:
         while True:
             line = stream.readline()
             assert line.endswith(b"\n"), "the stream has ended"
+            if line.startswith(b"id: "):  # of an event that has a place in the log
+                line = stream.readline()
             assert stream.readline() == b"\n"
             if not line.startswith(b": "):
                 assert line.startswith(b"data: "), line
