@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lastword.cli.web import answers
+from lastword.cli.web import answers, command
 from lastword.cli.web.command import serve
 from lastword.core.timeline.entry import Kind
 from tests.kit.desk import Editor
@@ -253,6 +253,22 @@ def test_a_port_that_is_taken_is_said_to_be(state: Path, served: LogWeb) -> None
 def test_ctrl_c_ends_it_and_it_says_so(served: LogWeb) -> None:
     assert "the link works once" in served.said()
     assert served.stop() == (0, "lastword log: ended\n")
+
+
+def test_ctrl_c_before_it_serves_is_no_other_ctrl_c(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    def interrupted(words: str) -> None:
+        said.append(words)
+        if len(said) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "_say", interrupted)
+    options = Namespace(session=None, last=False, port=None, open=False)
+    assert serve(options, str(state / "record.db")) == 0
+    assert said[1:] == ["ended"]
 
 
 def test_it_ends_when_nobody_asks(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

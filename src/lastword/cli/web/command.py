@@ -38,20 +38,23 @@ def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_
     except OSError as error:
         raise UnusableError(_no_port(error, options.port)) from None
     with server:
-        link = server.door.link(place)
-        sys.stdout.write(f"{link}\n")
-        sys.stdout.flush()
-        _say("serving the record; the link works once, Ctrl-C ends it")
-        if options.open:
-            # Some browsers' commands run as long as their windows.
-            threading.Thread(target=_open, args=(link,), daemon=True).start()
         try:
+            _tell(server.door.link(place), opened=options.open)
             server.serve_while_asked(idle_seconds)
         except KeyboardInterrupt:
             _say("ended")
         else:
             _say(f"ended: nobody asked for {idle_seconds / 60:.0f} minutes")
     return 0
+
+
+def _tell(link: str, *, opened: bool) -> None:
+    sys.stdout.write(f"{link}\n")
+    sys.stdout.flush()
+    _say("serving the record; the link works once, Ctrl-C ends it")
+    if opened:
+        # Some browsers' commands run as long as their windows.
+        threading.Thread(target=_open, args=(link,), daemon=True).start()
 
 
 def _place(options: argparse.Namespace, path: str) -> str:
