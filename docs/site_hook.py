@@ -105,7 +105,8 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa:
 def agent_table(agent: str) -> str:
     """Return what `protocol/AGENTS.md` has of one agent: its package and its table."""
     text = (ROOT / "protocol" / "AGENTS.md").read_text(encoding="utf-8")
-    section = re.search(rf"^### {re.escape(agent)}\n(.*?)(?=^#|^<!--)", text, re.M | re.S)
+    form = rf"^### {re.escape(agent)}\n(.*?)(?=^#|^<!--)"
+    section = re.search(form, text, re.MULTILINE | re.DOTALL)
     if section is None:
         told = f"protocol/AGENTS.md has no agent {agent}"
         raise PluginError(told)

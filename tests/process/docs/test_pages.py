@@ -1,0 +1,55 @@
+"""README and `docs/` as a whole: links, the options' page, and what README promises to be."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from docs.options_page import PAGE, page
+from tests.kit.doc_blocks import DOCS, PAGES, anchors, links
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+README = ROOT / "README.md"
+
+
+def test_readme_is_short_and_begins_with_what_a_stranger_needs() -> None:
+    lines = README.read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 150
+    first_screen = "\n".join(lines[:40])
+    for need in ("uv tool install", "pipx install", "pip install", "lastword demo", "pytest"):
+        assert need in first_screen, need
+    assert re.search(r"^python3 -m venv .*pytest", first_screen, re.MULTILINE)
+
+
+def test_the_options_page_is_made_from_the_table() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m docs.options_page --write"
+
+
+@pytest.mark.parametrize("place", PAGES, ids=lambda place: str(place.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_somewhere(place: Path) -> None:
+    for link in links(place):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        file = (place.parent / path).resolve() if path else place
+        assert file.exists(), f"{place.name}: {link}"
+        if file.suffix == ".md" and anchor and file.parent != DOCS / "reference":
+            assert anchor in anchors(file), f"{place.name}: {link}"
+
+
+def test_no_page_names_another_host_to_load_from() -> None:
+    for place in PAGES:
+        for link in links(place):
+            assert not link.startswith(("http:", "//")), f"{place.name}: {link}"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    config = (ROOT / ".mkdocs.yml").read_text(encoding="utf-8")
+    for place in DOCS.rglob("*.md"):
+        name = str(place.relative_to(DOCS))
+        assert name in config or name.startswith("editors/"), name
