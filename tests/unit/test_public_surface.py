@@ -16,9 +16,6 @@ import lastword
 from lastword.inprocess import retry
 from tests.kit.doc_blocks import DOCS, PAGES
 
-APART = {"late-imports.md"}
-"""Pages about the inside."""
-
 MODULES = (
     "lastword",
     "lastword.client",
@@ -29,7 +26,12 @@ MODULES = (
     "lastword.testing",
 )
 
-GUIDE = [page for page in PAGES if page.parent.name != "reference" and page.name not in APART]
+GUIDE = [
+    page
+    for page in PAGES
+    if page.parent.name not in {"design", "reference"} and page.name != "late-imports.md"
+]
+"""What users read, but for the pages that are about the inside."""
 BEHIND = {"lastword.inprocess.turn.CurrentTurn"}
 """What a public function returns, and what is no public name itself."""
 
