@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from docs.options_page import PAGE, page
+from lastword.quirks import journals
 from tests.kit.doc_blocks import DOCS, PAGES, anchors, links
-from tests.kit.places import ROOT
+from tests.kit.places import PROTOCOL, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,3 +54,37 @@ def test_every_page_is_in_the_navigation() -> None:
     for place in DOCS.rglob("*.md"):
         name = str(place.relative_to(DOCS))
         assert name in config or name.startswith("editors/"), name
+
+
+MEASURED = re.findall(
+    r"^### (\S+)\n\n`(\S+)` \S+$",
+    (PROTOCOL / "AGENTS.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+"""The agents that were measured: how each is called there, and its package."""
+
+
+@pytest.mark.parametrize(("agent", "package"), MEASURED)
+def test_a_measured_agent_has_its_page_and_its_row(agent: str, package: str) -> None:
+    shown = (DOCS / "agents" / f"{agent}.md").read_text(encoding="utf-8")
+    assert f"<!-- agent: {agent} -->" in shown
+    (row,) = re.findall(rf"^\| \[.+\]\({agent}\.md\) .*$", AGENTS, re.MULTILINE)
+    assert f"`{package}`" in row
+
+
+AGENTS = (DOCS / "agents" / "index.md").read_text(encoding="utf-8")
+
+
+def test_eleven_agents_were_measured() -> None:
+    assert len(MEASURED) == 11
+    assert len(list((DOCS / "agents").glob("*.md"))) == len(MEASURED) + 1
+
+
+@pytest.mark.parametrize("row", journals.ROWS, ids=lambda row: row.name)
+def test_an_agents_page_says_where_its_journal_is(row: journals.KnownJournal) -> None:
+    agent = "kimi" if row.name.startswith("kimi-re") else row.name
+    shown = (DOCS / "agents" / f"{agent}.md").read_text(encoding="utf-8")
+    for variable, folder in row.variables:
+        assert f"`${variable}" + (f"/{folder}`" if folder else "`") in shown
+    assert row.default in shown
+    assert row.path.replace("{session}", "SESSION") in shown
