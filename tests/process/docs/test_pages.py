@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from docs.options_page import PAGE, page
+from docs import help_page, options_page
 from lastword.quirks import journals
 from tests.kit.doc_blocks import DOCS, PAGES, anchors, links
 from tests.kit.places import PROTOCOL, ROOT
@@ -28,7 +28,18 @@ def test_readme_is_short_and_begins_with_what_a_stranger_needs() -> None:
 
 
 def test_the_options_page_is_made_from_the_table() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m docs.options_page --write"
+    written = options_page.PAGE.read_text(encoding="utf-8")
+    assert written == options_page.page(), "run python -m docs.options_page --write"
+
+
+def test_the_page_of_helps_is_what_the_commands_print() -> None:
+    """By their words: each version of Python sets them a little otherwise."""
+    written = help_page.PAGE.read_text(encoding="utf-8")
+    assert words(written) == words(help_page.page()), "run python -m docs.help_page --write"
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"[\w'./-]+", text))
 
 
 @pytest.mark.parametrize("place", PAGES, ids=lambda place: str(place.relative_to(ROOT)))
