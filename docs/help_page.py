@@ -16,8 +16,7 @@ PAGE = Path(__file__).resolve().parent / "reference" / "help.md"
 HEAD = """\
 # The help of every command
 
-What `lastword COMMAND --help` prints, for reading here. [Commands](commands.md) says what each of them
-is for.
+What `lastword COMMAND --help` prints. [Commands](commands.md) says what each of them is for.
 
 <!-- Made by `python -m docs.help_page --write`. -->
 """
