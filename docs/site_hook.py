@@ -46,7 +46,8 @@ _LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\])\((?P<targe
 _AGENT_TABLE = re.compile(r"^<!-- agent: (?P<agent>\S+) -->$", re.MULTILINE)
 _FOREIGN = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc(?:set)?=[\"']?(?:https?:)?//[^>]*>"
-    r"|<link\b[^>]*\brel=[\"']?(?:stylesheet|preconnect|icon|preload)\b[^>]*//[^>]*>"
+    r"|<link\b(?=[^>]*\brel=[\"']?(?:stylesheet|preconnect|icon|preload))"
+    r"(?=[^>]*\bhref=[\"']?(?:https?:)?//)[^>]*>"
 )
 
 
