@@ -48,6 +48,7 @@ _FOREIGN = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc(?:set)?=[\"']?(?:https?:)?//[^>]*>"
     r"|<link\b(?=[^>]*\brel=[\"']?(?:stylesheet|preconnect|icon|preload))"
     r"(?=[^>]*\bhref=[\"']?(?:https?:)?//)[^>]*>"
+    r"|class=[\"']?mermaid\b"  # whose drawing the theme loads from elsewhere
 )
 
 
