@@ -32,6 +32,8 @@ _CODES = {
     "alarm": "1;31",
 }
 
+STYLES = tuple(_CODES)
+"""What a text on a page may be painted as."""
 
 COLOURS = tuple(f"\033[{code}m" for code in ("0", *_CODES.values()))
 """Every escape sequence that a page writes."""
@@ -135,9 +137,14 @@ class Page:
                 cells += [("  ", ""), *line, (" " * (page.columns - width), "")]
             self._lines.append(cells)
 
+    def take_cells(self) -> list[Sequence[Cell]]:
+        """Return the lines so far as texts with their styles; they are then forgotten."""
+        lines, self._lines = self._lines, []
+        return lines
+
     def take(self) -> str:
         """Return the lines so far, which are then forgotten."""
-        lines, self._lines = self._lines, []
+        lines = self.take_cells()
         painted = ("".join(self._paint(*cell) for cell in cells) for cells in lines)
         return "".join(f"{line.rstrip()}\n" for line in painted)
 
