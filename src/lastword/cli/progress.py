@@ -25,7 +25,8 @@ FRAME_SECONDS = 0.1
 COUNTS_FROM_SECONDS = 2.0
 _DOTS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII = "|/-\\"
-_ERASE = b"\r\033[K"
+_START = b"\r"
+_CLEAR_REST = b"\033[K"
 
 
 class Progress:
@@ -107,12 +108,14 @@ class Progress:
         room = _columns(self._fd) - len(frame) - 1 - len(count) - 1
         line = f"{frame} {shortened(one_line(self._text), room, mark='...')}{count}"
         self._there = True
-        self._write(_ERASE + line.encode("utf-8" if self._frames is _DOTS else "ascii", "replace"))
+        encoded = line.encode("utf-8" if self._frames is _DOTS else "ascii", "replace")
+        # What goes on standing there is written over, not erased first: nothing flickers.
+        self._write(_START + encoded + _CLEAR_REST)
 
     def _erase(self) -> None:
         if self._there:
             self._there = False
-            self._write(_ERASE)
+            self._write(_START + _CLEAR_REST)
 
     def _write(self, data: bytes) -> None:
         # Not through `sys.stderr`, where nothing that moves a cursor passes.

@@ -66,7 +66,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
 
 def shown(text: str) -> list[str]:
     """The lines that stood there, one after the other."""
-    return [line for line in text.split(ERASED) if line]
+    return [line for line in re.split("\r|\033\\[K", text) if line]
 
 
 def test_a_line_is_replaced_while_the_work_goes_on_and_erased_at_its_end(
