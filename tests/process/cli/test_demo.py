@@ -6,13 +6,17 @@ import os
 import pty
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
 
-DOCS = Path(__file__).parents[3] / "docs"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCS = ROOT / "docs"
 
 
 def demo(*arguments: str, columns: int = 120) -> subprocess.CompletedProcess[str]:
