@@ -1,8 +1,8 @@
 """The demo's sentences: what a client without lastword is left with, and what a typed one can say.
 
-Owns the words alone. What a client that lastword does not sit behind does is known from its
-behaviour or its source (`protocol/CLIENTS.md`, `tests/interop/README.md`); what came in the demo's
-own turns is in its `SeenTurn`s.
+Owns the words alone. What Zed does is known from its source of autumn 2026 (an agent's exit ends
+the thread with a load error, and no prompt has a time limit); that SDKs for Python before 0.8 and
+for TypeScript up to 0.14 leave a prompt open whose agent has exited was measured.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def left_with(seen: SeenTurn, patience_seconds: float) -> list[str]:
     if not seen.ended:
         waited = f"A spinner, after {patience_seconds:g} s and for ever."
         return [waited, "No client that was measured gives up on a turn."]
-    others = "Clients built on JetBrains' Kotlin library, and Toad, wait for ever."
+    others = "Clients on older SDKs wait for ever."
     zed = "Zed ends the thread: the agent has exited."
     return ["The agent is gone, and the turn has no answer.", f"{zed} {others}"]
 
