@@ -1,8 +1,8 @@
 """The demo's sentences: what a client without lastword is left with, and what a typed one can say.
 
 Owns the words alone. What Zed does is known from its source of autumn 2026 (an agent's exit ends
-the thread with a load error, and no prompt has a time limit); that SDKs for Python before 0.8 and
-for TypeScript up to 0.14 leave a prompt open whose agent has exited was measured.
+the thread with a load error, and no prompt has a time limit); that the SDKs 0.7.1 for Python and
+0.4 to 0.14 for TypeScript leave a prompt open whose agent has exited was measured.
 """
 
 from __future__ import annotations
