@@ -266,10 +266,17 @@ def _rewritten(
     text = settings_text.rewrite(settings, outcome.name, changes)
     after = settings_text.read(text, settings.section)
     entry = after.entry(outcome.name)
-    shown = text[entry.start : entry.end] if entry else ""
+    shown = _dedented(text[entry.start : entry.end]) if entry else ""
     outcome.snippet = forms.Snippet(shown, "json")
     outcome.entry = as_json(entry.plain) if entry else None
     outcome.action = action
     if action != "print":
         outcome.backup = save(file, text)
     return outcome
+
+
+def _dedented(text: str) -> str:
+    """Return an object's text as if it stood at the beginning of a line."""
+    first, *rest = text.splitlines()
+    indent = rest[-1][: len(rest[-1]) - len(rest[-1].lstrip())] if rest else ""
+    return "\n".join([first, *(line.removeprefix(indent) for line in rest)])

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     own, command = words, None
     if "--" in words:
         own, command = words[: words.index("--")], words[words.index("--") + 1 :]
-    options = _parser().parse_args(own)
+    options = _parser().parse_intermixed_args(own)
     if options.list:
         report.write_list(os.environ, as_json=options.json)
         return 0
