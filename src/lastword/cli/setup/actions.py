@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.cli.setup import forms, places, programs, settings_text
 from lastword.cli.setup.jsonc import as_json
 from lastword.cli.setup.settings_file import load, save
-from lastword.cli.setup.settings_text import Settings, SettingsError
+from lastword.cli.setup.settings_text import AgentSettings, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SetupRequest:
     """What was asked for.
 
     Attributes:
@@ -67,7 +67,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class Outcome:
+class SetupOutcome:
     """What was done, or is to be done by hand.
 
     Attributes:
@@ -90,19 +90,21 @@ class Outcome:
     entry: dict[str, Any] | None = None
 
 
-def show(request: Request) -> Outcome:
+def show(request: SetupRequest) -> SetupOutcome:
     """Return what is to be put into the editor's configuration, and touch nothing."""
     words, notes = _words(request)
     env = _env(request)
     snippet = forms.snippet(request.editor, request.entry_name, words, request.agent, env)
     if not request.editor.is_json:
-        return Outcome("print", _called(request), "", snippet, notes=notes)
+        return SetupOutcome("print", _called(request), "", snippet, notes=notes)
     entry = forms.entry(request.editor.form, words, env)
     notes += _other_places(request)
-    return Outcome("print", request.entry_name, request.path, snippet, notes=notes, entry=entry)
+    return SetupOutcome(
+        "print", request.entry_name, request.path, snippet, notes=notes, entry=entry
+    )
 
 
-def write(request: Request) -> Outcome:
+def write(request: SetupRequest) -> SetupOutcome:
     """Put the entry into the settings file.
 
     Raises:
@@ -121,7 +123,7 @@ def write(request: Request) -> Outcome:
     return outcome
 
 
-def remove(request: Request) -> Outcome:
+def remove(request: SetupRequest) -> SetupOutcome:
     """Take the entry out of the settings file.
 
     Raises:
@@ -129,7 +131,7 @@ def remove(request: Request) -> Outcome:
     """
     file, settings = _open(request)
     name = request.entry_name or _only_one(settings)
-    outcome = Outcome("absent", name, request.path)
+    outcome = SetupOutcome("absent", name, request.path)
     old = settings.entry(name) if name else None
     if old is None:
         return outcome
@@ -140,7 +142,7 @@ def remove(request: Request) -> Outcome:
     return outcome
 
 
-def wrap(request: Request, name: str, *, is_written: bool) -> Outcome:
+def wrap(request: SetupRequest, name: str, *, is_written: bool) -> SetupOutcome:
     """Put lastword in front of an agent that the settings have.
 
     Raises:
@@ -148,27 +150,27 @@ def wrap(request: Request, name: str, *, is_written: bool) -> Outcome:
     """
     file, settings, words = _existing(request, name)
     own = programs.own_command(request.environment, whole=request.editor.whole_paths)
-    outcome = Outcome("unchanged", name, request.path, notes=[own.note])
+    outcome = SetupOutcome("unchanged", name, request.path, notes=[own.note])
     if programs.is_ours(words):
         return outcome
     new = [*own.words, "run", *request.run_words, "--", *words]
     return _rewritten(outcome, file, settings, new, "wrapped" if is_written else "print")
 
 
-def unwrap(request: Request, name: str) -> Outcome:
+def unwrap(request: SetupRequest, name: str) -> SetupOutcome:
     """Take lastword away from in front of an agent, and leave the agent.
 
     Raises:
         SettingsError: there is no such agent, or it has no command; nothing has changed.
     """
     file, settings, words = _existing(request, name)
-    outcome = Outcome("unchanged", name, request.path)
+    outcome = SetupOutcome("unchanged", name, request.path)
     if not programs.is_ours(words):
         return outcome
     return _rewritten(outcome, file, settings, programs.behind(words), "unwrapped")
 
 
-def _words(request: Request) -> tuple[list[str], list[str]]:
+def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
     """Return the whole command line, and what is to be said of it."""
     whole = request.editor.whole_paths
     own = programs.own_command(request.environment, whole=whole)
@@ -178,7 +180,7 @@ def _words(request: Request) -> tuple[list[str], list[str]]:
     return words, [note for note in (own.note, agent.note) if note]
 
 
-def _env(request: Request) -> dict[str, str]:
+def _env(request: SetupRequest) -> dict[str, str]:
     # Where programs are named by whole paths, the editor's own PATH is rarely the terminal's; the
     # agent, and what it runs, are looked for there.
     if not request.editor.whole_paths:
@@ -186,20 +188,20 @@ def _env(request: Request) -> dict[str, str]:
     return {"PATH": programs.lasting_path(request.environment)}
 
 
-def _other_places(request: Request) -> list[str]:
+def _other_places(request: SetupRequest) -> list[str]:
     others = () if request.file else places.settings_paths(request.editor, request.environment)[1:]
     told = [places.shown(path, request.environment) for path in others]
     return [f"There is also {' and '.join(told)}; --file PATH chooses."] if told else []
 
 
-def _called(request: Request) -> str:
+def _called(request: SetupRequest) -> str:
     """What the user finds it by, where a program is the configuration."""
     if request.editor.form == "agent-shell" and request.agent and request.agent.agent_shell:
         return request.agent.title
     return request.entry_name
 
 
-def _open(request: Request) -> tuple[SettingsFile, Settings]:
+def _open(request: SetupRequest) -> tuple[SettingsFile, AgentSettings]:
     file = load(request.path)
     return file, settings_text.read(file.text, request.editor.section)
 
@@ -218,7 +220,7 @@ def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
         )
 
 
-def _only_one(settings: Settings) -> str:
+def _only_one(settings: AgentSettings) -> str:
     """Return the name of the one entry that a bare `--remove` can mean, or nothing.
 
     Raises:
@@ -241,7 +243,7 @@ def _only_one(settings: Settings) -> str:
     return names[0] if names else ""
 
 
-def _existing(request: Request, name: str) -> tuple[SettingsFile, Settings, list[str]]:
+def _existing(request: SetupRequest, name: str) -> tuple[SettingsFile, AgentSettings, list[str]]:
     file, settings = _open(request)
     old = settings.entry(name)
     if old is None:
@@ -258,8 +260,12 @@ def _existing(request: Request, name: str) -> tuple[SettingsFile, Settings, list
 
 
 def _rewritten(
-    outcome: Outcome, file: SettingsFile, settings: Settings, words: list[str], action: str
-) -> Outcome:
+    outcome: SetupOutcome,
+    file: SettingsFile,
+    settings: AgentSettings,
+    words: list[str],
+    action: str,
+) -> SetupOutcome:
     old = settings.entry(outcome.name)
     plain = old.plain if old else {}
     changes = forms.changed_words(plain, words)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import actions, places, report
-from lastword.cli.setup.actions import Request
+from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.settings_text import SettingsError
 from lastword.core.link.option_table import OPTIONS
 from lastword.quirks.agent_commands import AGENTS
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _carried_out(request: Request, options: argparse.Namespace) -> actions.Outcome:
+def _carried_out(request: SetupRequest, options: argparse.Namespace) -> actions.SetupOutcome:
     if options.wrap is not None and options.remove:
         return actions.unwrap(request, options.wrap)
     if options.wrap is not None:
@@ -85,7 +85,7 @@ def _carried_out(request: Request, options: argparse.Namespace) -> actions.Outco
     return actions.write(request) if options.write else actions.show(request)
 
 
-def _request(options: argparse.Namespace, command: list[str] | None) -> Request:
+def _request(options: argparse.Namespace, command: list[str] | None) -> SetupRequest:
     editor = _editor(options.editor)
     _check_editor_can(editor, options)
     agent = None
@@ -109,7 +109,7 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> Request:
         raise UsageError("--wrap takes the agent that the settings have: give no other")
     if options.name is not None and not options.name.strip():
         raise UsageError("--name is empty")
-    return Request(
+    return SetupRequest(
         editor=editor,
         agent=agent,
         command=command or [],

@@ -85,7 +85,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class JsonText:
     """A text and what it says.
 
     Attributes:
@@ -108,7 +108,7 @@ class Document:
         return max((token.end for token in self.tokens if token.end <= place), default=0)
 
 
-def parse(text: str) -> Document:
+def parse(text: str) -> JsonText:
     """Read a text.
 
     Raises:
@@ -121,7 +121,7 @@ def parse(text: str) -> Document:
         root = reader.value(0)
         if reader.peek():
             raise reader.error("there is more after the end")
-    return Document(text, root, tokens)
+    return JsonText(text, root, tokens)
 
 
 def as_json(plain: Any) -> Any:

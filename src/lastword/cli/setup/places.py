@@ -60,8 +60,7 @@ def default_name(command: Sequence[str]) -> str:
     words = [word for word in command if not word.startswith("-")] or ["agent"]
     first = os.path.basename(words[0])
     told = words[1] if first in _RUNNERS and len(words) > 1 else words[0]
-    name = os.path.basename(told.rstrip("/"))
-    name = name.rpartition("@")[0] or name
+    name = os.path.basename(told.rstrip("/")).lstrip("@").partition("@")[0]
     stem = re.sub(r"\.(?:py|js|mjs|cjs|ts|sh)$", "", name)
     return re.sub(r"[^\w.-]", "-", stem or "agent") + SUFFIX
 

@@ -21,7 +21,7 @@ _PASSING = ("/uv/archive-", "/.cache/pipx/", "/pipx/.cache/")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NamedCommand:
     """A command as an editor is to be told it, and what a user should know of that."""
 
     words: list[str]
@@ -41,7 +41,7 @@ def lasting_path(environment: Mapping[str, str]) -> str:
     return os.pathsep.join(dict.fromkeys(kept))
 
 
-def own_command(environment: Mapping[str, str], *, whole: bool) -> Found:
+def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
     """Return the command of lastword itself: its bare name where an editor finds it by that.
 
     Args:
@@ -50,19 +50,19 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> Found:
     """
     found = shutil.which(OURS, path=lasting_path(environment))
     if found and not any(mark in found for mark in _PASSING):
-        return Found([found if whole else OURS], f"`lastword` is {found}.")
+        return NamedCommand([found if whole else OURS], f"`lastword` is {found}.")
     beside = os.path.join(os.path.dirname(sys.executable), OURS)
     words = [beside] if os.access(beside, os.X_OK) else [sys.executable, "-m", OURS]
     if any(mark in words[0] for mark in _PASSING):
         told = f"{words[0]} is an installation that may be deleted at any time."
     else:
         told = "lastword is not on the PATH that editors have, so the settings name its whole path."
-    return Found(words, f"{told} {_INSTALL}")
+    return NamedCommand(words, f"{told} {_INSTALL}")
 
 
 def agent_command(
     command: Sequence[str], environment: Mapping[str, str], install: str, *, whole: bool
-) -> Found:
+) -> NamedCommand:
     """Return the agent's command: its program by its whole path where it must be.
 
     Args:
@@ -76,10 +76,10 @@ def agent_command(
     if found is None:
         hint = f" To get it: {install}." if install else " Install it, or give its whole path."
         told = f"`{program}` was not found on PATH.{hint}"
-        return Found([program, *rest], told)
+        return NamedCommand([program, *rest], told)
     # A path that is given must hold from any folder; it is no matter of PATH.
     is_path = os.sep in program
-    return Found([os.path.abspath(found) if whole or is_path else program, *rest], "")
+    return NamedCommand([os.path.abspath(found) if whole or is_path else program, *rest], "")
 
 
 def is_ours(words: Sequence[str]) -> bool:

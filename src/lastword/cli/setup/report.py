@@ -17,7 +17,7 @@ from lastword.record.present import documents
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lastword.cli.setup.actions import Outcome, Request
+    from lastword.cli.setup.actions import SetupOutcome, SetupRequest
 
 VERSION = 1
 """Of the JSON documents: a key may come, none goes or changes its meaning."""
@@ -48,7 +48,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
     sys.stdout.write(page.take())
 
 
-def write_outcome(request: Request, outcome: Outcome, *, as_json: bool) -> None:
+def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool) -> None:
     """Say what was done, or what is to be done."""
     if as_json:
         documents.write(_document(request, outcome))
@@ -71,7 +71,7 @@ def write_outcome(request: Request, outcome: Outcome, *, as_json: bool) -> None:
     sys.stdout.write(page.take())
 
 
-def next_step(request: Request, outcome: Outcome) -> str:
+def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
     """Return what the user does now, in a sentence or two."""
     editor = request.editor
     if outcome.action in {"removed", "absent"}:
@@ -85,14 +85,14 @@ def next_step(request: Request, outcome: Outcome) -> str:
     return f"{step} `lastword doctor -- {command}` says whether the agent can start here."
 
 
-def _undo(request: Request, outcome: Outcome) -> str:
+def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
     """Return the command that takes it out again."""
     which = "--wrap" if outcome.action == "wrapped" else "--name"
     words = ["lastword", "setup", request.editor.name, "--remove", which, outcome.name]
     return shlex.join(words + (["--file", outcome.path] if request.file else []))
 
 
-def _headline(request: Request, outcome: Outcome, path: str) -> str:
+def _headline(request: SetupRequest, outcome: SetupOutcome, path: str) -> str:
     editor, name = request.editor, outcome.name
     if outcome.action == "print" and not request.command:
         return f"With lastword in front, {name} would be this in {path}; --write makes it so:"
@@ -113,7 +113,7 @@ def _headline(request: Request, outcome: Outcome, path: str) -> str:
     }[outcome.action]
 
 
-def _document(request: Request, outcome: Outcome) -> dict[str, Any]:
+def _document(request: SetupRequest, outcome: SetupOutcome) -> dict[str, Any]:
     snippet = outcome.snippet
     return {
         "version": VERSION,

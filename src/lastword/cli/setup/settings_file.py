@@ -74,22 +74,26 @@ def save(file: SettingsFile, text: str) -> str:
         raise SettingsError("it has a second name (a hard link), which a change would cut off")
     folder = os.path.dirname(file.target)
     new = os.path.join(folder, f".{os.path.basename(file.target)}.lastword-{os.getpid()}")
+    leftovers = [new]
     try:
         os.makedirs(folder, exist_ok=True)
+        _check_unchanged(file)
         if status and not os.access(file.target, os.W_OK):
             raise SettingsError(f"{_named(file)} is read-only")
         _write(new, (file.mark + text).encode(), status)
         backup = _copied(file) if status else ""
-        if _changed(file):
-            raise SettingsError("it was changed by another program just now; try again")
+        leftovers.append(backup)
+        _check_unchanged(file)
         os.replace(new, file.target)
+        leftovers = []
     except UnicodeEncodeError:
         raise SettingsError("the agent's command has bytes that no JSON can hold") from None
     except OSError as error:
         raise SettingsError(f"{_named(file)} cannot be written: {_reason(error)}") from None
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(new)
+        for path in leftovers:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
     return backup
 
 
@@ -124,17 +128,15 @@ def _write(path: str, data: bytes, like: os.stat_result | None) -> None:
         os.close(handle)
 
 
-def _changed(file: SettingsFile) -> bool:
-    try:
-        now = os.stat(file.target)
-    except FileNotFoundError:
-        return file.status is not None
+def _check_unchanged(file: SettingsFile) -> None:
     then = file.status
-    return then is None or (now.st_mtime_ns, now.st_size, now.st_ino) != (
-        then.st_mtime_ns,
-        then.st_size,
-        then.st_ino,
-    )
+    now = os.stat(file.target) if os.path.exists(file.target) else None
+    if _marks(now) != _marks(then):
+        raise SettingsError("it was changed by another program just now; try again")
+
+
+def _marks(status: os.stat_result | None) -> tuple[int, ...]:
+    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else ()
 
 
 def _named(file: SettingsFile) -> str:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from lastword.cli.setup.jsonc import Document, JsoncError, Member, Value, parse
+from lastword.cli.setup.jsonc import JsonText, JsoncError, Member, Value, parse
 
 _INDENT = re.compile(r"[ \t]*+")
 
@@ -21,7 +21,7 @@ class SettingsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AgentSettings:
     """The settings of an editor, as far as its agents go.
 
     Attributes:
@@ -30,7 +30,7 @@ class Settings:
         agents: that object, if it is there.
     """
 
-    document: Document
+    document: JsonText
     section: str
     agents: Value | None
 
@@ -46,7 +46,7 @@ class Settings:
         return found[0].value if found else None
 
 
-def read(text: str, section: str) -> Settings:
+def read(text: str, section: str) -> AgentSettings:
     """Read a text.
 
     Raises:
@@ -58,7 +58,7 @@ def read(text: str, section: str) -> Settings:
         raise SettingsError(f"it is not valid JSON ({error})") from None
     root = document.root
     if root is None:
-        return Settings(document, section, None)
+        return AgentSettings(document, section, None)
     if root.members is None:
         raise SettingsError("it holds something else than an object")
     found = root.named(section)
@@ -66,13 +66,15 @@ def read(text: str, section: str) -> Settings:
         raise SettingsError(f"it has the key {section!r} twice: make one of them")
     if found and found[0].value.members is None:
         raise SettingsError(f"its {section!r} is not an object")
-    return Settings(document, section, found[0].value if found else None)
+    return AgentSettings(document, section, found[0].value if found else None)
 
 
-def put(settings: Settings, name: str, entry: dict[str, Any]) -> str:
+def put(settings: AgentSettings, name: str, entry: dict[str, Any]) -> str:
     """Return the text with an entry, in place of the one of that name if there is one."""
     document, text = settings.document, settings.document.text
     old, newline = settings.entry(name), _newline(settings.document.text)
+    if old is not None and old.plain == _as_read(entry):
+        return text
     expected = _expected(settings)
     expected.setdefault(settings.section, {})
     expected[settings.section] = expected[settings.section] | {name: _as_read(entry)}
@@ -91,7 +93,7 @@ def put(settings: Settings, name: str, entry: dict[str, Any]) -> str:
     return _proved(_inserted(document, settings.agents, name, entry), expected)
 
 
-def take(settings: Settings, name: str) -> str:
+def take(settings: AgentSettings, name: str) -> str:
     """Return the text without an entry; without the section, too, where nothing else is in it."""
     document, text = settings.document, settings.document.text
     expected = _expected(settings)
@@ -107,7 +109,7 @@ def take(settings: Settings, name: str) -> str:
     return _proved(_removed(document, document.root, settings.section), expected)
 
 
-def rewrite(settings: Settings, name: str, changes: dict[str, Any]) -> str:
+def rewrite(settings: AgentSettings, name: str, changes: dict[str, Any]) -> str:
     """Return the text with other values in an entry, and the rest of that entry as it was."""
     expected = _expected(settings)
     expected[settings.section][name] = expected[settings.section][name] | _as_read(changes)
@@ -119,7 +121,7 @@ def rewrite(settings: Settings, name: str, changes: dict[str, Any]) -> str:
     return _proved(now.document.text, expected)
 
 
-def _with_value(document: Document, entry: Value, key: str, value: Any) -> str:
+def _with_value(document: JsonText, entry: Value, key: str, value: Any) -> str:
     found, text = entry.named(key), document.text
     if not found:
         return _inserted(document, entry, key, value)
@@ -146,7 +148,7 @@ def _quoted(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _expected(settings: Settings) -> dict[str, Any]:
+def _expected(settings: AgentSettings) -> dict[str, Any]:
     root = settings.document.root
     plain: dict[str, Any] = dict(root.plain) if root else {}
     if settings.agents:
@@ -174,7 +176,7 @@ def _proved(text: str, expected: dict[str, Any]) -> str:
     return text
 
 
-def _inserted(document: Document, place: Value, key: str, value: Any) -> str:
+def _inserted(document: JsonText, place: Value, key: str, value: Any) -> str:
     """Return the text with one more member at the end of an object."""
     text, newline, unit = document.text, _newline(document.text), _unit(document)
     members = place.members or ()
@@ -189,18 +191,19 @@ def _inserted(document: Document, place: Value, key: str, value: Any) -> str:
     inner = _line_indent(text, last.start) if last else outer + unit
     member = f"{_quoted(key)}: {render(value, inner, unit, newline)}"
     rest = text[at:]
-    closed = rest[: rest.index("}")]
-    if "\n" not in closed and "\r" not in closed:
-        rest = newline + outer + rest.lstrip(" \t")
     if last is None:
-        return f"{text[:at]}{newline}{inner}{member}{rest}"
+        gap = rest[: rest.index("}")]
+        close = "" if "\n" in gap else newline + outer
+        return (
+            f"{text[:at]}{newline}{inner}{member}{close}{rest.removeprefix(gap) if close else rest}"
+        )
     if last.comma is not None:
         return f"{text[:at]}{newline}{inner}{member},{rest}"
     ends = last.value.end
     return f"{text[:ends]},{text[ends:at]}{newline}{inner}{member}{rest}"
 
 
-def _removed(document: Document, place: Value, key: str) -> str:
+def _removed(document: JsonText, place: Value, key: str) -> str:
     """Return the text without a member of an object, and without the comma that it needed."""
     text, members = document.text, list(place.members or ())
     index = next(i for i, member in enumerate(members) if member.key == key)
@@ -221,7 +224,7 @@ def _removed(document: Document, place: Value, key: str) -> str:
     return head + _glue(document, start, end) + text[end:]
 
 
-def _glue(document: Document, start: int, end: int) -> str:
+def _glue(document: JsonText, start: int, end: int) -> str:
     """Return what must stand where a stretch of the text is taken out: a comment ends its line."""
     ends_line = any(token.end == start and token.text.startswith("//") for token in document.tokens)
     after = document.text[end:]
@@ -234,7 +237,7 @@ def _newline(text: str) -> str:
     return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
 
 
-def _unit(document: Document) -> str:
+def _unit(document: JsonText) -> str:
     """Return what one level is indented by: what the first key has, or two spaces."""
     members = document.root.members if document.root else None
     if not members or document.root is None:
