@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from lastword.cli.setup.jsonc import JsonText, JsoncError, Member, Value, parse
+from lastword.cli.setup.jsonc import JsoncError, JsonText, Member, Value, parse
 
 _INDENT = re.compile(r"[ \t]*+")
 
