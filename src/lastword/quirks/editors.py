@@ -131,7 +131,7 @@ ROWS = (
         name="toad",
         title="Toad",
         form="toad",
-        places=("a terminal",),
+        places=("its command line",),
         next_step="Type it in your project's folder.",
         evidence=(
             "batrachianai/toad at f68ebee8c7fe: `toad acp` in src/toad/cli.py takes the agent's "

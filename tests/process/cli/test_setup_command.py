@@ -321,9 +321,9 @@ def test_a_line_that_cannot_be_used_is_answered_with_what_to_do(
 
 def test_the_next_step_and_the_way_back_are_said(home: Home) -> None:
     text = home.run("zed", "opencode", "--write")
-    assert "Next: In Zed's agent panel, press + and choose opencode-lastword." in text
-    assert "`lastword doctor -- opencode acp`" in text
-    undo = "Undo: lastword setup zed --remove --name opencode-lastword\n"
+    assert "Next:   In Zed's agent panel, press + and choose opencode-lastword.\n" in text
+    assert "Check:  lastword doctor -- opencode acp\n" in text
+    undo = "Undo:   lastword setup zed --remove --name opencode-lastword\n"
     assert text.endswith(undo)
     home.run(*undo.split()[3:])
     assert home.zed.read_text() == SETTINGS

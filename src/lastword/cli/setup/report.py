@@ -62,27 +62,27 @@ def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool
             page.verbatim((line, ""))
     page.line()
     for note in outcome.notes:
-        page.line(f"Note: {note}", hang=6)
+        page.row("Note:   ", note)
     if outcome.backup:
-        page.line(f"What it was before is in {shown(outcome.backup, request.environment)}.")
-    page.line(f"Next: {next_step(request, outcome)}", hang=6)
+        page.verbatim(("Backup: ", "dim"), (shown(outcome.backup, request.environment), ""))
+    page.row("Next:   ", next_step(request, outcome))
+    if request.command and outcome.action not in {"removed", "absent"}:
+        page.verbatim(("Check:  ", "dim"), (_check(request), ""))
     if outcome.action in {"written", "replaced", "wrapped"}:
-        page.line(f"Undo: {_undo(request, outcome)}", hang=6)
+        page.verbatim(("Undo:   ", "dim"), (_undo(request, outcome), ""))
     sys.stdout.write(page.take())
 
 
 def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
-    """Return what the user does now, in a sentence or two."""
-    editor = request.editor
+    """Return what the user does now, in a sentence."""
     if outcome.action in {"removed", "absent"}:
-        return f"{editor.title} does not start lastword by that entry any more."
-    step = editor.next_step.replace("NAME", outcome.name)
-    if outcome.action == "unwrapped":
-        return step
-    if not request.command:
-        return f"{step} `lastword log` shows what happened."
-    command = shlex.join(request.command)
-    return f"{step} `lastword doctor -- {command}` says whether the agent can start here."
+        return f"{request.editor.title} does not start lastword by that entry any more."
+    return request.editor.next_step.replace("NAME", outcome.name)
+
+
+def _check(request: SetupRequest) -> str:
+    """Return the command that says whether the agent can start here."""
+    return shlex.join(["lastword", "doctor", "--", *request.command])
 
 
 def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
@@ -99,9 +99,9 @@ def _headline(request: SetupRequest, outcome: SetupOutcome, path: str) -> str:
     if outcome.action == "print" and not editor.is_json:
         if editor.form == "toad":
             return f"{editor.title} takes an agent on its command line:"
-        return f"For {editor.title}, put this into {editor.places[0]}:"
+        return f"For {editor.title}, add this to {editor.places[0]}:"
     if outcome.action == "print":
-        return f"For {editor.title}, put this into {path}; --write does it for you:"
+        return f"For {editor.title}, add this to {path}; --write does it for you:"
     return {
         "written": f"{path} has {name} now:",
         "replaced": f"{path} has another {name} now:",
@@ -129,6 +129,7 @@ def _document(request: SetupRequest, outcome: SetupOutcome) -> dict[str, Any]:
         "backup": outcome.backup or None,
         "notes": outcome.notes,
         "next": next_step(request, outcome),
+        "check": _check(request) if request.command else None,
     }
 
 
