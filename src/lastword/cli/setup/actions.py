@@ -183,9 +183,8 @@ def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
 def _env(request: SetupRequest) -> dict[str, str]:
     # Where programs are named by whole paths, the editor's own PATH is rarely the terminal's; the
     # agent, and what it runs, are looked for there.
-    if not request.editor.whole_paths:
-        return {}
-    return {"PATH": programs.lasting_path(request.environment)}
+    path = programs.lasting_path(request.environment)
+    return {"PATH": path} if request.editor.whole_paths and path else {}
 
 
 def _other_places(request: SetupRequest) -> list[str]:
