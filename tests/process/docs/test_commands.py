@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -34,6 +35,9 @@ AGENTS = (
 )
 """Programs that the pages name, each played by a healthy scripted agent."""
 
+OWN = {"type": "custom", "command": "my-agent", "args": []}
+"""An agent that the user's settings have already."""
+
 UNTIL_STOPPED = ("lastword log --follow", "lastword log --web")
 """What goes on until Ctrl-C."""
 
@@ -53,7 +57,7 @@ STATUS = {
 OTHERS = re.compile(
     r"(?P<pip>uv tool install|pipx install|pip install) (?P<what>\S+)"
     r"|command -v lastword|\./prepare .*|docker compose .*|pytest --pyargs lastword\.conformance .*"
-    r"|python3 -m venv .*"
+    r"|python3 -m venv .*|toad acp .*|alias toad-\w+=.*|acpx [\w-]+ .*"
 )
 """Lines of other programs. Those of README that set everything up are run by `.ci/run`."""
 
@@ -91,6 +95,9 @@ def desk(tmp_path: Path) -> Path:
     (home / ".gateway-token").write_text("a.b.c")
     (home / ".hook-secret").write_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     (home / "src").mkdir()
+    zed = home / ".config" / "zed"
+    zed.mkdir(parents=True)
+    (zed / "settings.json").write_text(json.dumps({"agent_servers": {"My Agent": OWN}}))
     book = Book()
     book.created("3f2a9c")
     book.ok("3f2a9c", 1)
