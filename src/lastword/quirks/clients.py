@@ -41,8 +41,9 @@ RULES = {
             rung="stop_reason",
             details="alone",
             evidence=(
-                "its source: shows data.details alone when it is the only key, else appends data "
-                "as raw JSON (protocol/CLIENTS.md has what a client by the name `zed` is sent)"
+                "its source: of a prompt's error of the code -32603 it shows data.details where "
+                "that is the only key; to any other error's message it appends data as raw JSON. "
+                "It resends nothing (protocol/CLIENTS.md has what a client `zed` is sent)"
             ),
             version="Zed at 0038d2e2cc9b: crates/agent_servers/src/acp.rs, `ErrorDetails`",
         ),
