@@ -38,7 +38,7 @@ RULES = {
     for row in (
         ClientRule(
             name="zed",
-            rung="stop_reason",
+            rung="error_with_meta",
             details="alone",
             evidence=(
                 "its source: shows data.details alone when it is the only key, else appends data "
@@ -48,7 +48,7 @@ RULES = {
         ),
         ClientRule(
             name="acpx",
-            rung="stop_reason",
+            rung="error_with_meta",
             details="told",
             evidence="prints data.details in the place of the message (protocol/CLIENTS.md)",
             version="acpx 0.19.1",
