@@ -108,12 +108,21 @@ class ConnectReports:
                 "authorization": f"Bearer {self._tokens.take()}",
                 "content-type": "application/json",
             }
-            for place in self._places:
-                answer = post(place, body, headers, POST_SECONDS, proxied=not self._is_near)
-                if answer.status != NOT_FOUND:
-                    break
+            status = self._post(body, headers)
         except (AddressError, PostError):
             return False
-        if OK <= answer.status < REDIRECT:
-            self._places = [place]
-        return answer.status != TOO_MANY and answer.status < SERVER_ERROR
+        return status != TOO_MANY and status < SERVER_ERROR
+
+    def _post(self, body: bytes, headers: dict[str, str]) -> int:
+        """Post to the first place that is one; gives the status.
+
+        Raises:
+            PostError: There was no answer.
+        """
+        for place in self._places:
+            status = post(place, body, headers, POST_SECONDS, proxied=not self._is_near).status
+            if OK <= status < REDIRECT:
+                self._places = [place]
+            if status != NOT_FOUND:
+                return status
+        return NOT_FOUND
