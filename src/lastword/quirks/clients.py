@@ -38,7 +38,7 @@ RULES = {
     for row in (
         ClientRule(
             name="zed",
-            rung="stop_reason",
+            rung="error_with_meta",
             details="alone",
             evidence=(
                 "its source: of a prompt's error of the code -32603 it shows data.details where "
@@ -49,7 +49,7 @@ RULES = {
         ),
         ClientRule(
             name="acpx",
-            rung="stop_reason",
+            rung="error_with_meta",
             details="told",
             evidence="prints data.details in the place of the message (protocol/CLIENTS.md)",
             version="acpx 0.19.1",
