@@ -109,14 +109,14 @@ def test_the_update_the_result_and_the_error_are_also_read_without_their_frame(
     assert read_error(update["params"]["update"]) == error
     assert read_error(update["params"]["update"]["error"]) == error
     assert read_error(answer["error"]) == error
-    [_, answer] = frames(error, Rung.STOP_REASON_RESULT, acp.V1)
+    [_, answer] = frames(error, Rung.RESULT, acp.V1)
     assert read_error(answer["result"]) == error
     assert read_error(answer["result"]["_meta"]["agent_error"]) == error
 
 
 @pytest.mark.parametrize("error_type", ErrorType)
 def test_a_client_that_gets_the_sentence_alone_still_gets_the_type(error_type: ErrorType) -> None:
-    update, answer = frames(PLAIN[error_type], Rung.STOP_REASON, acp.V1, name="zed")
+    update, answer = frames(PLAIN[error_type], Rung.ERROR_WITH_META, acp.V1, name="zed")
     assert answer["error"]["data"].keys() == {"details"}
     told = read_error(answer)
     assert told is not None
@@ -130,7 +130,7 @@ def test_the_sentence_alone_also_tells_the_wait() -> None:
     limited = own_failure(ErrorType.RATE_LIMIT)
     limited = msgspec.structs.replace(limited, retry_after_seconds=20)
     error = wording.compose(limited, phase=None, retry_safety=RetrySafety.AUTO)
-    _, answer = frames(error, Rung.STOP_REASON, acp.V1, name="zed")
+    _, answer = frames(error, Rung.ERROR_WITH_META, acp.V1, name="zed")
     told = read_error(answer)
     assert told is not None
     assert told.retry_after_seconds == 20

@@ -100,15 +100,12 @@ _RUNGS = (
         protocol=2,
     ),
     Rung("air", "`air`", _says(AIR), meta=AIR),
-    Rung("stop_reason", "`stop_reason`, the default", "the client says nothing", default=True),
-    Rung("rpc_error", "`rpc_error`", "`--fallback rpc_error`", option="rpc_error"),
-    Rung("text", "`text`", "`--fallback text`", option="text"),
     Rung(
-        "stop_reason_result",
-        "`stop_reason_result`",
-        "`--fallback stop_reason_result`",
-        option="stop_reason_result",
+        "error_with_meta", "`error_with_meta`, the default", "the client says nothing", default=True
     ),
+    Rung("error", "`error`", "`--fallback error`", option="error"),
+    Rung("text", "`text`", "`--fallback text`", option="text"),
+    Rung("result", "`result`", "`--fallback result`", option="result"),
 )
 RUNGS = tuple(
     rung for rung in _RUNGS if rung.key != "air" or rung.key in {r.value for r in ladder.Rung}

@@ -157,7 +157,7 @@ CLIENTS = [
         "strict JSON, by the name `zed`",
         none,
         python("client_raw.py", "--name", "zed"),
-        rungs=("stop_reason",),
+        rungs=("error_with_meta",),
     ),
     Program("rust", "Rust SDK", native("rust"), toolchain_native.require_rust_client, (1, 2)),
     Program(

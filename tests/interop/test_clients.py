@@ -32,7 +32,7 @@ PLAYED = [cell for cell in cells() if cell.rung.option is None or cell.client.ke
 STRICT = {"py", "py-old", "raw", "rust", "kotlin"}
 """They lose a prompt's result whose stop reason they do not know."""
 
-RESULT_RUNGS = {"typed_stop_reason", "stop_reason_result"}
+RESULT_RUNGS = {"typed_stop_reason", "result"}
 DROPS_UPDATE = {"py", "py-old", "ts", "ts-014", "rust", "go", "kotlin"}
 """In version 1 their SDKs drop an update of an unknown kind, unless one looks before they do."""
 

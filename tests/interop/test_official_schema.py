@@ -107,7 +107,7 @@ def is_excepted(vector: Vector, frame: dict[str, Any]) -> bool:
     """Version 1 has no place for what only consent or configuration allows."""
     result = frame.get("result")
     by_result = isinstance(result, dict) and result.get("stopReason") == "error"
-    configured = vector.options.get("fallback") == "stop_reason_result"
+    configured = vector.options.get("fallback") == "result"
     consented = by_result and (configured or negotiated(vector))
     update = frame.get("params", {}).get("update", {}) if "params" in frame else {}
     return consented or (update.get("sessionUpdate") in OWN_KINDS and negotiated(vector))

@@ -53,6 +53,10 @@ def test_a_seed_gives_the_same_trace_whatever_the_hashes_and_the_processes() -> 
         ("reset_at_open", {"endless"}),
         ("joins_the_live", {"joined"}),
         ("forgets_the_id", {"lost"}),
+        ("opens_again", {"reopened"}),
+        ("answers_the_cut", {"unanswered"}),
+        ("confuses_viewers", {"mistaken"}),
+        ("one_id_one_session", {"mistaken"}),
     ],
 )
 def test_a_gateway_that_is_put_together_wrongly_is_seen(mutant: str, promises: set[str]) -> None:
@@ -65,7 +69,8 @@ def test_a_gateway_that_is_put_together_wrongly_is_seen(mutant: str, promises: s
 
 def test_every_mutant_is_looked_for() -> None:
     looked_for = {"send_before_commit", "live_path", "end_overtakes", "reset_at_open"}
-    assert set(MUTANTS) == looked_for | {"joins_the_live", "forgets_the_id"}
+    looked_for |= {"joins_the_live", "forgets_the_id", "opens_again", "answers_the_cut"}
+    assert set(MUTANTS) == looked_for | {"confuses_viewers", "one_id_one_session"}
 
 
 def test_one_schedule_can_be_played_alone_and_a_failing_one_is_named() -> None:

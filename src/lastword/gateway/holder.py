@@ -29,7 +29,7 @@ from lastword.gateway.agent import SupervisedAgent, environment, supervised
 from lastword.gateway.asks import number_of
 from lastword.gateway.conversation import OwnRequests, RequestFailedError, initialize_params
 from lastword.gateway.front_link import FrontLink
-from lastword.gateway.openings import Opening, Openings
+from lastword.gateway.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.recording import HolderRecord
 from lastword.gateway.session import HeldSession
@@ -211,20 +211,15 @@ class Holder:
         return self._initialize_failed
 
     def open_session(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
-        """Ask the agent for a session, on behalf of a viewer; one that comes back has it already.
-
-        A viewer that came without a secret has sent its requests over no other link, so one whose
-        id has been answered is another request.
-        """
+        """Ask the agent for a session; a viewer that asks again is given the one it has."""
         self._is_taken()
-        viewer, request_id = link.viewer, frame.message.request_id or b"null"
-        if self._openings.is_under_way(link, viewer.id, request_id):
-            return
-        session = self.sessions.get(self._openings.session_of(viewer.id, request_id))
-        if session is not None and not viewer.is_new:
+        request_id = frame.message.request_id or b"null"
+        known = self._openings.again(link, link.viewer, request_id, self.sessions)
+        if known is None:
+            self._ask(link, frame, params)
+        elif known != UNDER_WAY:
+            session = self.sessions[known]
             link.has_opened(session, request_id, session.loaded() | {"sessionId": session.id})
-            return
-        self._ask(link, frame, params)
 
     def _ask(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
         number = self.conversation.next_number()

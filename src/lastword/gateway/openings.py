@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from lastword.gateway.front_link import FrontLink
+    from lastword.gateway.viewers import Viewer
+
+UNDER_WAY = ""
+"""What a request comes to that waits for the agent already."""
 
 
 class Opening(msgspec.Struct):
@@ -44,6 +50,29 @@ class Openings:
     def take(self, number: int) -> Opening | None:
         """The request that an answer is for; it waits no more."""
         return self._waiting.pop(number, None)
+
+    def again(
+        self, link: FrontLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
+    ) -> str | None:
+        """What a `session/new` comes to that its viewer may have sent before.
+
+        A viewer that came without a secret has sent its requests over no other link, so one whose
+        id has been answered is another request.
+
+        Args:
+            link: Over which it came.
+            viewer: Whose it is.
+            request_id: The viewer's own (JSON text).
+            sessions: Those that there are.
+
+        Returns:
+            The session that came of it; `UNDER_WAY`, and it is answered over this link; `None`
+            where the agent is to be asked.
+        """
+        if self.is_under_way(link, viewer.id, request_id):
+            return UNDER_WAY
+        session_id = self.session_of(viewer.id, request_id)
+        return session_id if session_id in sessions and not viewer.is_new else None
 
     def is_under_way(self, link: FrontLink, viewer: str, request_id: bytes) -> bool:
         """Does a viewer ask again what it waits for? Then it is answered over this link."""

@@ -38,17 +38,18 @@ RULES = {
     for row in (
         ClientRule(
             name="zed",
-            rung="stop_reason",
+            rung="error_with_meta",
             details="alone",
             evidence=(
-                "its source: shows data.details alone when it is the only key, else appends data "
-                "as raw JSON (protocol/CLIENTS.md has what a client by the name `zed` is sent)"
+                "its source: of a prompt's error of the code -32603 it shows data.details where "
+                "that is the only key; to any other error's message it appends data as raw JSON. "
+                "It resends nothing (protocol/CLIENTS.md has what a client `zed` is sent)"
             ),
             version="Zed at 0038d2e2cc9b: crates/agent_servers/src/acp.rs, `ErrorDetails`",
         ),
         ClientRule(
             name="acpx",
-            rung="stop_reason",
+            rung="error_with_meta",
             details="told",
             evidence="prints data.details in the place of the message (protocol/CLIENTS.md)",
             version="acpx 0.19.1",

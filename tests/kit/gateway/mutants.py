@@ -9,20 +9,24 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from lastword.client.reconnect import TRIES, Signal
 from lastword.gateway.compact import joined
 from lastword.gateway.entries import MAX_SEQ, LogKind
 from lastword.gateway.hub import Hub
+from lastword.gateway.openings import Openings
 from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from lastword.client.reconnect import Action, Event, ReconnectState
     from lastword.gateway.entries import Cursor, LogEntry, Numbered
+    from lastword.gateway.front_link import FrontLink
     from lastword.gateway.pull import Reset
     from lastword.gateway.render import Renderer
-    from lastword.gateway.viewers import Attachment
+    from lastword.gateway.viewers import Attachment, Viewer
     from tests.kit.gateway.referee import Referee
 
 
@@ -132,6 +136,70 @@ class ForgetsTheId(Machine):
         return _DeafHub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
 
 
+class _ForgetfulOpenings(Openings):
+    """Knows nothing of a request that has been answered."""
+
+    def session_of(self, viewer: str, request_id: bytes) -> str:
+        del viewer, request_id
+        return ""
+
+
+class OpensAgain(Machine):
+    """A `session/new` whose answer was lost opens a second session when it is sent again."""
+
+    def openings(self) -> Openings:
+        return _ForgetfulOpenings()
+
+
+class _StubbornOpenings(Openings):
+    """Answers over the link by which it was asked first."""
+
+    def is_under_way(self, link: FrontLink, viewer: str, request_id: bytes) -> bool:
+        asked = [(each.viewer, each.request_id) for each in self._waiting.values()]
+        del link
+        return (viewer, request_id) in asked
+
+
+class AnswersTheCut(Machine):
+    """A `session/new` that still waits is answered over a link that is gone."""
+
+    def openings(self) -> Openings:
+        return _StubbornOpenings()
+
+
+class _ConfusedOpenings(Openings):
+    """Takes another viewer's request with the same id for the same."""
+
+    def session_of(self, viewer: str, request_id: bytes) -> str:
+        del viewer
+        found = [session for (_, asked), session in self._opened.items() if asked == request_id]
+        return found[-1] if found else ""
+
+
+class ConfusesViewers(Machine):
+    """Whoever comes back is given the session that another has opened."""
+
+    def openings(self) -> Openings:
+        return _ConfusedOpenings()
+
+
+class _StickyOpenings(Openings):
+    """Takes an answered id for the same request over a first link, too."""
+
+    def again(
+        self, link: FrontLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
+    ) -> str | None:
+        known = structs.replace(viewer, is_new=False)
+        return super().again(link, known, request_id, sessions)
+
+
+class OneIdOneSession(Machine):
+    """A client that uses one id for all is given one session for all."""
+
+    def openings(self) -> Openings:
+        return _StickyOpenings()
+
+
 MUTANTS = {
     "send_before_commit": SendsBeforeCommit,
     "live_path": LivePath,
@@ -139,4 +207,8 @@ MUTANTS = {
     "reset_at_open": ResetAtOpen,
     "joins_the_live": JoinsTheLive,
     "forgets_the_id": ForgetsTheId,
+    "opens_again": OpensAgain,
+    "answers_the_cut": AnswersTheCut,
+    "confuses_viewers": ConfusesViewers,
+    "one_id_one_session": OneIdOneSession,
 }

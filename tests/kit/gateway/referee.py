@@ -1,7 +1,8 @@
 """What has to hold for a session of the gateway, whatever its players do.
 
 Owns the promises V1 to V10, judged from outside: by what was committed, what each viewer applied,
-and by what reached the agent. Knows nothing of how the gateway comes to it.
+and by what reached the agent; and that a `session/new` opens one session, and is given that,
+however often it is sent. Knows nothing of how the gateway comes to it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,17 @@ class BrokenGatewayPromiseError(Exception):
         self.promise = promise
 
 
+class Asked:
+    """What came of one `session/new`."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.answers = 0
+        self.sessions: list[str] = []
+        self.lives = False
+        """The last of these sessions is there."""
+
+
 class Account:
     """What one viewer applied since it began."""
 
@@ -62,6 +74,7 @@ class Referee:
         self._asks: Counter[int] = Counter()
         self._dead_asks: set[int] = set()
         self._viewers: dict[str, Viewer] = {}
+        self._asked_new: dict[tuple[str, int], Asked] = {}
 
     @staticmethod
     def _broken(promise: str, said: str) -> None:
@@ -202,6 +215,36 @@ class Referee:
         if self._reached[tag] > 1:
             self._broken("double", f"prompt {tag} reached the agent twice")
 
+    def uses_id_again(self, viewer: Viewer, request: int) -> None:
+        """A viewer takes the id of an answered `session/new` for another one."""
+        del self._asked_new[viewer.id, request]
+
+    def asked_session(self, viewer: Viewer, request: int) -> None:
+        """A viewer sent a `session/new`, for the first time or again."""
+        self._asked_new.setdefault((viewer.id, request), Asked()).sent += 1
+
+    def opened_session(self, viewer: str, request: int, session: str) -> None:
+        """The agent opened a session on a viewer's behalf."""
+        asked = self._asked_new[viewer, request]
+        if asked.lives:
+            self._broken("reopened", f"{viewer}'s {request} opened {asked.sessions[-1]}, {session}")
+        asked.sessions.append(session)
+        asked.lives = True
+
+    def closed_session(self, session: str) -> None:
+        """A session that a viewer has opened has ended."""
+        for asked in self._asked_new.values():
+            asked.lives = asked.lives and asked.sessions[-1] != session
+
+    def gave_session(self, viewer: Viewer, request: int, session: str | None) -> None:
+        """A viewer has an answer to its `session/new`: a session, or none."""
+        asked = self._asked_new[viewer.id, request]
+        asked.answers += 1
+        if asked.answers > asked.sent:
+            self._broken("double", f"{viewer.id} has {asked.answers} answers to {request}")
+        if session is not None and session not in asked.sessions:
+            self._broken("mistaken", f"{viewer.id} was given {session}, of {asked.sessions}")
+
     def asked(self, number: int) -> None:
         """The agent asked."""
         self._asks[number] = 0
@@ -213,8 +256,10 @@ class Referee:
             self._broken("V7", f"the agent's question {number} was answered twice")
 
     def agent_died(self) -> None:
-        """Nothing that it asked will be answered."""
+        """Nothing that it asked will be answered, and nobody knows of what it opened."""
         self._dead_asks |= self._asks.keys()
+        for asked in self._asked_new.values():
+            asked.lives = False
 
     def rests(self, viewer: Viewer, position: int, head: int, unanswered: set[int]) -> None:
         """Everything has come to rest."""

@@ -1,7 +1,8 @@
 """A session of the gateway's with its agent and its viewers, drawn from a seed, on the real hub.
 
 Owns the players: an agent that speaks, asks and answers; viewers that come, go, lag, repeat
-themselves and lose what was on its way to them; a process that dies; a log that forgets. What has
+themselves, ask for new sessions, and lose what was on its way to them; a process that dies; a log
+that forgets. What has
 to hold whatever they do is `referee`'s.
 """
 
@@ -22,9 +23,11 @@ from lastword.gateway.events import LogPlace, events_line, read_id
 from lastword.gateway.events import events_of as read_events
 from lastword.gateway.hub import Hub, ToAgent, ToViewer
 from lastword.gateway.log import MemoryLog
+from lastword.gateway.openings import Openings
 from lastword.gateway.pull import CursorError
 from lastword.gateway.render import Form, Renderer
 from lastword.gateway.viewers import Role, Viewer
+from tests.kit.gateway.desk import Desk, Door
 from tests.kit.gateway.referee import Referee
 from tests.kit.gateway.returning import CODES, Returning
 
@@ -72,6 +75,10 @@ class Machine:
         """A hub on a log."""
         return Hub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
 
+    def openings(self) -> Openings:
+        """What a holder knows of those who ask for new sessions."""
+        return Openings()
+
     def pulled(self, attachment: Attachment, renderer: Renderer) -> list[bytes]:
         """The frames that are sent next."""
         return frames_of(attachment, renderer)
@@ -118,6 +125,15 @@ class Seat:
         self.questions: list[Any] = []
         self.next_id = 0
         self.comes = 0
+        self.door: Door | None = None
+        self.is_first = True
+        """None of its requests was sent over an earlier link."""
+        self.openings: dict[int, int] = {}
+        """The ids of its requests for new sessions, and how often it has sent each."""
+
+    def say_beside(self, line: bytes) -> None:
+        """What is not from the log is on its way to it."""
+        self.wire.append((BESIDE, line, jsonrpc.loads(line)))
 
 
 class World:
@@ -132,6 +148,7 @@ class World:
         self._now = 1.0
         self._tag = 0
         self._hub = self._machine.hub(self._log, self._number)
+        self._desk = Desk(self._machine.openings(), self._number, self.referee)
         self._renderer = Renderer(SESSION)
         self._agent_open: list[int] = []
         self._agent_asks = 0
@@ -168,6 +185,8 @@ class World:
             self._now += self._dice() * 3.0
             self._return()
             self._step()
+            if self._dice() < 0.2:
+                self._step_of_openings()
         self._rest()
 
     def _step(self) -> None:
@@ -176,6 +195,15 @@ class World:
             if throw < limit:
                 act(self)
                 return
+
+    def _step_of_openings(self) -> None:
+        throw = self._dice()
+        if throw < 0.45:
+            self._open()
+        elif throw < 0.97:
+            self._desk.answer(self._draw, error=ERROR if self._dice() < 0.15 else None)
+        else:
+            self._desk.close_one(self._draw)
 
     def _any_seat(self) -> Seat:
         return self.seats[self._draw(len(self.seats))]
@@ -228,12 +256,12 @@ class World:
             elif isinstance(effect, ToViewer):
                 seat = self._seat_of(effect.attachment)
                 if seat is not None:
-                    seat.wire.append((BESIDE, effect.line, jsonrpc.loads(effect.line)))
+                    seat.say_beside(effect.line)
             else:
                 seat = self._seat_of(effect.attachment)
                 if seat is not None:
-                    again = self._renderer.again(effect.end, effect.attachment)
-                    seat.wire += [(BESIDE, line, jsonrpc.loads(line)) for line in again]
+                    for line in self._renderer.again(effect.end, effect.attachment):
+                        seat.say_beside(line)
 
     def _seat_of(self, attachment: Attachment) -> Seat | None:
         return next((seat for seat in self.seats if seat.attachment is attachment), None)
@@ -281,6 +309,8 @@ class World:
             before, seat.viewer = seat.viewer, msgspec.structs.replace(seat.viewer, id=name)
             self.referee.sits(seat.viewer)
             seat.unanswered.clear()
+            seat.openings.clear()
+            seat.is_first = True
             if seat.last_event and self._dice() < 0.5:
                 place = read_id(seat.last_event)
                 cursor = place.cursor
@@ -288,6 +318,7 @@ class World:
         seat.last_event = ""
         compact = self._dice() < 0.5
         seat.attachment, _ = self._hub.attach(seat.viewer, cursor, self._now_ms, compact=compact)
+        seat.door = Door(seat.say_beside)
         if place is not None:
             self._hub.go_back(seat.attachment, *place)
         self.referee.attached(seat.viewer, seat.attachment.live_from, compact=compact)
@@ -362,6 +393,9 @@ class World:
 
     def _cut(self, seat: Seat) -> None:
         seat.attachment = None
+        if seat.door is not None:
+            seat.door.is_open = seat.is_first = False
+            seat.door = None
         seat.wire.clear()
         seat.questions.clear()
 
@@ -377,10 +411,35 @@ class World:
         self.referee.prompted(seat.viewer, seat.next_id, self._tag)
         self._say(seat, line)
 
+    def _open(self) -> None:
+        """A viewer asks for a new session; over its first link it may use an id twice."""
+        seat = self._any_seat()
+        if seat.attachment is None or not seat.viewer.controls:
+            return
+        answered = [
+            request
+            for request, sent in seat.openings.items()
+            if seat.is_first and sent == 1 and request not in seat.unanswered
+        ]
+        is_another = bool(answered) and self._dice() < 0.5
+        if is_another:
+            request = answered[self._draw(len(answered))]
+            seat.openings[request] = 0
+            self.referee.uses_id_again(seat.viewer, request)
+        else:
+            seat.next_id += 1
+            request = seat.next_id
+        line = jsonrpc.request(b"%d" % request, "session/new", {"cwd": "/", "mcpServers": []})
+        seat.unanswered[request] = line
+        self._say(seat, line)
+
     def _repeat(self) -> None:
         seat = self._any_seat()
         if seat.attachment is not None and seat.unanswered:
-            self._say(seat, next(iter(seat.unanswered.values())))
+            request, line = next(iter(seat.unanswered.items()))
+            # Over a first link, an id that has been answered names another new session (GW-13).
+            if request not in seat.openings or not seat.is_first:
+                self._say(seat, line)
 
     def _decide(self) -> None:
         seat = self._any_seat()
@@ -393,8 +452,16 @@ class World:
 
     def _say(self, seat: Seat, line: bytes) -> None:
         frame = jsonrpc.decode(line)
-        if seat.attachment is not None and isinstance(frame, jsonrpc.Frame):
+        if seat.attachment is None or seat.door is None or not isinstance(frame, jsonrpc.Frame):
+            return
+        if frame.message.method != "session/new":
             self._carry_out(self._hub.receive(seat.attachment, frame, self._now_ms))
+            return
+        request = int(frame.message.request_id or b"0")
+        seat.openings[request] = seat.openings.get(request, 0) + 1
+        self.referee.asked_session(seat.viewer, request)
+        viewer = msgspec.structs.replace(seat.viewer, is_new=seat.is_first)
+        self._desk.ask(seat.door, viewer, frame)
 
     def _pull(self) -> None:
         self._pull_of(self._any_seat())
@@ -423,6 +490,11 @@ class World:
             self.trace.append(line)
             if name and name != BESIDE:
                 seat.last_event = name
+            if "method" not in frame and frame["id"] in seat.openings:
+                given = frame["result"]["sessionId"] if "result" in frame else None
+                self.referee.gave_session(seat.viewer, frame["id"], given)
+                seat.unanswered.pop(frame["id"], None)
+                continue
             seq = self.referee.applied(seat.viewer, frame)
             if seq and seat.viewer.replay:
                 seat.cursor = Cursor(self._log.epoch, seq)
@@ -460,6 +532,7 @@ class World:
         self._hub = self._machine.hub(self._log, self._number)
         self._numbers = self._hub.last_number  # as a holder that knows nothing but the log
         self._agent_open.clear()
+        self._desk = Desk(self._machine.openings(), self._number, self.referee)
         self.referee.agent_died()
         self._hub.lost_agent(lambda _: ERROR, self._now_ms)
         for seat in there:
@@ -478,6 +551,8 @@ class World:
                 self._attach(seat, seat.cursor)
         while self._agent_open:  # what was asked for by those who came back
             self._answer()
+        while self._desk.has_open:
+            self._desk.answer(self._draw)
         for seat in self.seats:
             while self._pull_of(seat) or seat.wire:
                 self._deliver(seat, len(seat.wire))

@@ -38,8 +38,7 @@ _LIMITS: dict[str, tuple[Any, ...]] = {
     "warn_after_seconds": (45.0, 45.0, 2.0, 0),
     "cancel_grace_seconds": (10.0, 10.0, 1.0, 0),
     "stderr_limit_bytes": (16_777_216, 16_777_216, 1500, 0),
-    "fallback": ("auto",) * 6
-    + ("typed", "v2", "stop_reason", "stop_reason_result", "rpc_error", "text"),
+    "fallback": ("auto",) * 6 + ("typed", "v2", "error_with_meta", "result", "error", "text"),
     "show_retries": ("auto", "auto", "off"),
     "silent_success": ("error", "error", "error", "pass"),
     "restart": ("on-crash", "on-crash", "never"),

@@ -85,7 +85,7 @@ def payload(error: Any) -> None:
 
 
 def error_object(error: Any, *, sent: bool = False, bare: bool = False) -> None:
-    """Check an error of ours; `sent`: the agent's own is in it; `bare`: `details` stands alone."""
+    """Check an error of ours; `sent`: the agent's own is in it; `bare`: `data` is shown raw."""
     _must("frame", isinstance(error, dict), "the error is no object")
     code, message, data = error.get("code"), error.get("message"), error.get("data")
     _must("frame", isinstance(code, int) and not isinstance(code, bool), f"code {code!r}")
@@ -93,10 +93,13 @@ def error_object(error: Any, *, sent: bool = False, bare: bool = False) -> None:
     _must("G6", len(message) <= MAX_MESSAGE, f"a message of {len(message)} characters")
     if code in {-32800, -32700, -32600}:
         return
+    if bare and data is None:
+        return
     _must("frame", isinstance(data, dict), "data is no object")
     _must("frame", isinstance(data.get("details"), str) and data["details"], "no details")
     if bare:
         _must("G3", set(data) == {"details"}, f"data of {sorted(data)}")
+        _must("G3", code == -32603, f"data beside {code}")
         return
     _must("G3", "agent_error" in data, "no payload in an error")
     _must("frame", data.get("errorKind"), "no errorKind")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from lastword.core.failure.ladder import Rung
+from lastword.core.failure.rungs import earlier_names
 from lastword.kit.doctor import clients, command
 from lastword.quirks.clients import RULES
 from tests.kit.patience import FUSE_SECONDS
@@ -96,16 +97,18 @@ def test_a_login_that_it_offers_is_named() -> None:
 def test_each_kind_of_client_gets_the_rung_that_the_ladder_chooses() -> None:
     _, told = report("--", *AGENT, "--bare", "healthy")
     rungs = {row["client"]: row["rung"] for row in told["clients"]}
+    assert all(row["aliases"] == earlier_names(row["rung"]) for row in told["clients"])
     assert set(rungs) == {*RULES, "jetbrains", "typed", "older", "v2"}
     assert rungs["typed"] == "typed"
-    assert rungs["older"] == "stop_reason"
+    assert rungs["older"] == "error_with_meta"
     assert rungs["v2"] == "v2"
     assert rungs["zed"] == RULES["zed"].rung
     assert all(row["means"] for row in told["clients"])
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("typed", "typed"), ("zed", "stop_reason"), ("my-own", "stop_reason")]
+    ("name", "expected"),
+    [("typed", "typed"), ("zed", "error_with_meta"), ("my-own", "error_with_meta")],
 )
 def test_one_client_can_be_asked_for(name: str, expected: str) -> None:
     _, told = report("--client", name, "--", *AGENT, "--bare", "healthy")
@@ -121,7 +124,7 @@ def test_a_rung_that_the_environment_forces_is_said() -> None:
 
 def test_an_agent_of_version_1_gives_a_client_of_version_2_the_first() -> None:
     rows = {row.client: row for row in clients.table(None, option="auto", speaks_v2=False)}
-    assert rows["v2"].rung is Rung.STOP_REASON
+    assert rows["v2"].rung is Rung.ERROR_WITH_META
     assert "version 1 alone" in rows["v2"].about
 
 

@@ -133,15 +133,15 @@ META = {"agent_error": PAYLOAD | {"stopReason": "error"}}
 ENDINGS = {
     "typed": [TYPED, error_answer(**META)],
     "typed_result": [TYPED, {"result": {"stopReason": "error", "_meta": META}}],
-    "stop_reason": [
+    "error_with_meta": [
         update(sessionUpdate="session_info_update", _meta=META),
         error_answer(**META),
     ],
-    "stop_reason_result": [
+    "result": [
         update(sessionUpdate="session_info_update", _meta=META),
         {"result": {"stopReason": "error", "_meta": META}},
     ],
-    "rpc_error": [error_answer(**META)],
+    "error": [error_answer(**META)],
     "text": [
         update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "No"}),
         {"result": {"stopReason": "end_turn", "_meta": META}},
@@ -157,7 +157,7 @@ def test_whatever_the_rung_the_prompt_raises_the_same(rung: str) -> None:
     assert isinstance(turn.failed, errors.BudgetExhausted)
     assert turn.failed.error.message == "No credit left. Top up."
     assert turn.failed.error.extra == {"by": "x"}
-    updated = rung.startswith(("typed", "stop_reason"))
+    updated = rung.startswith(("typed", "error_with_meta", "result"))
     assert client.kinds.count("agent_error") == updated
     assert "session_info_update" not in client.kinds
     assert all(told == turn.failed.error for kind, told in client.told if kind == "agent_error")

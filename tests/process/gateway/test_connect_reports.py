@@ -28,6 +28,8 @@ class TakingServer(ThreadingHTTPServer):
         self.asked: list[tuple[str, str | None]] = []
         self.gate = threading.Event()
         self.gate.set()
+        self.served = ""
+        """The only path at which reports are taken, where it is not any."""
         self.url = f"ws://127.0.0.1:{self.server_port}/acp?node=1"
 
 
@@ -39,6 +41,8 @@ class _Taking(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         self.server.asked.append((self.path, self.headers["authorization"]))
         status = self.server.statuses.pop(0) if self.server.statuses else 202
+        if self.server.served not in {"", self.path}:
+            status = 404
         if status == 202:
             self.server.taken.append(read_report(body))
         self.send_response(status)
@@ -110,6 +114,43 @@ def test_what_is_refused_for_good_is_sent_no_more(server: TakingServer) -> None:
     reports.note("two")
     sent(reports)
     assert [event.word for event in server.taken] == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("path", "served", "tried"),
+    [
+        ("/team/acp", "/team/v1/client-events", []),
+        ("/a/b/acp", "/a/v1/client-events", ["/a/b/v1/client-events"]),
+        ("/own/path", "/v1/client-events", ["/own/v1/client-events"]),
+    ],
+    ids=["below a proxy's path", "below that and a path of its own", "a path of its own"],
+)
+def test_reports_go_to_where_the_gateway_is_served_which_is_looked_for_once(
+    server: TakingServer, path: str, served: str, tried: list[str]
+) -> None:
+    server.served = served
+    reports = ConnectReports(server.url.replace("/acp?node=1", path), TokenSource("t"))
+    reports.note("one")
+    reports.note("two")
+    sent(reports)
+    assert [event.word for event in server.taken] == ["one", "two"]
+    assert [asked for asked, _ in server.asked] == [*tried, served, served]
+
+
+def test_a_gateway_that_is_nowhere_is_looked_for_again_with_the_next_report(
+    server: TakingServer,
+) -> None:
+    server.served = "/nowhere"
+    reports = ConnectReports(server.url.replace("/acp?node=1", "/team/acp"), TokenSource("t"))
+    for word in ("one", "two"):
+        reports.note(word)
+        sent(reports)
+    server.served = "/team/v1/client-events"
+    reports.note("three")
+    sent(reports)
+    assert [event.word for event in server.taken] == ["three"]
+    places = ["/team/v1/client-events", "/v1/client-events"]
+    assert [asked for asked, _ in server.asked] == [*places, *places, places[0]]
 
 
 def test_without_a_token_or_a_gateway_it_waits(server: TakingServer) -> None:

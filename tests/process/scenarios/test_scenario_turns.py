@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.core.failure.rungs import ALIASES
 from lastword.kit.agent.scenarios import SCENARIOS
 from tests.kit.patience import patient
 from tests.process.scenarios.scenario_play import AGENT, TYPED, AnyClient
@@ -160,9 +163,9 @@ def test_an_open_dialog_of_a_dead_agent_is_withdrawn(start: Start) -> None:
 
 RUNGS = {
     "typed": ("agent_error", "error"),
-    "stop_reason": ("session_info_update", "error"),
-    "stop_reason_result": ("session_info_update", "result"),
-    "rpc_error": ("", "error"),
+    "error_with_meta": ("session_info_update", "error"),
+    "result": ("session_info_update", "result"),
+    "error": ("", "error"),
     "text": ("agent_message_chunk", "result"),
 }
 
@@ -180,6 +183,44 @@ def test_a_client_that_negotiated_nothing_sees_each_rung(name: str, rung: str) -
         assert ours == ([kind] if kind else [])
         assert member in turn.answer
         assert SCENARIOS[name].error_type in str(turn.answer)
+    finally:
+        client.kill()
+
+
+@pytest.mark.parametrize("door", ["option", "environment", "scenario file", "lastword run"])
+@pytest.mark.parametrize(("earlier", "now"), ALIASES.items())
+def test_an_earlier_name_of_a_rung_ends_a_turn_in_the_same_frames(
+    tmp_path: Path, earlier: str, now: str, door: str
+) -> None:
+    played = [_failing_turn(tmp_path, name, door) for name in (earlier, now)]
+    kind, member = RUNGS[now]
+    assert played[0] == played[1] == ([kind] if kind else [], member)
+
+
+def _failing_turn(folder: Path, rung: str, door: str) -> tuple[list[str], str]:
+    """Return the kinds of a failing turn's updates, and the member of its answer that tells."""
+    arguments, command = ["rate_limit"], AGENT
+    environment: dict[str, str] = {}
+    if door == "option":
+        arguments = [f"--fallback={rung}", *arguments]
+    elif door == "environment":
+        environment = {"LASTWORD_FALLBACK": rung}
+    elif door == "scenario file":
+        script = {
+            "turns": [[{"fail": {"http": 429, "message": "Slow"}}]],
+            "run": {"fallback": rung},
+        }
+        (folder / "mine.json").write_text(json.dumps(script))
+        arguments = [str(folder / "mine.json")]
+    else:
+        run = [sys.executable, "-m", "lastword", "run", "--fallback", rung, "--no-record", "--"]
+        command = [*run, *AGENT, "--bare"]
+    client = AnyClient([*command, *arguments], environment=environment)
+    try:
+        client.hello(1, {})
+        client.open_session()
+        turn = client.turn("go")
+        return turn.kinds, "error" if "error" in turn.answer else "result"
     finally:
         client.kill()
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         ("http://127.0.0.1:7780", "ws://127.0.0.1:7780/acp"),
         ("http://127.0.0.1:7780/", "ws://127.0.0.1:7780/acp"),
         ("https://host/x/acp?node=1", "wss://host/x/acp?node=1"),
+        ("https://host/x/?node=1", "wss://host/x/acp?node=1"),
+        ("https://host/x", "wss://host/x"),
         ("ws://[::1]:7780/acp", "ws://[::1]:7780/acp"),
     ],
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from lastword.gateway.openings import Opening, Openings
+from lastword.gateway.openings import UNDER_WAY, Opening, Openings
+from lastword.gateway.viewers import Viewer
 
 if TYPE_CHECKING:
     from lastword.gateway.front_link import FrontLink
@@ -32,3 +33,19 @@ def test_all_that_wait_are_given_once() -> None:
     openings.add(7, Opening(ONE, "a", b"1", {}))
     assert [each.request_id for each in openings.take_all()] == [b"1"]
     assert openings.take_all() == []
+
+
+def test_a_viewer_that_comes_back_is_given_what_it_has_opened_while_that_is_there() -> None:
+    openings = Openings()
+    viewer, first = Viewer(id="a"), Viewer(id="a", is_new=True)
+    assert openings.again(ONE, first, b"1", {}) is None
+    opening = Opening(ONE, "a", b"1", {"cwd": "/"})
+    openings.add(7, opening)
+    assert openings.again(OTHER, viewer, b"1", {}) == UNDER_WAY
+    assert opening.link is OTHER
+    openings.take(7)
+    openings.opened(opening, "s")
+    assert openings.again(ONE, viewer, b"1", {"s"}) == "s"
+    assert openings.again(ONE, viewer, b"1", {"t"}) is None  # it has ended since
+    assert openings.again(ONE, viewer, b"2", {"s"}) is None
+    assert openings.again(ONE, first, b"1", {"s"}) is None  # its id is used for another one

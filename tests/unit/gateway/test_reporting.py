@@ -28,13 +28,15 @@ class Posted:
         self.proxied: set[bool] = set()
         self.bodies: list[dict[str, Any]] = []
 
+        self.statuses: dict[str, int] = {}
+
     def __call__(
         self, url: str, body: bytes, _: Mapping[str, str], __: float, *, proxied: bool
     ) -> CollectorAnswer:
         self.urls.add(url)
         self.proxied.add(proxied)
         self.bodies.append(json.loads(body))
-        return CollectorAnswer(202, b"", "", "", True)
+        return CollectorAnswer(self.statuses.get(url, 202), b"", "", "", True)
 
 
 def sent(reports: ConnectReports) -> None:
@@ -78,3 +80,23 @@ def test_what_waits_and_what_is_sent_in_a_minute_is_bounded(
     assert [body["word"] for body in posted.bodies] == [f"w{number}" for number in range(20)]
     assert MAX_WAITING == PER_MINUTE == 20
     assert posted.proxied == {False}
+
+
+def test_below_a_path_the_place_that_takes_reports_is_found_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    posted = Posted()
+    monkeypatch.setattr(reporting, "post", posted)
+    beside, below, root = reporting.places_of("wss://gateway.example/a/b/acp?node=1")
+    assert beside == "https://gateway.example/a/b/v1/client-events?node=1"
+    assert below == "https://gateway.example/a/v1/client-events?node=1"
+    assert root == "https://gateway.example/v1/client-events?node=1"
+    posted.statuses = {beside: 404}
+    reports = ConnectReports("wss://gateway.example/a/b/acp?node=1", TokenSource("t"))
+    reports.note("one")
+    sent(reports)
+    assert posted.urls == {beside, below}
+    posted.urls.clear()
+    reports.note("two")
+    sent(reports)
+    assert posted.urls == {below}

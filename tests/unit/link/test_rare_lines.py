@@ -108,6 +108,24 @@ def test_a_client_that_shows_one_text_gets_the_agents_own_words_in_it() -> None:
     assert details_of(payload(), None) == "It failed."
 
 
+@pytest.mark.parametrize(
+    ("code", "is_prompt", "told"),
+    [
+        (-32603, True, {"code": -32603, "message": "no", "data": {"details": "It failed. (no)"}}),
+        (-32603, False, {"code": -32603, "message": "It failed. (no)"}),
+        (-32002, True, {"code": -32002, "message": "It failed. (no)"}),
+    ],
+)
+def test_a_client_that_shows_data_raw_is_given_none_where_it_would(
+    code: int, is_prompt: bool, told: dict[str, object]
+) -> None:
+    sent = error_object.SentError({"code": code, "message": "no"}, Redactor())
+    alone = error_object.Details.ALONE
+    assert (
+        error_object.error_object(payload(), sent=sent, details=alone, is_prompt=is_prompt) == told
+    )
+
+
 def test_a_detail_that_does_not_fit_gives_way_before_the_agents_data() -> None:
     detail = {"text": "x" * error_object.MAX_FRAME_BYTES}
     members = error_object.error_object(payload(detail=detail))

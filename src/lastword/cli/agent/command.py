@@ -14,6 +14,7 @@ import msgspec
 from lastword.cli.agent import scenarios
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.failure.ladder import AUTO, Rung
+from lastword.core.failure.rungs import ALIASES
 from lastword.core.link.option_table import OPTIONS
 from lastword.kit.agent.scenarios import SCENARIOS, unknown
 from lastword.kit.agent.script_files import YAML_SUFFIXES, ScriptError, load
@@ -127,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--file", metavar="FILE", help="a scenario file")
     rungs = (AUTO, *(rung.value for rung in Rung))
     told = "how failures are told: " + ", ".join(rungs)
-    add("--fallback", metavar="RUNG", choices=rungs, help=told)
+    add("--fallback", metavar="RUNG", type=_todays_name, choices=rungs, help=told)
     add("--bare", action="store_true", help="without lastword in front")
     add("--list", action="store_true", help="show the scenarios, and what a client does with each")
     add("--rungs", action="store_true", help="show one failure's frames on each rung")
@@ -135,6 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", action="store_true", help="with --list or --rungs: as JSON")
     add("--lives-fd", type=int, help=argparse.SUPPRESS)
     return parser
+
+
+def _todays_name(rung: str) -> str:
+    return ALIASES.get(rung, rung)
 
 
 def _refused(problem: str, see: str = "--list") -> int:

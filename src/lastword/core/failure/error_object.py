@@ -35,7 +35,8 @@ class Details(StrEnum):
     TOLD = "told"
     """It shows `details` in the message's place: our sentence comes first there."""
     ALONE = "alone"
-    """It shows all of `data` as it came unless `details` is its only key."""
+    """It shows `details` where that is all of a prompt's error of the code -32603, and appends any
+    other `data` to the message as it came."""
 
 
 class SentError:
@@ -62,15 +63,16 @@ def _data_object(data: object) -> dict[str, Any]:
     return {"details": data} if isinstance(data, str) else {"value": data}
 
 
-def error_object(
+def error_object(  # noqa: PLR0913 - six options is our own limit
     error: AgentError,
     *,
     sent: SentError | None = None,
     had_output: bool = False,
     can_login: bool = False,
     details: Details = Details.KEPT,
+    is_prompt: bool = True,
 ) -> dict[str, Any]:
-    """The `error` member of the answer to a prompt.
+    """The `error` member of an answer.
 
     Args:
         error: the failure.
@@ -78,12 +80,16 @@ def error_object(
         had_output: the turn left text or a tool call behind, so no client may log in and resend.
         can_login: the agent offered a way to authenticate.
         details: what this client does with `data.details`.
+        is_prompt: it answers a prompt.
     """
     code = _code(error, sent, had_output=had_output, can_login=can_login)
     message = (sent.message if sent else "") or error.message
     if details is Details.ALONE:
-        only = {"details": _full_text(error, sent)}
-        return {"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": only}
+        told = _full_text(error, sent)
+        code = acp.INTERNAL_ERROR if code == acp.DO_NOT_RESEND else code  # it resends on none
+        if code != acp.INTERNAL_ERROR or not is_prompt:
+            return {"code": code, "message": told[:MAX_MESSAGE_CHARS]}
+        return {"code": code, "message": message[:MAX_MESSAGE_CHARS], "data": {"details": told}}
     data = dict(sent.data) if sent else {}
     if details is Details.TOLD:
         data["details"] = _full_text(error, sent, said=data.get("details"))

@@ -19,6 +19,7 @@ from lastword.core.failure.error_object import (
     error_object,
     typed_payload,
 )
+from lastword.core.failure.rungs import ALIASES
 from lastword.core.protocol import acp, jsonrpc
 from lastword.quirks import clients
 
@@ -28,15 +29,21 @@ if TYPE_CHECKING:
 
 
 class Rung(StrEnum):
-    """How a failing turn ends."""
+    """How a failing turn ends: named for what is sent; `Rung("rpc_error")` is `Rung.ERROR`."""
 
     TYPED = "typed"
     V2 = "v2"
     AIR = "air"
-    STOP_REASON = "stop_reason"
-    STOP_REASON_RESULT = "stop_reason_result"
-    RPC_ERROR = "rpc_error"
+    ERROR = "error"
+    ERROR_WITH_META = "error_with_meta"
+    RESULT = "result"
     TEXT = "text"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Rung | None:
+        """Return the rung that had this name before."""
+        now = ALIASES.get(value) if isinstance(value, str) else None
+        return None if now is None else cls(now)
 
 
 AUTO = "auto"
@@ -110,7 +117,7 @@ def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
     if client.air:
         return Rung.AIR
     rule = clients.RULES.get(client.name)
-    return Rung(rule.rung) if rule else Rung.STOP_REASON
+    return Rung(rule.rung) if rule else Rung.ERROR_WITH_META
 
 
 def frames_for(
@@ -153,7 +160,7 @@ def _result(ending: Ending, rung: Rung, client: ClientProfile) -> dict[str, Any]
         failure_id = ending.failure_id or ending.error.incident_id or ending.session_id
         told = air.failure_meta(ending.error, failure_id=failure_id, revision=ending.revision)
         return {"stopReason": acp.END_TURN, "_meta": told | meta}
-    if rung is Rung.STOP_REASON_RESULT or client.stop_reason:
+    if rung is Rung.RESULT or client.stop_reason:
         return {"stopReason": acp.STOP_ERROR, "_meta": meta}
     return None
 
@@ -163,7 +170,7 @@ def _updates(ending: Ending, rung: Rung, dialect: acp.Dialect) -> tuple[bytes, .
         if ending.announced:
             return ()
         return (typed_update(ending.error, ending.session_id, dialect),)
-    if rung in (Rung.STOP_REASON, Rung.STOP_REASON_RESULT):
+    if rung in (Rung.ERROR_WITH_META, Rung.RESULT):
         meta = {"agent_error": typed_payload(ending.error)}
         update = {"sessionUpdate": "session_info_update", "_meta": meta}
         return (session_update(ending.session_id, update),)

@@ -244,7 +244,8 @@ def fail_request(
     """Answer a request that is no prompt with a typed JSON-RPC error."""
     error = compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
     # `had_output` keeps the code at -32603: there is no prompt that could be resent.
-    members = error_object(error, had_output=True, details=ladder.details_of(link.client))
+    details = ladder.details_of(link.client)
+    members = error_object(error, had_output=True, details=details, is_prompt=False)
     answer = jsonrpc.error(request_id, members)
     told = entries.failed_request(link, request_id, request, error)
     return [Answer(Side.CLIENT, request_id, answer), told]

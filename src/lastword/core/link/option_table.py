@@ -2,13 +2,16 @@
 
 Owns names (`--idle-timeout`, `LASTWORD_IDLE_TIMEOUT`, `idle_timeout_seconds` are one), defaults,
 units, and what a text for one means. `lastword run` reads it before the agent is spawned, so it
-imports nothing; not even `typing`, which costs 5 ms.
+imports nothing that imports anything; not even `typing`, which costs 5 ms.
 """
 
 from __future__ import annotations
 
+from lastword.core.failure.rungs import ALIASES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import TypeAlias
 
     Value: TypeAlias = float | str
@@ -30,15 +33,24 @@ class Option:
             may be, by `|`.
         about: What it is for.
         default: What it is where nobody says.
+        aliases: Earlier names of its words, which are taken and never shown.
     """
 
-    __slots__ = ("about", "default", "kind", "name")
+    __slots__ = ("about", "aliases", "default", "kind", "name")
 
-    def __init__(self, name: str, kind: str, about: str, default: Value = False) -> None:  # noqa: FBT002  (a flag's)
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        about: str,
+        default: Value = False,  # noqa: FBT002  (a flag's)
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
         self.kind = kind
         self.about = about
         self.default = default
+        self.aliases = aliases or {}
 
     @property
     def key(self) -> str:
@@ -79,6 +91,7 @@ class Option:
             return text or None
         if self.kind == "url":
             return text if _is_url(text) else None
+        text = self.aliases.get(text, text)
         return text if text in self.words else None
 
 
@@ -148,9 +161,10 @@ OPTIONS = (
     Option("line-limit", "bytes", "the longest line that is taken as a frame", 64 * MIB),
     Option(
         "fallback",
-        "auto|typed|v2|air|stop_reason|stop_reason_result|rpc_error|text",
+        "auto|typed|v2|air|error|error_with_meta|result|text",
         "how a failure reaches the client; auto goes by what the client says it can take",
         "auto",
+        aliases=ALIASES,
     ),
     Option("silent-success", "error|pass", "what to make of a success with nothing shown", "error"),
     Option(

@@ -13,6 +13,7 @@ from datetime import datetime  # noqa: TC003
 import msgspec
 
 from lastword.core.link.option_table import (
+    BY_KEY,
     OPTIONS,
     default_bytes,
     default_count,
@@ -32,7 +33,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         warn_after_seconds: silence after which clients that can show it are told.
         cancel_grace_seconds: how long the agent may take to answer a cancel.
         stderr_limit_bytes: what the agent may write to stderr without a frame in between.
-        fallback: `auto`, or the rung to use whatever the client said.
+        fallback: `auto`, or the rung to use whatever the client said; an earlier name of a rung is
+            taken, and read back as today's.
         restart: `on-crash` starts an agent that died again when it is needed, `never` does not.
         retry: how often a prompt is sent again that failed before anything happened; of `lastword
             run` alone, a handler in this process has `lastword.Retry`.
@@ -91,9 +93,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             said = "record takes True, False, or a folder's path as text"
             raise ValueError(f"{said}, not {self.record!r}")  # noqa: TRY004 - as for the others
         for name, words in WORDS.items():
-            if getattr(self, name) not in words:
-                said = f"{name} takes one of {', '.join(words)}"
-                raise ValueError(f"{said}, not {getattr(self, name)!r}")
+            value = getattr(self, name)
+            now = ALIASES[name].get(value) if isinstance(value, str) else None
+            if now is not None:
+                msgspec.structs.force_setattr(self, name, now)
+            elif value not in words:
+                raise ValueError(f"{name} takes one of {', '.join(words)}, not {value!r}")
 
 
 LIMITS = tuple(
@@ -106,3 +111,4 @@ WORDS = {
     for option in OPTIONS
     if option.words and option.field in Options.__struct_fields__
 }
+ALIASES = {field: BY_KEY[field].aliases for field in WORDS}

@@ -300,7 +300,7 @@ _INFO_UPDATE_OF_OURS = {"sessionUpdate", "_meta"}
 
 
 def _announces(link: Link, session: Session, frame: Frame) -> bool:
-    """Is this the rung `stop_reason` of an agent that speaks for itself?
+    """Is this the rung `error_with_meta` of an agent that speaks for itself?
 
     The client is told anew, in the way that is meant for it.
     """

@@ -16,6 +16,7 @@ from lastword.core.link.handshake import ClientProfile, read_client
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
 from lastword.gateway.connecting import failing, frames
+from lastword.gateway.connecting.abandoned import AbandonedTurns
 from lastword.gateway.connecting.effects import (
     ConnectEffect,
     Dial,
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
 
 WAITING_BYTES = 4 * 1024 * 1024
 """What of the editor's waits for a link, before its stdin is read no further."""
-
-MAX_ABANDONED = 256
-"""Turns ended for the editor whose outcome is still told; the oldest are forgotten."""
 
 UNKNOWN_SESSION = -32002
 INVALID_PARAMS = -32602
@@ -79,7 +77,7 @@ class Connector:
         self._items = Items()
         self._places: dict[str, Place] = {}
         self._questions = Questions(self._items)
-        self._abandoned: dict[int, str] = {}
+        self._abandoned = AbandonedTurns()
         self._outage = Outage()
         self._probes = Probes(self._items)
 
@@ -213,14 +211,7 @@ class Connector:
         place = self._places.setdefault(session_id, Place(session_id))
         if place.attaching and place.attaching != item.number:
             return []  # one after the other
-        line = item.line
-        if not item.was_sent:
-            place.forget()
-            line = frames.with_compact_past(line)
-        elif place.cursor is not None:
-            line = frames.from_cursor(line, place.cursor)
-        place.folder = frames.folder_of(item.line)
-        place.attaching, place.begun, place.attached = item.number, False, False
+        line = place.bring_back(item)
         self._items.sent(item)
         return [ToGateway(line)]
 
@@ -228,15 +219,9 @@ class Connector:
         """The editor's new session is to be one that there is: first, how is that?"""
         session_id = self._wanted_session
         place = self._places.setdefault(session_id, Place(session_id))
-        place.folder = frames.folder_of(item.line)
-        place.probing, place.past = True, True
-        place.attaching, place.begun = item.number, False
+        line = place.look(item)
         self._items.sent(item)
-        return [
-            ToGateway(
-                frames.attach_request(place.session_id, place.folder, acp.RESUME, item.number)
-            )
-        ]
+        return [ToGateway(line)]
 
     def _attach(self, place: Place) -> list[ConnectEffect]:
         """Attach a session over a new link, where the editor is."""
@@ -245,18 +230,7 @@ class Connector:
             if is_first and item.was_sent:
                 return self._bring_back(item)
         number = self._items.next_number()
-        place.attaching, place.begun = number, False
-        cursor = place.cursor
-        if cursor is not None:
-            line = frames.attach_request(place.session_id, place.folder, acp.RESUME, number)
-            return [ToGateway(frames.from_cursor(line, cursor))]
-        replays = place.past and not self.client.dialect.turn_ends_by_state
-        line = frames.attach_request(
-            place.session_id, place.folder, acp.LOAD if replays else acp.RESUME, number
-        )
-        if place.past and not replays:
-            line = frames.with_param(line, "replayFrom", {"type": "start"})
-        return [ToGateway(frames.with_compact_past(line) if place.past else line)]
+        return [ToGateway(place.attach(number, self.client.dialect))]
 
     # The link.
 
@@ -347,10 +321,8 @@ class Connector:
             return []
         for item in prompts:
             if item.was_sent:
-                self._abandoned[item.number] = session_id
+                self._abandoned.add(item.number, session_id)
             self._items.done(item)
-        while len(self._abandoned) > MAX_ABANDONED:
-            del self._abandoned[next(iter(self._abandoned))]
         ids = tuple(item.request for item in prompts if item.request is not None)
         return [ToEditor(line) for line in failing.ended_turn(error, session_id, ids, self.client)]
 
@@ -385,15 +357,8 @@ class Connector:
         item = self._items.get(number)
         if item is not None and item.request is not None:
             return self._has_ended(item, frame)
-        session_id = self._abandoned.pop(number, None)
-        if session_id is None:
-            return []
-        result = object_of(jsonrpc.loads(frame.message.result))
-        failure = object_of(result.get("_meta")).get("agent_error") or failing.failure_in(
-            jsonrpc.loads(frame.message.error)
-        )
-        told = failing.outcome(session_id, stop_reason=result.get("stopReason"), failure=failure)
-        return [ToEditor(told)]
+        told = self._abandoned.answered(number, frame)
+        return [] if told is None else [ToEditor(told)]
 
     def _greeted(self, frame: Frame) -> list[ConnectEffect]:
         item = self._items.get(self._greets)
@@ -461,9 +426,7 @@ class Connector:
         line, ours = frames.stripped(frame.line, "result")
         if place.probing and item is not None:
             return self._has_session(place, item, line)
-        place.attaching, place.attached = 0, True
-        if not place.epoch:  # its frames have not said where they begin
-            place.begin(ours)
+        place.has_attached(ours)
         effects: list[ConnectEffect] = []
         if place.skipping:
             place.skipping = False
@@ -479,9 +442,7 @@ class Connector:
     ) -> list[ConnectEffect]:
         code = error.get("code")
         if item is None and code == INVALID_PARAMS and place.cursor is not None:
-            place.forget()  # a log that has lost its end
-            place.past = False
-            place.skipping = True
+            place.skip_past()  # a log that has lost its end
             return self._attach(place)
         if item is None and code != UNKNOWN_SESSION:
             return [NotGreeted(_SERVICE_UNAVAILABLE)]
@@ -544,18 +505,15 @@ class Connector:
             epoch = object_of(params.get("facts")).get("epoch")
             place.epoch = epoch if isinstance(epoch, str) else place.epoch
         elif method == "_lastword/ended":
-            effects = self._ended_away(place, params)
+            # While nobody of ours was there; what is open is asked for again instead.
+            told = self._abandoned.ended(
+                frames.count_of(params.get("request")),
+                stop_reason=params.get("stopReason"),
+                failure=params.get("error"),
+            )
+            effects = [] if told is None else [ToEditor(told)]
         place.move(ours)
         return effects
-
-    def _ended_away(self, place: Place, params: dict[str, Any]) -> list[ConnectEffect]:
-        """A turn ended while nobody of ours was there; what is open is asked for again instead."""
-        number = frames.count_of(params.get("request"))
-        if self._abandoned.pop(number, None) is None:
-            return []
-        failure, stop_reason = params.get("error"), params.get("stopReason")
-        told = failing.outcome(place.session_id, stop_reason=stop_reason, failure=failure)
-        return [ToEditor(told)]
 
     def _begins(self, place: Place, ours: dict[str, Any]) -> list[ConnectEffect]:
         """From here on come the frames of this attach."""

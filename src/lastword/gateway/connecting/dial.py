@@ -33,6 +33,8 @@ class AddressError(Exception):
 def address(text: str, *, insecure: bool = False) -> str:
     """The WebSocket address that a URL means.
 
+    One that ends in a slash, or has no path, is where a gateway is served: ACP is at `acp` below.
+
     Args:
         text: The URL.
         insecure: The token may go to another machine in clear.
@@ -58,7 +60,9 @@ def address(text: str, *, insecure: bool = False) -> str:
             " https (or wss), a tunnel to 127.0.0.1, or --insecure where the network itself is"
             " encrypted"
         )
-    path = parts.path if parts.path not in {"", "/"} else DEFAULT_PATH
+    path = parts.path
+    if not path or path.endswith("/"):
+        path = path.removesuffix("/") + DEFAULT_PATH
     return urlunsplit((scheme, parts.netloc, path, parts.query, ""))
 
 

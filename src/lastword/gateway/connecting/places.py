@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.core.protocol import acp
+from lastword.gateway.connecting import frames
 from lastword.gateway.connecting.frames import count_of, seq_of
 from lastword.gateway.entries import Cursor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from lastword.core.protocol.acp import Dialect
 
 
 class Place(msgspec.Struct):
@@ -51,6 +55,50 @@ class Place(msgspec.Struct):
     def cursor(self) -> Cursor | None:
         """Where the editor is."""
         return Cursor(self.epoch, self.seq) if self.epoch else None
+
+    def bring_back(self, item: Item) -> bytes:
+        """The editor's own load or resume begins: the line that says it over this link."""
+        line = item.line
+        if not item.was_sent:
+            self.forget()
+            line = frames.with_compact_past(line)
+        elif self.cursor is not None:
+            line = frames.from_cursor(line, self.cursor)
+        self.folder = frames.folder_of(item.line)
+        self.attaching, self.begun, self.attached = item.number, False, False
+        return line
+
+    def look(self, item: Item) -> bytes:
+        """Ask how the session is that the editor's `session/new` is to be given."""
+        self.folder = frames.folder_of(item.line)
+        self.probing, self.past = True, True
+        self.attaching, self.begun = item.number, False
+        return frames.attach_request(self.session_id, self.folder, acp.RESUME, item.number)
+
+    def attach(self, number: int, dialect: Dialect) -> bytes:
+        """A request of our own, with this number, attaches it where the editor is."""
+        self.attaching, self.begun = number, False
+        if self.cursor is not None:
+            line = frames.attach_request(self.session_id, self.folder, acp.RESUME, number)
+            return frames.from_cursor(line, self.cursor)
+        replays = self.past and not dialect.turn_ends_by_state
+        method = acp.LOAD if replays else acp.RESUME
+        line = frames.attach_request(self.session_id, self.folder, method, number)
+        if self.past and not replays:
+            line = frames.with_param(line, "replayFrom", {"type": "start"})
+        return frames.with_compact_past(line) if self.past else line
+
+    def has_attached(self, ours: dict[str, Any]) -> None:
+        """It is attached, with these facts of the gateway's."""
+        self.attaching, self.attached = 0, True
+        if not self.epoch:  # its frames have not said where they begin
+            self.begin(ours)
+
+    def skip_past(self) -> None:
+        """The log is no longer what it was: it is attached anew, without the past."""
+        self.forget()
+        self.past = False
+        self.skipping = True
 
     def begin(self, ours: dict[str, Any]) -> None:
         """Stand before the first entry that comes, as the gateway names it."""

@@ -33,7 +33,23 @@ MAX_SESSIONS = 8
 
 POST_SECONDS = 5.0
 MIN_CODE, MAX_CODE = 1000, 4999
-TOO_MANY, SERVER_ERROR = 429, 500
+OK, REDIRECT, NOT_FOUND, TOO_MANY, SERVER_ERROR = 200, 300, 404, 429, 500
+
+
+def places_of(url: str) -> list[str]:
+    """Return where a gateway may take reports whose WebSocket has this address, likeliest first.
+
+    A proxy may serve it below a path of its own, which the gateway does not know: `/team/acp` is
+    beside `/team/v1`. Where it is the gateway's own `--path`, `/v1` is at the root.
+    """
+    parts = urlsplit(url)
+    scheme = "https" if parts.scheme == "wss" else "http"
+    folders = parts.path.split("/")[1:-1]
+    paths = (
+        "/".join(["", *folders[:depth], "v1", "client-events"])
+        for depth in range(len(folders), -1, -1)
+    )
+    return [urlunsplit((scheme, parts.netloc, path, parts.query, "")) for path in paths]
 
 
 class ConnectReports:
@@ -41,10 +57,9 @@ class ConnectReports:
 
     def __init__(self, url: str, tokens: TokenSource) -> None:
         """Report to the gateway that a WebSocket's address means."""
-        parts = urlsplit(url)
-        scheme = "https" if parts.scheme == "wss" else "http"
-        self._url = urlunsplit((scheme, parts.netloc, "/v1/client-events", parts.query, ""))
-        self._is_near = is_loopback(parts.hostname or "")
+        self._places = places_of(url)
+        """Where they may be taken; the one place, once one has been."""
+        self._is_near = is_loopback(urlsplit(url).hostname or "")
         self._tokens = tokens
         self._waiting: deque[bytes] = deque()
         self._sent_at: deque[float] = deque(maxlen=PER_MINUTE)
@@ -93,7 +108,21 @@ class ConnectReports:
                 "authorization": f"Bearer {self._tokens.take()}",
                 "content-type": "application/json",
             }
-            answer = post(self._url, body, headers, POST_SECONDS, proxied=not self._is_near)
+            status = self._post(body, headers)
         except (AddressError, PostError):
             return False
-        return answer.status != TOO_MANY and answer.status < SERVER_ERROR
+        return status != TOO_MANY and status < SERVER_ERROR
+
+    def _post(self, body: bytes, headers: dict[str, str]) -> int:
+        """Post to the first place that is one; gives the status.
+
+        Raises:
+            PostError: There was no answer.
+        """
+        for place in self._places:
+            status = post(place, body, headers, POST_SECONDS, proxied=not self._is_near).status
+            if OK <= status < REDIRECT:
+                self._places = [place]
+            if status != NOT_FOUND:
+                return status
+        return NOT_FOUND

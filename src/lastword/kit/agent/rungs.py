@@ -11,6 +11,7 @@ from typing import Any
 
 from lastword.core.failure import ladder
 from lastword.core.failure.ladder import Ending, Rung
+from lastword.core.failure.rungs import earlier_names
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp
@@ -18,9 +19,9 @@ from lastword.core.protocol import acp
 ABOUT = {
     "typed": "to a client that negotiated agent_error",
     "v2": "to a client of protocol version 2; --fallback cannot force it",
-    "stop_reason": "to every other client of version 1: the default",
-    "stop_reason_result": "to a client that accepts the stop reason error",
-    "rpc_error": "to a client that makes noise about any update",
+    "error_with_meta": "to every other client of version 1: the default",
+    "result": "by configuration only: to a client that accepts the stop reason error",
+    "error": "to a client that makes noise about any update",
     "text": "by configuration only: to a client that shows nothing but text",
     "air": "to a client that advertised JetBrains AIR's sessionFailure",
 }
@@ -51,6 +52,11 @@ def frames(rung: Rung) -> list[dict[str, Any]]:
 def listed() -> list[dict[str, Any]]:
     """Return all rungs for a machine."""
     return [
-        {"rung": rung.value, "when": ABOUT.get(rung.value, ""), "frames": frames(rung)}
+        {
+            "rung": rung.value,
+            "aliases": earlier_names(rung.value),
+            "when": ABOUT.get(rung.value, ""),
+            "frames": frames(rung),
+        }
         for rung in Rung
     ]

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from lastword.core.failure.ladder import Rung, rung_for
+from lastword.core.failure.rungs import earlier_names
 from lastword.core.link.handshake import read_client
 from lastword.core.protocol import acp
 from lastword.kit.agent import rungs
@@ -45,7 +46,8 @@ class ClientRow(msgspec.Struct, frozen=True):
     def told(self) -> dict[str, Any]:
         """Return the row for a machine."""
         own: dict[str, Any] = msgspec.to_builtins(self)
-        return own | {"means": rungs.ABOUT.get(self.rung.value, "")}
+        also = {"aliases": earlier_names(self.rung.value)}
+        return own | also | {"means": rungs.ABOUT.get(self.rung.value, "")}
 
 
 def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:

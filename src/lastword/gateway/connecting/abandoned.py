@@ -1,0 +1,47 @@
+"""Turns that were ended for the editor while the agent may still be at them.
+
+Owns which those are, and that how one of them came out is told once, as news: its prompt has had
+its answer. Who ends one, and why, is `core`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.core.protocol import jsonrpc
+from lastword.core.protocol.tolerant import object_of
+from lastword.gateway.connecting import failing
+
+if TYPE_CHECKING:
+    from lastword.core.protocol.jsonrpc import Frame
+
+MAX_TURNS = 256
+"""Turns whose outcome is still told; the oldest are forgotten."""
+
+
+class AbandonedTurns:
+    """Those of one editor, by the number of the prompt."""
+
+    def __init__(self) -> None:
+        self._session_of: dict[int, str] = {}
+
+    def add(self, number: int, session_id: str) -> None:
+        """One was ended, whose prompt has this number."""
+        self._session_of[number] = session_id
+        while len(self._session_of) > MAX_TURNS:
+            del self._session_of[next(iter(self._session_of))]
+
+    def answered(self, number: int, frame: Frame) -> bytes | None:
+        """The prompt with this number is answered after all: what the editor is told of it."""
+        result = object_of(jsonrpc.loads(frame.message.result))
+        failure = object_of(result.get("_meta")).get("agent_error") or failing.failure_in(
+            jsonrpc.loads(frame.message.error)
+        )
+        return self.ended(number, stop_reason=result.get("stopReason"), failure=failure)
+
+    def ended(self, number: int, *, stop_reason: object, failure: object) -> bytes | None:
+        """It has ended: what the editor is told of it, `None` where that is no turn of these."""
+        session_id = self._session_of.pop(number, None)
+        if session_id is None:
+            return None
+        return failing.outcome(session_id, stop_reason=stop_reason, failure=failure)
