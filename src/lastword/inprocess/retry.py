@@ -25,7 +25,6 @@ from typing import (
     overload,
 )
 
-import anyio
 import msgspec
 from tenacity import AsyncRetrying, AttemptManager, RetryCallState, retry_if_exception
 
@@ -35,6 +34,7 @@ from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, RetrySafety
 from lastword.core.link.facts import Facts
 from lastword.core.link.retries import Retrying
 from lastword.errors import Misused, TurnFailed
+from lastword.inprocess import waits
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
 
@@ -158,7 +158,7 @@ class _Loop:
         self._tried: list[FailedAttempt] = []
         self._remembered: tuple[FailedAttempt, ...] = ()
         self._facts = Facts()
-        self._ends_at = anyio.current_time() + retry.budget_seconds
+        self._ends_at = waits.current_time() + retry.budget_seconds
         self._wait_seconds: float | None = None
         """How long to wait before the next attempt; `None` where there is none."""
 
@@ -189,7 +189,7 @@ class _Loop:
             return False
         if self._wait_seconds is None or not self._retry.permits(self._facts):
             return False
-        return anyio.current_time() + self._wait_seconds <= self._ends_at
+        return waits.current_time() + self._wait_seconds <= self._ends_at
 
     def wait(self, _: RetryCallState) -> float:
         """How long until the next attempt."""
@@ -210,10 +210,10 @@ class _Loop:
     async def sleep(self, seconds: float) -> None:
         """Wait; the user's cancel ends it at once."""
         if self.request is None:
-            await anyio.sleep(seconds)
+            await waits.sleep(seconds)
             return
         with self.request.wait():
-            await anyio.sleep(seconds)
+            await waits.sleep(seconds)
 
 
 class _Attempts(AsyncIterator[Attempt]):
