@@ -15,16 +15,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path  # noqa: TC003
 from typing import TYPE_CHECKING, Any
 
-import acp
-from acp.client.connection import ClientSideConnection  # noqa: TC002
-from acp.schema import ClientCapabilities
-
 from lastword.client.acp_process import AgentProcess
 from lastword.client.acp_transport import StreamTransport, TypedTransport
 from lastword.client.raise_for import CLASS_FOR, raise_for_error
 from lastword.client.reading import read_error
 from lastword.client.retries import read_retry
-from lastword.errors import AgentLost
+from lastword.errors import AgentLost, missing_extra
+
+try:
+    import acp
+    from acp.client.connection import ClientSideConnection
+    from acp.schema import ClientCapabilities
+except ImportError as error:
+    raise missing_extra("lastword.client.acp", "acp", error) from None
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -210,9 +210,9 @@ class HandlerLink:
         """Do what is due since this moment, unless the clock itself stood still until now."""
         late = time.monotonic() - due
         if late <= LATE_SECONDS:
-            if self._skipped is not None:
-                self._skip(self._skipped)
             self.handle_timeout()
+            if self._skipped is not None and self._skip(self._skipped):
+                self.handle_timeout()
             return
         with self._lock:
             self._core.stand_still(late + LATE_SECONDS)
@@ -230,20 +230,23 @@ class HandlerLink:
 
     def _sooner(self, due: float | None, skipped: SkippedTime) -> float | None:
         """When to look whether the time up to the next moment at which something is due passes."""
-        dues = [at for at in (due, skipped.next_alarm()) if at is not None]
-        if not dues:
+        soonest = skipped.sooner(due)
+        if soonest is None:
             return None
-        real = min(dues) - skipped.seconds
+        real = soonest - skipped.seconds
         return min(real, self._active_at + waits.QUIET_SECONDS) if self.in_turn else real
 
-    def _skip(self, skipped: SkippedTime) -> None:
-        """Let time pass, if a turn has been quiet for long enough."""
+    def _skip(self, skipped: SkippedTime) -> bool:
+        """Let time pass, if a turn has been quiet for long enough; has it passed?"""
         with self._lock:
-            due, alarm = self._core.next_timeout(), skipped.next_alarm()
-            dues = [at for at in (due, alarm) if at is not None]
-            is_quiet = time.monotonic() >= self._active_at + waits.QUIET_SECONDS
-            self._active_at = time.monotonic() if is_quiet else self._active_at
-            skipped.skip_to(min(dues) if dues and is_quiet and self.in_turn else skipped.now())
+            skipped.skip_to(skipped.now())  # what is due by itself
+            soonest, now = skipped.sooner(self._core.next_timeout()), time.monotonic()
+            is_quiet = self.in_turn and now >= self._active_at + waits.QUIET_SECONDS
+            if soonest is None or not is_quiet:
+                return False
+            self._active_at = now
+            skipped.skip_to(soonest)
+            return True
 
     @property
     def in_turn(self) -> bool:

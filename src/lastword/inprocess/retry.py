@@ -170,12 +170,14 @@ class _Loop:
             self._tried += within  # a loop within this one made, and told, these
         else:
             self._tried.append(FailedAttempt(verdict_of(error), tries_of(error)))
+        now = time.time()
+        failed = retry_policy.failed_of(self._tried[-1].verdict)
         self._wait_seconds = retry_policy.next_wait(
-            retry_policy.failed_of(self._tried[-1].verdict),
+            failed,
             [tried.tries for tried in self._tried],
             self._retry.limits,
-            epoch_seconds=time.time(),
-            roll=random.random(),  # noqa: S311 - jitter, no secret
+            epoch_seconds=now,
+            roll=waits.roll(asked=retry_policy.asked_seconds(failed, now) is not None),
         )
         if self.request is not None:
             self._remembered = tuple(self._tried)
@@ -291,26 +293,26 @@ class RetryLimits(TypedDict, total=False):
 
 
 @overload
-def retrying(function: Async, /) -> Async: ...
+def retry(function: Async, /) -> Async: ...
 
 
 @overload
-def retrying(retry: Retry, /) -> Callable[[Async], Async]: ...
+def retry(limits: Retry, /) -> Callable[[Async], Async]: ...
 
 
 @overload
-def retrying(**limits: Unpack[RetryLimits]) -> Callable[[Async], Async]: ...
+def retry(**limits: Unpack[RetryLimits]) -> Callable[[Async], Async]: ...
 
 
-def retrying(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
+def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     """Try an asynchronous model call again, as `CurrentTurn.attempts` does, in a turn or without.
 
     ```python
-    @lastword.retrying
+    @lastword.retry
     async def ask(prompt): ...
 
 
-    @lastword.retrying(attempts=3)
+    @lastword.retry(attempts=3)
     async def ask(prompt): ...
     ```
 
@@ -326,11 +328,15 @@ def retrying(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     """
     if limits:
         if what is not None:
-            raise TypeError("retrying takes a Retry, or its limits by name, not both")
+            raise TypeError("retry takes a Retry, or its limits by name, not both")
         what = Retry(**limits)
     if what is None or isinstance(what, Retry):
         return functools.partial(_decorated, what or Retry())
     return _decorated(Retry(), what)
+
+
+retrying = retry
+"""The name that `retry` had first."""
 
 
 def _decorated(retry: Retry, function: Any) -> Any:
@@ -338,7 +344,7 @@ def _decorated(retry: Retry, function: Any) -> Any:
         return _retried_generator(retry, function)
     if not inspect.iscoroutinefunction(function):
         name = getattr(function, "__qualname__", repr(function))
-        raise TypeError(f"{name} is not asynchronous: retrying takes `async def` functions")
+        raise TypeError(f"{name} is not asynchronous: retry takes `async def` functions")
     return _retried_function(retry, function)
 
 

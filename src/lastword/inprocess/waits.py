@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
+import random
 import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -67,14 +68,17 @@ class SkippedTime:
 
         return take_back
 
-    def next_alarm(self) -> float | None:
-        """When the next call is due."""
-        return self._alarms[0][0] if self._alarms else None
+    def sooner(self, due: float | None) -> float | None:
+        """Which comes first: this moment, or that of the next call?"""
+        moments = [
+            at for at in (due, self._alarms[0][0] if self._alarms else None) if at is not None
+        ]
+        return min(moments, default=None)
 
     async def sleep(self, seconds: float) -> None:
         """Let a wait pass; what is due within it happens at its own moment."""
         until = self.now() + seconds
-        while (alarm := self.next_alarm()) is not None and alarm <= until:
+        while (alarm := self.sooner(None)) is not None and alarm <= until:
             self.skip_to(alarm)
             # What was called may end this very wait: it gets the time to.
             await anyio.sleep(QUIET_SECONDS)
@@ -107,6 +111,17 @@ def current_time() -> float:
     """The event loop's clock, with what was skipped."""
     passed = SKIPPED.get()
     return anyio.current_time() + (0.0 if passed is None else passed.seconds)
+
+
+def roll(*, asked: bool) -> float:
+    """A random number from 0 to 1, for the jitter of a wait.
+
+    Where waits are skipped it is none: a wait that the server `asked` for is told as long as that,
+    any other as long as it can be.
+    """
+    if SKIPPED.get() is None:
+        return random.random()  # noqa: S311 - jitter, no secret
+    return 0.0 if asked else 1.0
 
 
 def limits_that_pass(options: Options) -> Options:

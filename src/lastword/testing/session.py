@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-
-# Of public signatures, as below.
-from collections.abc import (  # noqa: TC003
+from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
@@ -46,7 +44,7 @@ FUSE_SECONDS = 30.0
 """How long a step of a test may take; far more than any that works."""
 
 LEAVE_SECONDS = 5.0
-"""How long the agent may take to end once its client has left; its handlers are cancelled by then."""
+"""How long the agent may take to end once its client has left; then its handlers are cancelled."""
 
 
 class AgentSession:
@@ -116,11 +114,12 @@ class AgentSession:
     @contextlib.asynccontextmanager
     async def _cancelling(self, after: CancelAfter, began: float) -> AsyncIterator[None]:
         if callable(after):
-            wanted, cancelled = after, []
+            wanted, cancelled = after, False
 
             def look(update: Json) -> None:
+                nonlocal cancelled
                 if not cancelled and wanted(update):
-                    cancelled.append(update)
+                    cancelled = True
                     self.cancel()
 
             usual, self._client.on_update = self._client.on_update, look

@@ -3,6 +3,11 @@
 The only package that imports the SDK.
 """
 
-from lastword.inprocess.sdk.agent import guard, run_agent
+from lastword.errors import missing_extra
+
+try:
+    from lastword.inprocess.sdk.agent import guard, run_agent
+except ImportError as error:
+    raise missing_extra("lastword.run_agent and lastword.guard", "acp", error) from None
 
 __all__ = ["guard", "run_agent"]
