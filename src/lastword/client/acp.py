@@ -24,7 +24,7 @@ from lastword.errors import AgentLost, missing_extra
 
 try:
     import acp
-    from acp.client.connection import ClientSideConnection
+    from acp.client.connection import ClientSideConnection  # noqa: TC002 - of a public signature
     from acp.schema import ClientCapabilities
 except ImportError as error:
     raise missing_extra("lastword.client.acp", "acp", error) from None

@@ -6,7 +6,7 @@ Owns the short texts and the rules of the Retry button (`VOC-5`).
 from __future__ import annotations
 
 import math
-import time
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -114,7 +114,8 @@ def describe(
     Returns:
         The texts, and what the button may do.
     """
-    return view(error, now=time.time() if now is None else now, received=received)
+    moment = datetime.now(UTC).timestamp() if now is None else now
+    return view(error, now=moment, received=received)
 
 
 def view(error: AgentError, *, now: float, received: float | None = None) -> ErrorView:

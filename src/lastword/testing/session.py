@@ -330,6 +330,7 @@ async def _running(
                 await ended.wait()
             group.cancel_scope.cancel()
     except BaseExceptionGroup as several:
-        if len(several.exceptions) > 1:
+        only, *others = several.exceptions
+        if others:
             raise
-        raise several.exceptions[0] from several.exceptions[0].__cause__
+        raise only from only.__cause__
