@@ -161,7 +161,7 @@ class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
             f"'lastword[{extra}]' (in a checkout of lastword: pip install -e '.[{extra}]')"
         )
         self.extra = extra
-        self.name = module
+        self.name: str | None = module
 
 
 def missing_extra(what: str, extra: str, error: ImportError) -> ImportError:

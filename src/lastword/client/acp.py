@@ -26,15 +26,15 @@ try:
     import acp
     from acp.client.connection import ClientSideConnection  # noqa: TC002 - of a public signature
     from acp.schema import ClientCapabilities
-except ImportError as error:
-    raise missing_extra("lastword.client.acp", "acp", error) from None
+except ImportError as _missing:
+    raise missing_extra("lastword.client.acp", "acp", _missing) from None
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 __all__ = ["connect_to_agent", "spawn_agent_process"]
 
-ADVERTISEMENT = {"version": 1, "retry": True}
+ADVERTISEMENT: dict[str, Any] = {"version": 1, "retry": True}
 _CARRIER_FIELDS = {"session_update", "field_meta"}
 
 

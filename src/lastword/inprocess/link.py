@@ -50,7 +50,7 @@ blocked is `inprocess.loop_watchdog`'s."""
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 
 class HandlerLink:
@@ -101,8 +101,8 @@ class HandlerLink:
         self._requests: dict[bytes, Request] = {}
         self._lock = threading.RLock()
         self._initialized = False
-        self.client_gone = False
-        self.closing = False
+        self.client_gone: bool = False
+        self.closing: bool = False
         """No handler will answer any more."""
         self.door: asyncio.Task[Any] | None = None
         """The task that delivers the client's messages, as its door says."""

@@ -125,8 +125,8 @@ class Attempt:
         self._loop = loop
         self._manager = manager
         self._noted = CallAttempt(loop.request)
-        self.entered = False
-        self.number = manager.retry_state.attempt_number
+        self.entered: bool = False
+        self.number: int = manager.retry_state.attempt_number
         """1 for the first."""
 
     def __enter__(self) -> Self:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lastword.core.link.facts import Facts
     from lastword.inprocess.retry import Attempt, Retry
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 Item = TypeVar("Item")
 

@@ -9,7 +9,7 @@ import logging
 
 from lastword.core.timeline.entry import Entry, Kind
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 _MENDED_BY = {
     "no_stop_reason": "the handler of session/prompt returned no stop reason: return "

@@ -35,10 +35,10 @@ class Option:
     __slots__ = ("about", "default", "kind", "name")
 
     def __init__(self, name: str, kind: str, about: str, default: Value = False) -> None:  # noqa: FBT002  (a flag's)
-        self.name = name
-        self.kind = kind
-        self.about = about
-        self.default = default
+        self.name: str = name
+        self.kind: str = kind
+        self.about: str = about
+        self.default: Value = default
 
     @property
     def key(self) -> str:

@@ -7,7 +7,7 @@ from lastword.errors import missing_extra
 
 try:
     from lastword.inprocess.sdk.agent import guard, run_agent
-except ImportError as error:
-    raise missing_extra("lastword.run_agent and lastword.guard", "acp", error) from None
+except ImportError as _missing:
+    raise missing_extra("lastword.run_agent and lastword.guard", "acp", _missing) from None
 
 __all__ = ["guard", "run_agent"]

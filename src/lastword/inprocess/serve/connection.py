@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from lastword.inprocess.serve.waker import Waker
     from lastword.inprocess.transports import Block
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 
 class Router(Protocol):

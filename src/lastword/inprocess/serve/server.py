@@ -123,7 +123,7 @@ class Bound:
     __slots__ = ("client", "work")
 
     def __init__(self, client: Client) -> None:
-        self.client = client
+        self.client: Client = client
         self.work: Callable[[], Awaitable[Any]] | None = None
 
 
