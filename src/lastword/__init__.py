@@ -1,4 +1,9 @@
-"""No ACP turn ends in silence: typed errors between coding agents and their editors."""
+"""No ACP turn ends in silence: typed errors between coding agents and their editors.
+
+Public are the names in this module's `__all__`, and in those of `lastword.client`,
+`lastword.client.acp`, `lastword.client.model`, `lastword.client.reconnect`, `lastword.errors` and
+`lastword.testing`. Every other module is private, and may change with any version.
+"""
 
 from lastword._version import __version__ as __version__
 

@@ -141,8 +141,8 @@ class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
     """An optional package is missing, or too old; the text has the line that installs it.
 
     ```
-    lastword.run_agent needs the module acp, which an extra brings: pip install 'lastword[acp]'
-    (in a checkout of lastword: pip install -e '.[acp]')
+    An agent of the official SDK needs the module acp, which an extra brings: pip install
+    'lastword[acp]' (in a checkout of lastword: pip install -e '.[acp]')
     ```
 
     Attributes:

@@ -42,7 +42,7 @@ def said_without(module: str, code: str) -> str:
         "import lastword; lastword.guard",
         "from lastword import run_agent",
         "import lastword.client.acp",
-        "import asyncio, lastword.testing as t; asyncio.run(t.take_turn(object()))",
+        "import asyncio, lastword.testing as t; asyncio.run(t.take_turn(lambda _: None))",
     ],
 )
 def test_without_the_official_sdk_the_last_line_says_which_line_to_type(code: str) -> None:

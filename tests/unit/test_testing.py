@@ -376,6 +376,11 @@ def test_an_unknown_word_for_an_answer_is_refused_in_a_sentence() -> None:
         taken(SdkAgent(greet), answer_permission="yes")
 
 
+def test_what_is_no_agent_is_refused_in_a_sentence() -> None:
+    with pytest.raises(Misused, match=r"it has no `prompt`.*not object"):
+        taken(object())
+
+
 def test_an_agent_of_the_sdk_on_trio_is_refused_in_a_sentence() -> None:
     with pytest.raises(Misused, match="runs on asyncio alone"):
         trio.run(take_turn, SdkAgent(greet))

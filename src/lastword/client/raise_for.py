@@ -37,9 +37,21 @@ CLASS_FOR: dict[ErrorType, type[errors.PromptFailed]] = {
 def raise_for_error(message: _Message) -> _Message:
     """Raise if a turn failed; else give back what came.
 
+    ```python
+    try:
+        client.raise_for_error(answer)
+    except errors.RateLimited as failed:
+        wait(failed.error.retry_after_seconds)
+    except errors.PromptFailed as failed:
+        show(client.describe(failed.error))
+    ```
+
     Args:
         message: Whatever `read_error` takes. An exception becomes the cause of what is raised;
             one that is no word of the agent's is given back.
+
+    Returns:
+        What was given.
 
     Raises:
         PromptFailed: The turn failed; the class says what to do, `error` what happened.

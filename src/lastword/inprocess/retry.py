@@ -55,6 +55,12 @@ MAX_WAIT_SECONDS = float(MAX_AUTO_WAIT_SECONDS)
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
     """How often and how long a model call is tried.
 
+    ```python
+    async for attempt in turn.attempts(lastword.Retry(attempts=3, max_wait_seconds=30)):
+        with attempt:
+            answer = await model(...)
+    ```
+
     Attributes:
         attempts: Requests in all, the first and those of the provider's own package included: the
             packages of OpenAI and Anthropic try twice more by themselves. No attempt begins that
@@ -316,11 +322,19 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     async def ask(prompt): ...
     ```
 
-    An asynchronous generator is tried again as long as it has yielded nothing.
+    It is tried again where that can help (a limit, an overload, a lost connection; never a wrong
+    key), where nothing has been shown and no tool was started since the call began, and within the
+    limits. In between it waits as long as the server asked, else 1, 2, 4 … seconds at most, a
+    random part of it; the client is told of each wait, and the user's cancel ends it. The last
+    failure is raised as it came. An asynchronous generator is tried again as long as it has yielded
+    nothing.
 
     Args:
         what: The function, or a `Retry`.
-        limits: What else a `Retry` would be given.
+        limits: The limits of a `Retry`, by name, such as `attempts=3`.
+
+    Returns:
+        The function with the same signature; of a `Retry`, or of limits, the decorator.
 
     Raises:
         TypeError: The function is not asynchronous, or there is no such limit.

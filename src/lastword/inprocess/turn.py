@@ -214,6 +214,13 @@ _NOTED: dict[Note, Callable[[Facts], None]] = {
 def current_turn() -> CurrentTurn:
     """The turn that the code which calls this is at work on.
 
+    ```python
+    turn = lastword.current_turn()
+    async for attempt in turn.attempts():
+        with attempt:
+            answer = await model(...)
+    ```
+
     Found by context: in the handler of `session/prompt`, in every task that it starts, and in
     threads started by `asyncio.to_thread`.
 

@@ -64,10 +64,16 @@ def door_of(agent: object) -> AgentDoor:
     """The door for an agent: by the official SDK, or a mapping of methods.
 
     Raises:
-        Misused: An agent of the official SDK cannot be run on trio.
+        Misused: It is no agent, or one of the official SDK, on trio.
     """
     if isinstance(agent, Mapping):
         return _MethodsDoor(agent)
+    if not callable(agent) and not callable(getattr(agent, "prompt", None)):
+        raise Misused(
+            "an agent is an object with the official SDK's methods (it has no `prompt`), a "
+            "function that makes one, or the methods that lastword.serve takes; not "
+            f"{type(agent).__name__}"
+        )
     try:
         asyncio.get_running_loop()
     except RuntimeError:

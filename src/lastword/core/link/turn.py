@@ -29,7 +29,7 @@ class State(Enum):
     """Answered with a failure."""
 
     # Members are singletons; Enum's own hash is a Python call, made twice for each event.
-    if not TYPE_CHECKING:
+    if not TYPE_CHECKING:  # pragma: no branch
         __hash__ = object.__hash__
 
 
@@ -55,7 +55,7 @@ class Event(Enum):
     TIMEOUT = auto()
     """A deadline of this state passed: the watchdog's, or the grace after a cancel or stop."""
 
-    if not TYPE_CHECKING:
+    if not TYPE_CHECKING:  # pragma: no branch
         __hash__ = object.__hash__
 
 

@@ -8,6 +8,6 @@ from lastword.errors import missing_extra
 try:
     from lastword.inprocess.sdk.agent import guard, run_agent
 except ImportError as _missing:
-    raise missing_extra("lastword.run_agent and lastword.guard", "acp", _missing) from None
+    raise missing_extra("An agent of the official SDK", "acp", _missing) from None
 
 __all__ = ["guard", "run_agent"]
