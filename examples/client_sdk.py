@@ -34,7 +34,7 @@ class Client:
 async def count_down(error):
     received = time.time()
     for _ in range(SECONDS_TO_SHOW):
-        shown = client.view(error, now=time.time(), received=received)
+        shown = client.describe(error, received=received)
         print(f"[{shown.button}] {shown.countdown}")
         if not shown.wait_seconds:
             break
@@ -47,9 +47,9 @@ async def main():
     async with spawn_agent_process(Client(), *COMMAND, env=os.environ) as (agent, _):
         await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
         session = await agent.new_session(cwd="/", mcp_servers=[])
-        prompt = [acp.text_block("Why does the parser fail?")]
+        text = acp.text_block("Why does the parser fail?")
         try:
-            answer = await agent.prompt(session_id=session.session_id, prompt=prompt)
+            answer = await agent.prompt(session_id=session.session_id, prompt=[text])
             print("the turn ended:", answer.stop_reason)
         except errors.PromptFailed as failed:
             print(f"{type(failed).__name__}: {failed}")

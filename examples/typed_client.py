@@ -16,14 +16,16 @@ CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 
 
 def main() -> None:
-    """Take one turn and show how it ended."""
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        to_agent, from_agent = agent.stdin, agent.stdout
+        assert to_agent is not None
+        assert from_agent is not None
 
         def call(request_id: int, method: str, **params: object) -> dict:
             request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-            agent.stdin.write(json.dumps(request).encode() + b"\n")
-            agent.stdin.flush()
-            for line in agent.stdout:
+            to_agent.write(json.dumps(request).encode() + b"\n")
+            to_agent.flush()
+            for line in from_agent:
                 message = json.loads(line)
                 update = message.get("params", {}).get("update", {})
                 kind = update.get("sessionUpdate")
@@ -42,15 +44,13 @@ def main() -> None:
         text = [{"type": "text", "text": "Why does the parser fail?"}]
         answer = call(2, "session/prompt", sessionId=session, prompt=text)
         print("the turn ended:", answer.get("result") or answer["error"]["message"])
-        agent.stdin.close()
+        to_agent.close()
 
 
 def show(error: dict) -> None:
-    """What a client can tell its user, and decide by itself."""
     print(f"{error['type']}: {error['message']}")
-    wait = error.get("retry_after_seconds", 0)
     if error["retryable"] and error.get("retry_safety") == "auto":
-        print(f"a retry is safe, in {wait} s")
+        print(f"a retry is safe, in {error.get('retry_after_seconds', 0)} s")
     else:
         print("ask before trying again")
 

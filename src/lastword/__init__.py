@@ -1,4 +1,9 @@
-"""No ACP turn ends in silence: typed errors between coding agents and their editors."""
+"""No ACP turn ends in silence: typed errors between coding agents and their editors.
+
+Public are the names in this module's `__all__`, and in those of `lastword.client`,
+`lastword.client.acp`, `lastword.client.model`, `lastword.client.reconnect`, `lastword.errors` and
+`lastword.testing`. Every other module is private, and may change with any version.
+"""
 
 from lastword._version import __version__ as __version__
 
@@ -15,7 +20,8 @@ if TYPE_CHECKING:
         TurnFacts,
         classify,
     )
-    from lastword.inprocess.retry import Retry, retrying
+    from lastword.inprocess.retry import Retry, retry
+    from lastword.inprocess.retry import retrying as retrying
     from lastword.inprocess.sdk import guard, run_agent
     from lastword.inprocess.serve.server import serve
     from lastword.inprocess.turn import current_turn
@@ -25,7 +31,8 @@ else:
         "Retry": "lastword.inprocess.retry",
         "current_turn": "lastword.inprocess.turn",
         "guard": "lastword.inprocess.sdk",
-        "retrying": "lastword.inprocess.retry",
+        "retry": "lastword.inprocess.retry",
+        "retrying": "lastword.inprocess.retry",  # the name of `retry` before 0.2
         "run_agent": "lastword.inprocess.sdk",
         "serve": "lastword.inprocess.serve.server",
     }
@@ -36,7 +43,7 @@ else:
         `lastword run` imports this package before it spawns the agent that an editor waits for;
         what is behind these names takes 33 ms to load (`typing` and msgspec are half of that).
         """
-        if name not in __all__:
+        if name not in __all__ and name not in _HOMES:
             raise AttributeError(f"module 'lastword' has no attribute {name!r}")
         from importlib import import_module  # noqa: PLC0415  (the figure above)
 
@@ -58,7 +65,7 @@ __all__ = [
     "classify",
     "current_turn",
     "guard",
-    "retrying",
+    "retry",
     "run_agent",
     "serve",
 ]

@@ -5,25 +5,40 @@ LastwordError
 ├── ClientError                           the client answered a request of the agent's with an error
 ├── NotInTurn          (RuntimeError)     `current_turn()` outside of a prompt's handler
 ├── Misused            (ValueError)       something was given what it cannot take; the text says it
+├── MissingExtra       (ImportError)      an optional package is needed; the text says which line
 ├── TurnFailed                            what `turn.fail()` raises; ends the turn as it says
 ├── StreamFailed                          a model's stream told of a failure as one of its items
 ├── StreamTruncated    (ConnectionError)  a model's stream ended without its terminal event
 ├── StoreError                            the record on disk cannot be used; the text says why
 └── PromptFailed                          what a client raises for a turn that failed; `.error`
     ├── TemporaryFailure                  the provider or the network is out of order: try later
-    │   └── RateLimited                   wait as long as it says
-    ├── BudgetExhausted                   add credit, or switch the model
-    ├── AuthRequired                      log in, or mend the key
+    │   ├── RateLimited                   `rate_limit`: wait as long as it says
+    │   ├── ProviderUnavailable           `provider_unavailable`: overloaded, or down
+    │   ├── TimedOut                      `timeout`: no answer in time
+    │   └── NetworkFailed                 `network`: the way to the provider is broken
+    ├── BudgetExhausted                   `budget`: add credit, or switch the model
+    ├── AuthRequired                      `auth`: log in, or mend the key
     ├── PromptRejected                    shorten or rephrase the prompt
+    │   ├── ContextOverflow               `context_overflow`: the conversation is too long
+    │   └── ContentFiltered               `content_filter`: its content was refused
     ├── SetupRejected                     choose another model, or mend the configuration
+    │   ├── ModelNotFound                 `model_not_found`: no such model for this account
+    │   └── InvalidRequest                `invalid_request`: the provider takes no such request
     ├── AgentLost                         start the agent again
-    └── PromptCancelled                   the user stopped it: nothing to do
+    │   ├── AgentCrashed                  `agent_crash`: its process, or the connection, is gone
+    │   ├── AgentStalled                  `agent_stalled`: it made no progress, and was stopped
+    │   └── StderrOverflow                `stderr_overflow`: it flooded its error output
+    ├── PromptCancelled                   `cancelled`: the user stopped it: nothing to do
+    ├── UnknownFailure                    `unknown`: the agent told of an error of no known kind
+    ├── ProtocolFailure                   `protocol_error`: a message that breaks the protocol
+    └── InternalFailure                   `internal`: a bug, of the agent's or of ours
 ```
 
-The first six are for authors of agents, `StoreError` is for readers of the record, those under
-`PromptFailed` are for authors of clients (`lastword.client.raise_for_error`). What nobody but a
-developer can act on (`unknown`, `protocol_error`, `internal`) is a `PromptFailed` itself. Whether
-to send the prompt again is not in the class: ask `error.retryable` and `error.retry_safety`.
+The first seven are for authors of agents, `StoreError` is for readers of the record, those under
+`PromptFailed` are for authors of clients (`lastword.client.raise_for_error`). Each of the types in
+`lastword.ErrorType` has a class of its own; those between it and `PromptFailed` say what helps, and
+are what a client usually catches. Whether to send the prompt again is not in the class: ask
+`error.retryable` and `error.retry_safety`.
 
 Owns the exceptions and their sentences. What each of them is on the wire is decided where every
 failure is (`core.classify`).
@@ -37,23 +52,37 @@ if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import AgentError
 
 __all__ = [
+    "AgentCrashed",
     "AgentLost",
+    "AgentStalled",
     "AuthRequired",
     "BudgetExhausted",
     "ClientError",
+    "ContentFiltered",
+    "ContextOverflow",
+    "InternalFailure",
+    "InvalidRequest",
     "LastwordError",
+    "MissingExtra",
     "Misused",
+    "ModelNotFound",
+    "NetworkFailed",
     "NotInTurn",
     "PromptCancelled",
     "PromptFailed",
     "PromptRejected",
+    "ProtocolFailure",
+    "ProviderUnavailable",
     "RateLimited",
     "SetupRejected",
+    "StderrOverflow",
     "StoreError",
     "StreamFailed",
     "StreamTruncated",
     "TemporaryFailure",
+    "TimedOut",
     "TurnFailed",
+    "UnknownFailure",
 ]
 
 
@@ -97,6 +126,48 @@ class Misused(LastwordError, ValueError):  # noqa: N818  (as above)
 
     Out of a handler it is `internal`, whatever words the text is made of.
     """
+
+
+EXTRAS: dict[str, frozenset[str]] = {
+    "acp": frozenset({"acp"}),
+    "gateway": frozenset({"starlette", "uvicorn", "websockets"}),
+    "otel": frozenset({"opentelemetry"}),
+    "yaml": frozenset({"yaml"}),
+}
+"""The optional packages, as they are imported, by the extra that brings them."""
+
+
+class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
+    """An optional package is missing, or too old; the text has the line that installs it.
+
+    ```
+    An agent of the official SDK needs the module acp, which an extra brings: pip install
+    'lastword[acp]' (in a checkout of lastword: pip install -e '.[acp]')
+    ```
+
+    Attributes:
+        extra: The extra of lastword's that brings it: `acp`, `gateway`, `otel` or `yaml`.
+        name: The module that could not be imported, as of every `ImportError`.
+    """
+
+    def __init__(self, what: str, extra: str, missing: ImportError) -> None:
+        """Say what needs the extra, by the import that failed."""
+        module = missing.name or extra
+        package = module.partition(".")[0]
+        absent = isinstance(missing, ModuleNotFoundError) and module == package
+        which = "the module" if absent else "another version of the module"
+        super().__init__(
+            f"{what} needs {which} {package}, which an extra brings: pip install "
+            f"'lastword[{extra}]' (in a checkout of lastword: pip install -e '.[{extra}]')"
+        )
+        self.extra = extra
+        self.name: str | None = module
+
+
+def missing_extra(what: str, extra: str, error: ImportError) -> ImportError:
+    """The exception for a failed import: the error itself where no optional package is to blame."""
+    package = (error.name or "").partition(".")[0]
+    return MissingExtra(what, extra, error) if package in EXTRAS[extra] else error
 
 
 class TurnFailed(LastwordError):  # noqa: N818  (named for what happened)
@@ -167,6 +238,18 @@ class RateLimited(TemporaryFailure):
     """The model provider is limiting requests; `error.retry_after_seconds` says how long."""
 
 
+class ProviderUnavailable(TemporaryFailure):
+    """The model provider is overloaded, or down."""
+
+
+class TimedOut(TemporaryFailure):
+    """The model provider, or something on the way to it, did not answer in time."""
+
+
+class NetworkFailed(TemporaryFailure):
+    """The connection to the model provider could not be made, or broke."""
+
+
 class BudgetExhausted(PromptFailed):
     """Credit, a spending cap or a long window is used up."""
 
@@ -179,13 +262,53 @@ class PromptRejected(PromptFailed):
     """The prompt is too long for the model, or its content was refused."""
 
 
+class ContextOverflow(PromptRejected):
+    """The conversation does not fit into what the model can take in."""
+
+
+class ContentFiltered(PromptRejected):
+    """The content of the prompt, or of the answer, was refused by a policy."""
+
+
 class SetupRejected(PromptFailed):
     """The model does not exist for this account, or the request is not supported."""
+
+
+class ModelNotFound(SetupRejected):
+    """There is no such model, or not for this account."""
+
+
+class InvalidRequest(SetupRejected):
+    """The model provider does not take the request that the agent made."""
 
 
 class AgentLost(PromptFailed):
     """The agent's process is gone, or makes no progress, or was stopped."""
 
 
+class AgentCrashed(AgentLost):
+    """The agent's process ended in the middle of the turn, or the connection to it is gone."""
+
+
+class AgentStalled(AgentLost):
+    """The agent made no progress for longer than it may, and the turn was ended for it."""
+
+
+class StderrOverflow(AgentLost):
+    """The agent wrote more to its error output than it may, and was stopped."""
+
+
 class PromptCancelled(PromptFailed):
     """The user stopped the turn."""
+
+
+class UnknownFailure(PromptFailed):
+    """The agent told of an error that nothing is known of but its words: `error.detail`."""
+
+
+class ProtocolFailure(PromptFailed):
+    """The agent sent what the protocol does not allow, such as a line that cannot be read."""
+
+
+class InternalFailure(PromptFailed):
+    """A bug in the agent, or in lastword: show `error.detail` to a developer."""

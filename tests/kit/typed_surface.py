@@ -13,7 +13,15 @@ import acp
 import lastword
 from lastword import client, errors
 from lastword.client.acp import connect_to_agent, spawn_agent_process
-from lastword.testing import capture_timeline
+from lastword.testing import (
+    Outcome,
+    RetryNotice,
+    TakenTurn,
+    capture_timeline,
+    open_session,
+    take_turn,
+    without_waits,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -51,12 +59,12 @@ class FromPlain:
         return {"stopReason": "end_turn"}
 
 
-@lastword.retrying
+@lastword.retry
 async def asked(prompt: str) -> str:
     return prompt
 
 
-@lastword.retrying(attempts=3, after_output=True)
+@lastword.retry(attempts=3, after_output=True)
 async def asked_thrice(prompt: str) -> int:
     return len(prompt)
 
@@ -89,12 +97,26 @@ def of_failures(message: object, raised: Exception) -> None:
     assert_type(told, lastword.AgentError | None)
     if told is not None:
         assert_type(client.view(told, now=time.time(), received=0).countdown, str)
+        assert_type(client.describe(told, received=0).countdown, str)
     try:
         client.raise_for_error(message)
     except errors.RateLimited as limited:
         assert_type(limited.error, lastword.AgentError)
     with capture_timeline() as timeline:
         assert_type(timeline.turns[0].error_type, str | None)
+
+
+async def of_tests(typed: acp.Agent) -> None:
+    turn = await take_turn(Plain(), "Hi", cancel_after=5, answer_permission="reject")
+    assert_type(turn, TakenTurn)
+    assert_type(turn.outcome, Outcome)
+    assert_type(turn.error, lastword.AgentError | None)
+    assert_type(turn.retries, tuple[RetryNotice, ...])
+    await take_turn(typed)
+    async with open_session({"session/new": FromPlain().new_session}) as session:
+        await session.prompt([{"type": "text", "text": "Hi"}], cancel_after=lambda _: True)
+    with without_waits():
+        assert_type(await asked("x"), str)
 
 
 class OwnClient:

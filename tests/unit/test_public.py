@@ -14,7 +14,7 @@ from tests.kit.canaries import CANARIES
 
 PUBLIC = {
     *("Action", "AgentError", "ErrorType", "Origin", "Phase", "RetrySafety", "TurnFacts"),
-    *("Options", "Retry", "classify", "current_turn", "guard", "retrying", "run_agent", "serve"),
+    *("Options", "Retry", "classify", "current_turn", "guard", "retry", "run_agent", "serve"),
 }
 
 
@@ -34,6 +34,10 @@ def test_the_public_names_are_these_and_at_most_fifteen() -> None:
     assert set(dir(lastword)) >= PUBLIC
     for name in PUBLIC:
         assert getattr(lastword, name) is not None
+
+
+def test_the_first_name_of_the_decorator_still_works() -> None:
+    assert lastword.retrying is lastword.retry
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:

@@ -15,6 +15,7 @@ import pytest
 import lastword
 from lastword.inprocess import retry
 from tests.kit.doc_blocks import DOCS, PAGES
+from tests.kit.places import SOURCE
 
 MODULES = (
     "lastword",
@@ -67,6 +68,18 @@ def _is_module(name: str) -> bool:
         return importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:
         return False
+
+
+def test_the_package_says_which_modules_are_public_and_every_other_room_that_it_is_private() -> (
+    None
+):
+    named = re.findall(r"`(lastword[\w.]*)`", lastword.__doc__ or "")
+    assert {"lastword", *named} == set(MODULES)
+    rooms = {path.parent.name for path in (SOURCE / "lastword").glob("*/__init__.py")}
+    private = rooms - {"client", "conformance", "testing"}
+    assert len(private) > 8
+    for room in private:
+        assert "Private: " in (importlib.import_module(f"lastword.{room}").__doc__ or ""), room
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)

@@ -40,7 +40,7 @@ ROOMS = {
     "client": {"core", "errors", "quirks"},
     "sidecar": {"core", "posix", "quirks"},
     "inprocess": {"core", "errors", "otel", "outbox", "posix", "quirks"} | {"record"},
-    "testing": {"core", "inprocess"},
+    "testing": {"_version", "client", "core", "errors", "inprocess", "posix"},
     "kit": {"_version", "client", "core", "posix", "quirks"},
     "conformance": {"kit"},
     "cli": {"_version", "client", "core", "errors", "gateway", "kit", "otel", "outbox", "posix"}

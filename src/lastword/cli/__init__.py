@@ -1,4 +1,7 @@
-"""The command line. Each command is a module that is loaded only when it is asked for."""
+"""The command line. Each command is a module that is loaded only when it is asked for.
+
+Private: its names may change with any version.
+"""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from lastword.errors import missing_extra
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-EXTRA = "connect needs more than lastword itself: pip install 'lastword[gateway]'"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,10 +48,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
         from lastword.gateway.connecting.shell import ConnectShell  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if error.name != "websockets":
+    except ImportError as error:
+        told = missing_extra("lastword connect", "gateway", error)
+        if told is error:
             raise
-        return _complain(EXTRA)
+        return _complain(str(told))
     from lastword.gateway.connecting.core import Connector  # noqa: PLC0415
     from lastword.gateway.connecting.status_line import StatusLine  # noqa: PLC0415
 

@@ -93,7 +93,7 @@ class Page:
             keeps_words: A word that is longer than a line stays whole, so that it can be copied.
         """
         found = terminal_columns() if columns is None else columns
-        self.columns = max(least, min(most, found))
+        self.columns: int = max(least, min(most, found))
         self._colours = has_colours() if colours is None else colours
         self._codes = _LIGHT_CODES if self._colours and is_light() else _CODES
         self._keeps_words = keeps_words

@@ -54,7 +54,7 @@ class Progress:
             after_seconds: How long after the block was entered it is shown first.
             fd: Where it is shown.
         """
-        self.shows = _can_replace(fd)
+        self.shows: bool = _can_replace(fd)
         self._text = text
         self._after_seconds = after_seconds
         self._fd = fd

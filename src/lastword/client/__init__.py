@@ -5,7 +5,7 @@ try:
     client.raise_for_error(answer)          # a result, a response, or the exception it came as
 except errors.AuthRequired:
     ...
-shown = client.view(error, now=time.time()) # what to say, which button, how long to wait
+shown = client.describe(error)          # what to say, which button, how long to wait
 ```
 
 Reads only; opens nothing and sends nothing. `lastword.client.acp` does the whole of it for the
@@ -14,7 +14,7 @@ official SDK's client. `lastword.client.reconnect`, for viewers of a gateway, ne
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lastword.client.display import ErrorView, view
+    from lastword.client.display import ErrorView, describe, view
     from lastword.client.raise_for import raise_for_error
     from lastword.client.reading import read_error
     from lastword.client.retries import RetryNotice, read_retry
@@ -22,6 +22,7 @@ else:
     _HOMES = {
         "ErrorView": "lastword.client.display",
         "RetryNotice": "lastword.client.retries",
+        "describe": "lastword.client.display",
         "raise_for_error": "lastword.client.raise_for",
         "read_error": "lastword.client.reading",
         "read_retry": "lastword.client.retries",
@@ -45,6 +46,7 @@ else:
 __all__ = [
     "ErrorView",
     "RetryNotice",
+    "describe",
     "raise_for_error",
     "read_error",
     "read_retry",

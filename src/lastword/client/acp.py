@@ -15,23 +15,26 @@ from contextlib import asynccontextmanager
 from pathlib import Path  # noqa: TC003
 from typing import TYPE_CHECKING, Any
 
-import acp
-from acp.client.connection import ClientSideConnection  # noqa: TC002
-from acp.schema import ClientCapabilities
-
 from lastword.client.acp_process import AgentProcess
 from lastword.client.acp_transport import StreamTransport, TypedTransport
 from lastword.client.raise_for import CLASS_FOR, raise_for_error
 from lastword.client.reading import read_error
 from lastword.client.retries import read_retry
-from lastword.errors import AgentLost
+from lastword.errors import AgentLost, missing_extra
+
+try:
+    import acp
+    from acp.client.connection import ClientSideConnection  # noqa: TC002 - of a public signature
+    from acp.schema import ClientCapabilities
+except ImportError as _missing:
+    raise missing_extra("lastword.client.acp", "acp", _missing) from None
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 __all__ = ["connect_to_agent", "spawn_agent_process"]
 
-ADVERTISEMENT = {"version": 1, "retry": True}
+ADVERTISEMENT: dict[str, Any] = {"version": 1, "retry": True}
 _CARRIER_FIELDS = {"session_update", "field_meta"}
 
 

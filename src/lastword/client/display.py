@@ -1,11 +1,12 @@
 """A failure as a client shows it: words, one button, a countdown, and what may be pressed.
 
-Owns the short texts and the rules of the Retry button (`VOC-5`). Reads no clock.
+Owns the short texts and the rules of the Retry button (`VOC-5`).
 """
 
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -90,14 +91,46 @@ class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
     automatic: bool
 
 
+def describe(
+    error: AgentError, *, received: float | None = None, now: float | None = None
+) -> ErrorView:
+    """Say what to show for a failure: a title, a sentence, one button, a countdown.
+
+    ```python
+    received = time.time()  # when the failure came
+    shown = client.describe(error, received=received)
+    print(shown.title, shown.sentence)  # Rate limited  The model provider is limiting requests. …
+    print(f"[{shown.button}] {shown.countdown}")  # [Try again] retry in 18 s
+    ```
+
+    Call it again each second with the same `received`, and the countdown moves.
+
+    Args:
+        error: The failure.
+        received: The moment at which it came, in seconds since 1970 UTC (`time.time()`), from which
+            its wait counts. Without it the whole wait is still to come.
+        now: The moment for which to say it, likewise; the clock's without it.
+
+    Returns:
+        The texts, and what the button may do.
+    """
+    moment = datetime.now(UTC).timestamp() if now is None else now
+    return view(error, now=moment, received=received)
+
+
 def view(error: AgentError, *, now: float, received: float | None = None) -> ErrorView:
-    """Say what to show for a failure.
+    """Say what to show for a failure at a moment: `describe`, for who has a clock of their own.
+
+    Reads no clock.
 
     Args:
         error: The failure.
         now: The moment for which to say it, in seconds since 1970 UTC (`time.time()`).
         received: The moment at which the failure came, likewise, from which `retry_after_seconds`
             counts; without it, `now`. Call again with a later `now` to move the countdown.
+
+    Returns:
+        The texts, and what the button may do.
     """
     wait = _wait(error, now, now if received is None else received)
     is_harmful = error.retry_safety is RetrySafety.NEVER

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -59,7 +59,9 @@ def _without_null(schema: dict[str, Any]) -> None:
 class _WireModel(BaseModel):
     """What all messages of the extension share: unknown keys are kept, values do not change."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, json_schema_extra=_without_null)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="allow", frozen=True, json_schema_extra=_without_null
+    )
 
     def to_wire(self) -> dict[str, Any]:
         """The JSON object as it is sent: absent fields left out, unknown ones as they came."""
@@ -170,7 +172,7 @@ class AgentErrorUpdate(_WireModel):
     ]
     error: AgentErrorPayload
 
-    model_config = ConfigDict(serialize_by_alias=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(serialize_by_alias=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -203,7 +205,7 @@ class AgentRetryUpdate(_WireModel):
         AgentErrorPayload | None, Field(description="What the attempt before failed with.")
     ] = None
 
-    model_config = ConfigDict(serialize_by_alias=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(serialize_by_alias=True)
 
     @model_validator(mode="before")
     @classmethod

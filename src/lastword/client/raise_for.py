@@ -16,30 +16,42 @@ _Message = TypeVar("_Message")
 CLASS_FOR: dict[ErrorType, type[errors.PromptFailed]] = {
     ErrorType.RATE_LIMIT: errors.RateLimited,
     ErrorType.BUDGET: errors.BudgetExhausted,
-    ErrorType.PROVIDER_UNAVAILABLE: errors.TemporaryFailure,
-    ErrorType.CONTEXT_OVERFLOW: errors.PromptRejected,
+    ErrorType.PROVIDER_UNAVAILABLE: errors.ProviderUnavailable,
+    ErrorType.CONTEXT_OVERFLOW: errors.ContextOverflow,
     ErrorType.AUTH: errors.AuthRequired,
-    ErrorType.UNKNOWN: errors.PromptFailed,
-    ErrorType.MODEL_NOT_FOUND: errors.SetupRejected,
-    ErrorType.INVALID_REQUEST: errors.SetupRejected,
-    ErrorType.CONTENT_FILTER: errors.PromptRejected,
-    ErrorType.TIMEOUT: errors.TemporaryFailure,
-    ErrorType.NETWORK: errors.TemporaryFailure,
+    ErrorType.UNKNOWN: errors.UnknownFailure,
+    ErrorType.MODEL_NOT_FOUND: errors.ModelNotFound,
+    ErrorType.INVALID_REQUEST: errors.InvalidRequest,
+    ErrorType.CONTENT_FILTER: errors.ContentFiltered,
+    ErrorType.TIMEOUT: errors.TimedOut,
+    ErrorType.NETWORK: errors.NetworkFailed,
     ErrorType.CANCELLED: errors.PromptCancelled,
-    ErrorType.AGENT_CRASH: errors.AgentLost,
-    ErrorType.AGENT_STALLED: errors.AgentLost,
-    ErrorType.STDERR_OVERFLOW: errors.AgentLost,
-    ErrorType.PROTOCOL_ERROR: errors.PromptFailed,
-    ErrorType.INTERNAL: errors.PromptFailed,
+    ErrorType.AGENT_CRASH: errors.AgentCrashed,
+    ErrorType.AGENT_STALLED: errors.AgentStalled,
+    ErrorType.STDERR_OVERFLOW: errors.StderrOverflow,
+    ErrorType.PROTOCOL_ERROR: errors.ProtocolFailure,
+    ErrorType.INTERNAL: errors.InternalFailure,
 }
 
 
 def raise_for_error(message: _Message) -> _Message:
     """Raise if a turn failed; else give back what came.
 
+    ```python
+    try:
+        client.raise_for_error(answer)
+    except errors.RateLimited as failed:
+        wait(failed.error.retry_after_seconds)
+    except errors.PromptFailed as failed:
+        show(client.describe(failed.error))
+    ```
+
     Args:
         message: Whatever `read_error` takes. An exception becomes the cause of what is raised;
             one that is no word of the agent's is given back.
+
+    Returns:
+        What was given.
 
     Raises:
         PromptFailed: The turn failed; the class says what to do, `error` what happened.

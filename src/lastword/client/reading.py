@@ -25,6 +25,12 @@ NO_FAILURE_KINDS = acp.AGENT_RETRY_KINDS | {"notice"}
 def read_error(message: object) -> AgentError | None:
     """Say how a turn failed, if this tells that one did.
 
+    ```python
+    error = client.read_error(message)  # whatever came from the agent
+    if error is not None:
+        show(client.describe(error))
+    ```
+
     A failing turn may tell of its failure twice: in an update, and in what ends it. Both are read
     to the same value.
 

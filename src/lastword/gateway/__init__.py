@@ -1,1 +1,4 @@
-"""The gateway: agents' sessions that outlive whoever looks at them."""
+"""The gateway: agents' sessions that outlive whoever looks at them.
+
+Private: its names may change with any version.
+"""

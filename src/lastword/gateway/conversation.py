@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lastword.core.protocol.jsonrpc import Frame
 
-EXTENSION = {"version": 1, "retry": True}
+EXTENSION: dict[str, Any] = {"version": 1, "retry": True}
 
 
 class RequestFailedError(Exception):

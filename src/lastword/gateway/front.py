@@ -72,7 +72,7 @@ class Front:
         """Serve the holders' sessions to whoever the doorkeeper lets in."""
         self.holders = holders
         self.keeper = keeper
-        self.root = os.path.realpath(options.root)
+        self.root: str = os.path.realpath(options.root)
         self._doorkeeper = doorkeeper
         self._path = options.path
         self._page = WebPage(doorkeeper, keeper)
@@ -81,7 +81,7 @@ class Front:
             self, frame_limit_bytes=options.frame_limit_bytes, cookie=self._cookie
         )
         self._sockets: set[ViewerSocket] = set()
-        self.quality = Quality(holders, options.quality)
+        self.quality: Quality = Quality(holders, options.quality)
         self._events = EventsApi(holders, self.quality.measured, options.record)
         self._open = {
             "health": self._health,
@@ -89,7 +89,7 @@ class Front:
             "metrics": self._metrics,
         }
         """What is answered without a token, or says itself who needs one."""
-        self.app = Starlette(
+        self.app: Starlette = Starlette(
             routes=[
                 WebSocketRoute(options.path, self._acp),
                 Route(options.path, self._http, methods=["GET", "POST", "DELETE"]),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
@@ -29,7 +29,10 @@ CONNECTION = "acp-connection-id"
 SESSION = "acp-session-id"
 LAST_EVENT = "last-event-id"
 JSON_TYPE, EVENTS_TYPE = "application/json", "text/event-stream"
-TOO_LARGE = {"code": acp.INVALID_REQUEST, "message": "The frame is over the gateway's limit."}
+TOO_LARGE: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "The frame is over the gateway's limit.",
+}
 MAX_CONNECTIONS = 256
 GONE = "There is no such connection. Post initialize for a new one."
 

@@ -124,9 +124,9 @@ class FrontLink:
         self._holder = holder
         self._reader = reader
         self._writer = writer
-        self.viewer = NOBODY
+        self.viewer: Viewer = NOBODY
         """Who it is for, once its front has said so."""
-        self.form = Form.LINES
+        self.form: Form = Form.LINES
         """How its viewer is sent what others are sent too."""
         self._attached: dict[str, AttachedSession] = {}
         self._code, self._cause = 1006, "the front is gone"

@@ -103,11 +103,15 @@ class Holder:
 
     def __init__(self, settings: HolderSettings) -> None:
         self.settings = settings
-        self.quality = HolderQuality()
-        self.record = HolderRecord(settings.record_folder, program=settings.command[0])
-        self.reports = OwnReports(settings.report, settings.state_folder, settings.command[0])
-        self.agent = SupervisedAgent(self._from_agent, self._agent_ended)
-        self.conversation = OwnRequests(self.agent.send)
+        self.quality: HolderQuality = HolderQuality()
+        self.record: HolderRecord = HolderRecord(
+            settings.record_folder, program=settings.command[0]
+        )
+        self.reports: OwnReports = OwnReports(
+            settings.report, settings.state_folder, settings.command[0]
+        )
+        self.agent: SupervisedAgent = SupervisedAgent(self._from_agent, self._agent_ended)
+        self.conversation: OwnRequests = OwnRequests(self.agent.send)
         self.sessions: dict[str, HeldSession] = {}
         self._by_agents_id: dict[str, HeldSession] = {}
         """The same, by the ids that the agent knows."""
@@ -121,7 +125,7 @@ class Holder:
         self._links: set[FrontLink] = set()
         self._alone_since = time.monotonic()
         self._status: int | None = None
-        self.socket_path = os.path.join(settings.run_folder, f"{settings.name}.sock")
+        self.socket_path: str = os.path.join(settings.run_folder, f"{settings.name}.sock")
         """Where fronts find it."""
 
     async def run(self) -> None:

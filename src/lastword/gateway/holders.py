@@ -64,7 +64,7 @@ class Holders:
         self._template = template
         self._limit = limit
         program = template.command[0] if template.command else ""
-        self.reports = OwnReports(template.report, template.state_folder, program)
+        self.reports: OwnReports = OwnReports(template.report, template.state_folder, program)
         self._locks: dict[str, asyncio.Lock] = {}
         self._starting: dict[str, asyncio.Task[str]] = {}
         self._taken: set[str] = set()

@@ -79,7 +79,7 @@ class MemoryLog:
 
     def __init__(self, *, epoch: str = "", first: int = 1, pins: Pins | None = None) -> None:
         """An empty log whose first entry will have the number `first`, with what is pinned."""
-        self.epoch = epoch or new_epoch()
+        self.epoch: str = epoch or new_epoch()
         self._entries: deque[LogEntry] = deque()
         self._first = first
         self._bytes = 0

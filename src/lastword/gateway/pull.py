@@ -64,7 +64,7 @@ class Reader:
     def __init__(self, log: Log, after: int) -> None:
         """Begin after an entry: 0 for all that is kept, `log.head` for nothing of the past."""
         self._log = log
-        self.pos = after
+        self.pos: int = after
         self._gap_ends = 0
         self._standing: deque[Numbered] = deque()
         """What stands for the gap that is being told, as far as it has not been pulled."""

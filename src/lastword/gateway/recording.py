@@ -40,7 +40,7 @@ class HolderRecord:
 
     def __init__(self, folder: str, *, program: str) -> None:
         """Keep it in a folder's record; an empty `folder` keeps none."""
-        self.run = run_id()
+        self.run: str = run_id()
         """The id of the run that the holder and its `lastword run` are recorded in."""
         self._folder = folder
         self._program = program

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front_link import AttachedSession
     from lastword.gateway.holder import Holder
     from lastword.gateway.hub import HubEffect
+    from lastword.gateway.quality.held import HolderQuality
     from lastword.gateway.viewers import Attachment, Viewer
 
 TRIM_EVERY = 1024
@@ -55,25 +56,25 @@ class HeldSession:
 
     def __init__(self, holder: Holder, session_id: str, disk: SqliteLog) -> None:
         self.id = session_id
-        self.agents_id = disk.remembered("agents_id") or session_id
+        self.agents_id: str = disk.remembered("agents_id") or session_id
         """Its id towards the agent. Agents that number their sessions use each more than once."""
-        self.quality = holder.quality
-        self.log = CountedLog(disk, self.agents_id, holder.record, self.quality)
+        self.quality: HolderQuality = holder.quality
+        self.log: CountedLog = CountedLog(disk, self.agents_id, holder.record, self.quality)
         self.disk = disk
-        self.renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
+        self.renderer: Renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
         """The agent tells the past, which the log has."""
         self.failed: dict[str, Any] | None = None
         """Why the agent could not take the session over."""
         self._holder = holder
-        self.hub = Hub(
+        self.hub: Hub = Hub(
             self.log,
             session_id=session_id,
             numbers=holder.conversation.next_number,
             unattended_seconds=holder.settings.unattended_seconds,
         )
         self._attached: set[AttachedSession] = set()
-        self.is_over = False
+        self.is_over: bool = False
         """It has ended; its log is still to be read."""
         self._watching: set[asyncio.Event] = set()
         """Who waits for entries without being a viewer."""

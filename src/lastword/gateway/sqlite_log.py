@@ -74,7 +74,7 @@ class SqliteLog:
             StoreError: It cannot be used, and no other can be made in its place.
         """
         self.path = path
-        self.set_aside = ""
+        self.set_aside: str = ""
         """Where a broken file was put."""
         try:
             self._open()
@@ -112,7 +112,7 @@ class SqliteLog:
             raise StoreError(f"{self.path} was written by another version; move it away")
         if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("database disk image is malformed")
-        self.reason = self._why_another_epoch(facts)
+        self.reason: str = self._why_another_epoch(facts)
         self.epoch: str = new_epoch() if self.reason else facts["epoch"]
         self._remember(
             format=str(FORMAT), epoch=self.epoch, boot=boot_id(), inode=self._inode(), clean="0"
@@ -397,7 +397,7 @@ class LastingLog:
         self._memory: MemoryLog | None = None
         self._has_left_disk = False
         """What is in the file was let go of, which a full disk cannot be told."""
-        self.failed = ""
+        self.failed: str = ""
         """Why it goes on in memory; empty while it does not."""
 
     def _leave_disk(self, error: sqlite3.Error) -> MemoryLog:

@@ -26,11 +26,21 @@ if TYPE_CHECKING:
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.front import Front
+    from lastword.gateway.quality.links import LinkQuality
     from lastword.gateway.tokens import Grant
 
-BATCH = {"code": acp.INVALID_REQUEST, "message": "Batches are not supported. Send one message."}
-NOT_JSON = {"code": acp.PARSE_ERROR, "message": "This frame is no JSON-RPC message."}
-INITIALIZED = {"code": acp.INVALID_REQUEST, "message": "This connection has been initialized."}
+BATCH: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "Batches are not supported. Send one message.",
+}
+NOT_JSON: dict[str, Any] = {
+    "code": acp.PARSE_ERROR,
+    "message": "This frame is no JSON-RPC message.",
+}
+INITIALIZED: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "This connection has been initialized.",
+}
 INVALID_PARAMS = -32602
 READ_BYTES = 64 * 1024
 HOLDER_LOST = 1012
@@ -46,7 +56,7 @@ class Upstream:
         self.path = path
         self.reader = reader
         self.writer = writer
-        self.items = self._items()
+        self.items: AsyncIterator[wire.Lines | wire.Control | bytes] = self._items()
         """What the holder sends, in its order, until it ends."""
         self.welcome: dict[str, Any] = {}
         self.task: asyncio.Task[None] | None = None
@@ -96,7 +106,7 @@ class ViewerLink(ABC):
 
     def __init__(self, front: Front, grant: Grant, only: str = "") -> None:
         """For whoever was granted this; `only` is the session that it came for by URL, if any."""
-        self.connection_id = secrets.token_hex(16)
+        self.connection_id: str = secrets.token_hex(16)
         self.grant = grant
         self._front = front
         self._only = only
@@ -107,10 +117,15 @@ class ViewerLink(ABC):
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
         self._by_ask: dict[str, Upstream] = {}
-        self.met = front.quality.measured.opened(self.transport)
+        self.met: LinkQuality = front.quality.measured.opened(self.transport)
         """How it is measured."""
-        self.code, self.cause = 1006, "cut"
+        self.code: int = 1006
+        self.cause: str = "cut"
         """How it ended."""
+
+    def ended(self, code: int, cause: str) -> None:
+        """Keep how it ended."""
+        self.code, self.cause = code, cause
 
     @abstractmethod
     async def send(self, *lines: bytes) -> None:

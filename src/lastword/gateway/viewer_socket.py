@@ -55,13 +55,13 @@ class ViewerSocket(ViewerLink):
         except TimeoutError:
             await self.close(NO_INITIALIZE, "initialize_first")
         except WebSocketDisconnect as left:
-            self.code, self.cause = left.code, left.reason or "left"
+            self.ended(left.code, left.reason or "left")
         finally:
             await self.leave()
 
     async def close(self, code: int, reason: str) -> None:
         """Close the socket."""
-        self.code, self.cause = code, reason
+        self.ended(code, reason)
         if self._websocket.application_state is WebSocketState.CONNECTED:
             try:
                 async with asyncio.timeout(CLOSE_SECONDS):

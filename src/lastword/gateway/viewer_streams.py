@@ -114,7 +114,7 @@ class ViewerStreams(ViewerLink):
 
     def __init__(self, front: Front, grant: Grant) -> None:
         super().__init__(front, grant)
-        self.is_over = asyncio.Event()
+        self.is_over: asyncio.Event = asyncio.Event()
         self._own = SessionEvents()
         self._sessions: dict[str, SessionEvents] = {}
         self._places: dict[str, LogPlace] = {}
@@ -240,7 +240,7 @@ class ViewerStreams(ViewerLink):
 
     async def close(self, code: int, reason: str) -> None:
         """End the connection, with its streams."""
-        self.code, self.cause = code, reason
+        self.ended(code, reason)
         self.is_over.set()
         for waits in self._resumes.values():
             if not waits.done():

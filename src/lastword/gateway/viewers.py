@@ -95,18 +95,18 @@ class Attachment:
         open_asks: frozenset[int] = frozenset(),
         compact: bool = False,
     ) -> None:
-        self.viewer = viewer
-        self.reader = reader
-        self.live_from = head
-        self.from_cursor = from_cursor
-        self.open_asks = open_asks
+        self.viewer: Viewer = viewer
+        self.reader: Reader = reader
+        self.live_from: int = head
+        self.from_cursor: bool = from_cursor
+        self.open_asks: frozenset[int] = open_asks
         self.asked: set[int] = set()
         self.answered: set[int] = set()
         self.wanted: set[int] = set()
         self.owed: list[Numbered] = []
-        self.compact = compact
-        self.again_until = 0
-        self.parts = (0, 0)
+        self.compact: bool = compact
+        self.again_until: int = 0
+        self.parts: tuple[int, int] = (0, 0)
 
     def go_back(self, after: int, parts: int = 0) -> None:
         """Go on after an entry that it has applied, and the first frames of the next one."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     SentError: TypeAlias = Callable[[BaseException], dict[str, Any] | None]
     """The JSON-RPC error object that an exception stands for by its author's will."""
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal error"}
 """What answers a failure when the core is out of order: without the exception's text."""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from lastword.record.sink import Sink
     from lastword.record.thread import RecorderThread
 
-logger = logging.getLogger("lastword")
-timeline = logging.getLogger("lastword.timeline")
+logger: logging.Logger = logging.getLogger("lastword")
+timeline: logging.Logger = logging.getLogger("lastword.timeline")
 # Where no logging is set up, Python itself would write the warnings among them to stderr.
 timeline.addHandler(logging.NullHandler())
 

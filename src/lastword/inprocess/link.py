@@ -21,7 +21,7 @@ from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
-from lastword.inprocess import warnings
+from lastword.inprocess import waits, warnings
 from lastword.inprocess.request import Request, note_outside_of_turns
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lastword.core.link.reports import HandlerReport
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.core.timeline.entry import Entry
+    from lastword.inprocess.waits import SkippedTime
 
 OWN_CANCEL_SECONDS = 0.5
 """How long an author's own handler of `session/cancel` has to bring a prompt to an end before that
@@ -49,7 +50,7 @@ blocked is `inprocess.loop_watchdog`'s."""
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 
 class HandlerLink:
@@ -79,6 +80,11 @@ class HandlerLink:
             rearm: `next_timeout` may have changed.
             note: Takes what the core records; it never raises.
         """
+        self._skipped = waits.SKIPPED.get()
+        """The time that a test has skipped; `None` outside of such tests."""
+        self._active_at = time.monotonic()
+        if self._skipped is not None:
+            options = waits.limits_that_pass(options)
         self._core = FailOpen(Connection(options), _report)
         self._ends = Ends(
             client=_Client(to_client, self._answered),
@@ -95,8 +101,8 @@ class HandlerLink:
         self._requests: dict[bytes, Request] = {}
         self._lock = threading.RLock()
         self._initialized = False
-        self.client_gone = False
-        self.closing = False
+        self.client_gone: bool = False
+        self.closing: bool = False
         """No handler will answer any more."""
         self.door: asyncio.Task[Any] | None = None
         """The task that delivers the client's messages, as its door says."""
@@ -109,15 +115,14 @@ class HandlerLink:
             # Handlers take values, and no parser makes one of what is nested so deep.
             frame = jsonrpc.Malformed(line, jsonrpc.MALFORMED_JSON)
         with self._lock:
-            effects = self._core.receive(CLIENT, frame, time.monotonic())
+            effects = self._core.receive(CLIENT, frame, self._moved())
             self._carry_out(effects, CLIENT, frame)
         self._rearm()
 
     def oversized(self, ends: bytes) -> None:
         """Take in that a line of the client's was over the limit, by how it began and ended."""
         with self._lock:
-            now = time.monotonic()
-            self._carry_out(self._core.receive_oversized(Side.CLIENT, ends, now))
+            self._carry_out(self._core.receive_oversized(Side.CLIENT, ends, self._moved()))
         self._rearm()
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
@@ -138,14 +143,14 @@ class HandlerLink:
                         for attempt in at_work.attempts:
                             attempt.note_update(message.update)
                 note_outside_of_turns(message.update)
-            effects = self._core.receive(AGENT, frame, time.monotonic())
+            effects = self._core.receive(AGENT, frame, self._moved())
             self._carry_out(effects, AGENT, frame)
         self._rearm()
 
     def say(self, request: Request, report: HandlerReport) -> None:
         """Take in what a handler says of its own turn."""
         with self._lock:
-            effects = self._core.receive_report(request.request_id, report, time.monotonic())
+            effects = self._core.receive_report(request.request_id, report, self._moved())
             self._carry_out(effects)
         self._rearm()
 
@@ -162,14 +167,14 @@ class HandlerLink:
         with self._lock:
             if not self.client_gone:
                 self.client_gone = True
-                self._carry_out(self._core.receive_eof(Side.CLIENT, None, time.monotonic()))
+                self._carry_out(self._core.receive_eof(Side.CLIENT, None, self._now()))
 
     def handler_left(self) -> None:
         """Take in that no handler will answer any more: the process, or its connection, ends."""
         with self._lock:
             self.closing = True
             if self._requests and not self.client_gone:
-                effects = self._core.receive_eof(Side.AGENT, _process_ends, time.monotonic())
+                effects = self._core.receive_eof(Side.AGENT, _process_ends, self._now())
                 self._carry_out(effects)
 
     def refused_by_client(self, error: object) -> bool:
@@ -192,12 +197,13 @@ class HandlerLink:
     def next_timeout(self) -> float | None:
         """When `handle_timeout` is due, in monotonic seconds."""
         with self._lock:
-            return self._core.next_timeout()
+            due = self._core.next_timeout()
+            return due if self._skipped is None else self._sooner(due, self._skipped)
 
     def handle_timeout(self) -> None:
         """Do what is due."""
         with self._lock:
-            self._carry_out(self._core.handle_timeout(time.monotonic()))
+            self._carry_out(self._core.handle_timeout(self._now()))
         self._rearm()
 
     def ring(self, due: float) -> None:
@@ -205,10 +211,42 @@ class HandlerLink:
         late = time.monotonic() - due
         if late <= LATE_SECONDS:
             self.handle_timeout()
+            if self._skipped is not None and self._skip(self._skipped):
+                self.handle_timeout()
             return
         with self._lock:
             self._core.stand_still(late + LATE_SECONDS)
         self._rearm()
+
+    def _now(self) -> float:
+        """The core's clock."""
+        return time.monotonic() + (0.0 if self._skipped is None else self._skipped.seconds)
+
+    def _moved(self) -> float:
+        """The core's clock, at a moment in which one of the two sides does something."""
+        if self._skipped is not None:
+            self._active_at = time.monotonic()
+        return self._now()
+
+    def _sooner(self, due: float | None, skipped: SkippedTime) -> float | None:
+        """When to look whether the time up to the next moment at which something is due passes."""
+        soonest = skipped.sooner(due)
+        if soonest is None:
+            return None
+        real = soonest - skipped.seconds
+        return min(real, self._active_at + waits.QUIET_SECONDS) if self.in_turn else real
+
+    def _skip(self, skipped: SkippedTime) -> bool:
+        """Let time pass, if a turn has been quiet for long enough; has it passed?"""
+        with self._lock:
+            skipped.skip_to(skipped.now())  # what is due by itself
+            soonest, now = skipped.sooner(self._core.next_timeout()), time.monotonic()
+            is_quiet = self.in_turn and now >= self._active_at + waits.QUIET_SECONDS
+            if soonest is None or not is_quiet:
+                return False
+            self._active_at = now
+            skipped.skip_to(soonest)
+            return True
 
     @property
     def in_turn(self) -> bool:

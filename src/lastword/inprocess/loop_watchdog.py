@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lastword.inprocess.link import HandlerLink
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 LOOK_SECONDS = 1.0
 """How often an open turn's loop is asked."""

@@ -39,7 +39,13 @@ def classify(
 ) -> AgentError:
     """Say what a failure is, whether a retry would help, and whether it would do harm.
 
+    ```python
+    error = lastword.classify(exception, facts=lastword.TurnFacts())
+    error.type, error.retry_after_seconds  # (ErrorType.RATE_LIMIT, 20)
+    ```
+
     Give the exception itself rather than its text: a status, a body and a class say far more.
+    Nothing that it is given makes it raise.
 
     Args:
         error: An exception, an HTTP response, a decoded body, a JSON-RPC error, or text.

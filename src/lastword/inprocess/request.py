@@ -44,7 +44,7 @@ class CallAttempt:
     __slots__ = ("_around", "_request", "_tools", "facts")
 
     def __init__(self, request: Request | None) -> None:
-        self.facts = Facts()
+        self.facts: Facts = Facts()
         self._request = request
         self._tools = OpenTools()
         self._around: tuple[CallAttempt, ...] = ()
@@ -157,20 +157,20 @@ class Request:
 
     def __init__(self, link: RequestLink, frame: Frame) -> None:
         message = frame.message
-        self.link = link
-        self.frame = frame
-        self.request_id = message.request_id or jsonrpc.NULL_ID
-        self.method = message.method or ""
-        self.session_id = message.session_id
-        self.started = False
+        self.link: RequestLink = link
+        self.frame: Frame = frame
+        self.request_id: bytes = message.request_id or jsonrpc.NULL_ID
+        self.method: str = message.method or ""
+        self.session_id: str | None = message.session_id
+        self.started: bool = False
         """The handler has been entered."""
-        self.over = False
+        self.over: bool = False
         """The client has its answer."""
-        self.failed = False
+        self.failed: bool = False
         """And it was a failure, or lastword's own."""
         self.failure: BaseException | None = None
         """What the handler raised."""
-        self.settled = False
+        self.settled: bool = False
         """That has been answered: what else is sent as the answer is nobody's."""
         self.attempts: list[CallAttempt] = []
         """Model calls that are under way, and may be tried again."""
@@ -178,11 +178,11 @@ class Request:
         """What model calls failed of at last, and each with all its attempts."""
         self.tools: dict[str, int] = {}
         """Tools that the handler said are at work, by name, and how often."""
-        self.waits = 0
+        self.waits: int = 0
         """Model calls that wait before they are tried again."""
-        self.warned = False
-        self.cancel_asked = False
-        self.cancel_sent = False
+        self.warned: bool = False
+        self.cancel_asked: bool = False
+        self.cancel_sent: bool = False
         self._cancel: Callable[[], object] | None = None
 
     @property

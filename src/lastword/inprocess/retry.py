@@ -25,7 +25,6 @@ from typing import (
     overload,
 )
 
-import anyio
 import msgspec
 from tenacity import AsyncRetrying, AttemptManager, RetryCallState, retry_if_exception
 
@@ -35,6 +34,7 @@ from lastword.core.failure.taxonomy import MAX_AUTO_WAIT_SECONDS, RetrySafety
 from lastword.core.link.facts import Facts
 from lastword.core.link.retries import Retrying
 from lastword.errors import Misused, TurnFailed
+from lastword.inprocess import waits
 from lastword.inprocess.exceptions import causes, tried_before, verdict_of
 from lastword.inprocess.request import CURRENT, CallAttempt
 
@@ -54,6 +54,12 @@ MAX_WAIT_SECONDS = float(MAX_AUTO_WAIT_SECONDS)
 
 class Retry(msgspec.Struct, frozen=True, kw_only=True):
     """How often and how long a model call is tried.
+
+    ```python
+    async for attempt in turn.attempts(lastword.Retry(attempts=3, max_wait_seconds=30)):
+        with attempt:
+            answer = await model(...)
+    ```
 
     Attributes:
         attempts: Requests in all, the first and those of the provider's own package included: the
@@ -125,8 +131,8 @@ class Attempt:
         self._loop = loop
         self._manager = manager
         self._noted = CallAttempt(loop.request)
-        self.entered = False
-        self.number = manager.retry_state.attempt_number
+        self.entered: bool = False
+        self.number: int = manager.retry_state.attempt_number
         """1 for the first."""
 
     def __enter__(self) -> Self:
@@ -158,7 +164,7 @@ class _Loop:
         self._tried: list[FailedAttempt] = []
         self._remembered: tuple[FailedAttempt, ...] = ()
         self._facts = Facts()
-        self._ends_at = anyio.current_time() + retry.budget_seconds
+        self._ends_at = waits.current_time() + retry.budget_seconds
         self._wait_seconds: float | None = None
         """How long to wait before the next attempt; `None` where there is none."""
 
@@ -170,12 +176,14 @@ class _Loop:
             self._tried += within  # a loop within this one made, and told, these
         else:
             self._tried.append(FailedAttempt(verdict_of(error), tries_of(error)))
+        now = time.time()
+        failed = retry_policy.failed_of(self._tried[-1].verdict)
         self._wait_seconds = retry_policy.next_wait(
-            retry_policy.failed_of(self._tried[-1].verdict),
+            failed,
             [tried.tries for tried in self._tried],
             self._retry.limits,
-            epoch_seconds=time.time(),
-            roll=random.random(),  # noqa: S311 - jitter, no secret
+            epoch_seconds=now,
+            roll=waits.roll(asked=retry_policy.asked_seconds(failed, now) is not None),
         )
         if self.request is not None:
             self._remembered = tuple(self._tried)
@@ -189,7 +197,7 @@ class _Loop:
             return False
         if self._wait_seconds is None or not self._retry.permits(self._facts):
             return False
-        return anyio.current_time() + self._wait_seconds <= self._ends_at
+        return waits.current_time() + self._wait_seconds <= self._ends_at
 
     def wait(self, _: RetryCallState) -> float:
         """How long until the next attempt."""
@@ -210,10 +218,10 @@ class _Loop:
     async def sleep(self, seconds: float) -> None:
         """Wait; the user's cancel ends it at once."""
         if self.request is None:
-            await anyio.sleep(seconds)
+            await waits.sleep(seconds)
             return
         with self.request.wait():
-            await anyio.sleep(seconds)
+            await waits.sleep(seconds)
 
 
 class _Attempts(AsyncIterator[Attempt]):
@@ -291,34 +299,42 @@ class RetryLimits(TypedDict, total=False):
 
 
 @overload
-def retrying(function: Async, /) -> Async: ...
+def retry(function: Async, /) -> Async: ...
 
 
 @overload
-def retrying(retry: Retry, /) -> Callable[[Async], Async]: ...
+def retry(limits: Retry, /) -> Callable[[Async], Async]: ...
 
 
 @overload
-def retrying(**limits: Unpack[RetryLimits]) -> Callable[[Async], Async]: ...
+def retry(**limits: Unpack[RetryLimits]) -> Callable[[Async], Async]: ...
 
 
-def retrying(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
+def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     """Try an asynchronous model call again, as `CurrentTurn.attempts` does, in a turn or without.
 
     ```python
-    @lastword.retrying
+    @lastword.retry
     async def ask(prompt): ...
 
 
-    @lastword.retrying(attempts=3)
+    @lastword.retry(attempts=3)
     async def ask(prompt): ...
     ```
 
-    An asynchronous generator is tried again as long as it has yielded nothing.
+    It is tried again where that can help (a limit, an overload, a lost connection; never a wrong
+    key), where nothing has been shown and no tool was started since the call began, and within the
+    limits. In between it waits as long as the server asked, else 1, 2, 4 … seconds at most, a
+    random part of it; the client is told of each wait, and the user's cancel ends it. The last
+    failure is raised as it came. An asynchronous generator is tried again as long as it has yielded
+    nothing.
 
     Args:
         what: The function, or a `Retry`.
-        limits: What else a `Retry` would be given.
+        limits: The limits of a `Retry`, by name, such as `attempts=3`.
+
+    Returns:
+        The function with the same signature; of a `Retry`, or of limits, the decorator.
 
     Raises:
         TypeError: The function is not asynchronous, or there is no such limit.
@@ -326,11 +342,15 @@ def retrying(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     """
     if limits:
         if what is not None:
-            raise TypeError("retrying takes a Retry, or its limits by name, not both")
+            raise TypeError("retry takes a Retry, or its limits by name, not both")
         what = Retry(**limits)
     if what is None or isinstance(what, Retry):
         return functools.partial(_decorated, what or Retry())
     return _decorated(Retry(), what)
+
+
+retrying = retry
+"""The name that `retry` had first."""
 
 
 def _decorated(retry: Retry, function: Any) -> Any:
@@ -338,7 +358,7 @@ def _decorated(retry: Retry, function: Any) -> Any:
         return _retried_generator(retry, function)
     if not inspect.iscoroutinefunction(function):
         name = getattr(function, "__qualname__", repr(function))
-        raise TypeError(f"{name} is not asynchronous: retrying takes `async def` functions")
+        raise TypeError(f"{name} is not asynchronous: retry takes `async def` functions")
     return _retried_function(retry, function)
 
 

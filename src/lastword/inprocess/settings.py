@@ -21,7 +21,7 @@ from lastword.record.paths import named_folder, state_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 _READ = frozenset(Options.__struct_fields__) - {
     *("stderr_limit_bytes", "restart", "record", "retry", "retry_wait_limit_seconds")

@@ -21,6 +21,7 @@ import anyio
 import anyio.to_thread
 
 from lastword.errors import StreamFailed, StreamTruncated
+from lastword.inprocess import warnings
 from lastword.quirks import streams as dialects
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ T = TypeVar("T")
 
 CLOSE_TIMEOUT_SECONDS = 5.0
 """How long closing a stream that is not read to its end may hold up whoever stopped reading."""
+
+MAX_TOLD = 64
+"""Types of unknown streams that the log names."""
 
 _TELLING = (
     *("type", "event_type", "event", "code", "status", "message", "param", "detail", "error"),
@@ -52,7 +56,7 @@ async def watch(
     Recognised by shape, as objects and as plain dicts: the chat completions and responses of
     OpenAI and of those who speak like it, Anthropic's messages, Gemini, Mistral, Ollama and
     Bedrock's converse. A stream of anything else, such as text or lines, passes without judgement
-    unless `finished` is given.
+    unless `finished` is given; the log says so, once for each type.
 
     An item is asked for only when the caller asks for one. A stream that is not read to its end
     is closed, in at most `CLOSE_TIMEOUT_SECONDS`: at once on an exception or a cancellation in
@@ -84,10 +88,25 @@ async def watch(
             judge.look(item)
             yield item
     except BaseException:  # the caller's leaving, too
+        _say_if_unguarded(judge, stream)
         await _close(source, stream)
         raise
+    _say_if_unguarded(judge, stream)
     if not judge.progress.ended:
         raise StreamTruncated(judge.name, items)
+
+
+_unguarded: set[tuple[type, type]] = set()
+"""The types of streams, and of their items, of which the log has said that they are unknown."""
+
+
+def _say_if_unguarded(judge: _Judge, stream: object) -> None:
+    """Tell the author of a stream that was only passed on, once for each type."""
+    item = judge.unknown
+    if item is None or (type(stream), item) in _unguarded or len(_unguarded) >= MAX_TOLD:
+        return
+    _unguarded.add((type(stream), item))
+    warnings.unguarded(type(stream).__qualname__, item.__qualname__)
 
 
 def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
@@ -206,13 +225,20 @@ class _Judge:
         self._home = _home(stream) or ("stream" if finished else "")
         # Nothing is known of a stream without a dialect, but that some are never empty.
         self.progress.over = not self._home
+        self._first: type | None = None
 
     @property
     def name(self) -> str:
         return self._dialect.name if self._dialect else self._home
 
+    @property
+    def unknown(self) -> type | None:
+        """The type of the first item, where none so far was of a dialect that is known."""
+        return None if self._finished is not None or self._dialect is not None else self._first
+
     def look(self, item: Any) -> None:
         """Take note of an item; raises `StreamFailed` for one that is a failure."""
+        self._first = self._first or type(item)
         if self._finished is not None:
             self.progress.over = self.progress.over or self._finished(item)
             return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lastword.core.link.facts import Facts
     from lastword.inprocess.retry import Attempt, Retry
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 Item = TypeVar("Item")
 
@@ -167,14 +167,30 @@ class CurrentTurn:
     ) -> AsyncIterator[Item]:
         """Pass a model's stream on, note its progress, and see whether it came to its end.
 
+        ```python
+        async for chunk in turn.watch(await client.chat.completions.create(..., stream=True)):
+            ...
+        ```
+
+        Providers' packages raise nothing when the connection ends in the middle of an answer: the
+        loop just ends. This raises. A stream that it does not know is passed on as it is and
+        **nothing of it is guarded**; the logger `lastword` says so, once for each type. Text and
+        lines are such streams: give the provider's own, or say by `finished` which item is the
+        last.
+
         Args:
-            stream: What a provider's package gave: OpenAI, Anthropic, Gemini, Mistral, Ollama and
-                their like are recognised by their items.
+            stream: What a provider's package gave: OpenAI, Anthropic, Gemini, Mistral, Ollama,
+                Bedrock and their like are recognised by their items. One that is not asynchronous
+                is read in a thread.
             finished: For any other stream: is this item the one that ends it?
+
+        Returns:
+            The items, unchanged.
 
         Raises:
             StreamTruncated: The stream ended before its terminal event.
             StreamFailed: An item told of a failure.
+            TypeError: It is no stream; the message says what to do.
         """
         return streams.watch(stream, on_item=self.progress, finished=finished)
 
@@ -197,6 +213,13 @@ _NOTED: dict[Note, Callable[[Facts], None]] = {
 
 def current_turn() -> CurrentTurn:
     """The turn that the code which calls this is at work on.
+
+    ```python
+    turn = lastword.current_turn()
+    async for attempt in turn.attempts():
+        with attempt:
+            answer = await model(...)
+    ```
 
     Found by context: in the handler of `session/prompt`, in every task that it starts, and in
     threads started by `asyncio.to_thread`.

@@ -9,7 +9,7 @@ import logging
 
 from lastword.core.timeline.entry import Entry, Kind
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 _MENDED_BY = {
     "no_stop_reason": "the handler of session/prompt returned no stop reason: return "
@@ -102,4 +102,16 @@ def unusable(method: str, error: BaseException) -> None:
         "SDK's own models.",
         method,
         error,
+    )
+
+
+def unguarded(stream: str, item: str) -> None:
+    """A stream was passed on without judgement."""
+    logger.warning(
+        "current_turn().watch() does not know this stream (%s, of %s): it passes the items on and "
+        "guards nothing, so a stream that is cut looks complete. Give it the stream of the "
+        "provider's package itself, or say which item is the last: watch(stream, finished=...). "
+        "This is said once for each type.",
+        stream,
+        item,
     )

@@ -97,13 +97,14 @@ class Piped:
         Raises:
             OSError: It cannot be started.
         """
-        self.mark = (environment or {}).get(self.variable, "")
-        self.started_at = time.monotonic()
-        self.agent = process.spawn(command, environment=environment, apart=apart)
-        self.stdout, self.stderr = Stream(self.agent.stdout), Stream(self.agent.stderr)
+        self.mark: str = (environment or {}).get(self.variable, "")
+        self.started_at: float = time.monotonic()
+        self.agent: process.Agent = process.spawn(command, environment=environment, apart=apart)
+        self.stdout: Stream = Stream(self.agent.stdout)
+        self.stderr: Stream = Stream(self.agent.stderr)
         self.stderr_times: list[tuple[float, int]] = []
-        self.stdin_open = True
-        self.unsent = bytearray()
+        self.stdin_open: bool = True
+        self.unsent: bytearray = bytearray()
 
     def __enter__(self) -> Self:
         return self
@@ -380,7 +381,7 @@ class Peer(Piped):
 
     def go_on_from(self, earlier: Peer) -> None:
         """Take over what passed with the process before: one record of both, and ids of our own."""
-        self.started_at = earlier.started_at
+        self.started_at: float = earlier.started_at
         self.events[:0] = earlier.events
         self._next_id = max(self._next_id, earlier._next_id)
         self.stderr.data[:0] = earlier.stderr.data

@@ -39,7 +39,7 @@ class Outbox:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.path = os.path.join(folder, NAME)
+        self.path: str = os.path.join(folder, NAME)
         self._lock = threading.Lock()
         self._unwritten: deque[tuple[FailureReport, ReportTarget]] = deque()
         self._lost = 0

@@ -1,1 +1,4 @@
-"""The operating system: processes, descriptors, and what names this run."""
+"""The operating system: processes, descriptors, and what names this run.
+
+Private: its names may change with any version.
+"""

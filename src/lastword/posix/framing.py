@@ -134,15 +134,15 @@ class FrameWriter:
     __slots__ = ("_pending", "broken", "closed", "failure", "fd", "pending_bytes")
 
     def __init__(self, fd: int) -> None:
-        self.fd = fd
+        self.fd: int = fd
         self.failure: OSError | None = None
         """Why it could not be written to, where that is not that its reader has gone."""
         self._pending: deque[_Piece] = deque()
-        self.pending_bytes = 0
+        self.pending_bytes: int = 0
         """How much waits for the reader."""
-        self.broken = False
+        self.broken: bool = False
         """The reader is gone; what is written disappears."""
-        self.closed = False
+        self.closed: bool = False
 
     @property
     def full(self) -> bool:
@@ -215,10 +215,10 @@ class StderrWriter:
     __slots__ = ("_cut_bytes", "_pending", "broken", "fd")
 
     def __init__(self, fd: int) -> None:
-        self.fd = fd
+        self.fd: int = fd
         self._pending = bytearray()
         self._cut_bytes = 0
-        self.broken = False
+        self.broken: bool = False
 
     @property
     def pending(self) -> bool:

@@ -29,8 +29,8 @@ class Exit:
     __slots__ = ("code", "signal")
 
     def __init__(self, code: int | None, signal_number: int | None) -> None:
-        self.code = code
-        self.signal = signal_number
+        self.code: int | None = code
+        self.signal: int | None = signal_number
 
     @property
     def status(self) -> int:
@@ -51,10 +51,10 @@ class Agent:
     __slots__ = ("_reaped", "exit", "pid", "stderr", "stdin", "stdout")
 
     def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
-        self.pid = pid
-        self.stdin = stdin
-        self.stdout = stdout
-        self.stderr = stderr
+        self.pid: int = pid
+        self.stdin: int = stdin
+        self.stdout: int = stdout
+        self.stderr: int = stderr
         self.exit: Exit | None = None
         self._reaped = False
 

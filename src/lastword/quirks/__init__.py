@@ -4,6 +4,8 @@ Owns what every row says of itself. A table's module is named for what reads it,
 loads more than that: `agents`, `prose`, `wire`, `streams`, `journals`, `clients`, `pointing`. Rows
 are data: reading a frame, a file or an environment by them is their readers' part. Nothing here
 imports another part of lastword, so every part may read from here.
+
+Private: its names may change with any version.
 """
 
 from __future__ import annotations

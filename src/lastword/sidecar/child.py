@@ -21,11 +21,11 @@ class Child:
     __slots__ = ("_guardian", "agent", "exit_seen_at", "last_bytes", "over_at", "stop")
 
     def __init__(self, agent: Agent | None, guardian: Guardian | None) -> None:
-        self.agent = agent
+        self.agent: Agent | None = agent
         self._guardian = guardian
-        self.stop = StopSequence(agent)
+        self.stop: StopSequence = StopSequence(agent)
         self.exit_seen_at: float | None = None
-        self.last_bytes = 0
+        self.last_bytes: int = 0
         """What was in its pipe when it was seen to have ended, and has not been read."""
         self.over_at: float | None = None
         """When everything that it had said was taken in."""

@@ -20,7 +20,7 @@ class Console:
     __slots__ = ("_verbose", "stderr")
 
     def __init__(self, *, verbose: bool) -> None:
-        self.stderr = StderrWriter(2)
+        self.stderr: StderrWriter = StderrWriter(2)
         self._verbose = verbose
 
     def say(self, sentence: str) -> None:

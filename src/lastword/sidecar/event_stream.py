@@ -53,8 +53,8 @@ class EventStream:
         """Begin to connect. Raises OSError where that fails at once."""
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.settimeout(0)
-        self.fd = self._socket.fileno()
-        self.wants = select.POLLOUT
+        self.fd: int = self._socket.fileno()
+        self.wants: int = select.POLLOUT
         self._since = now
         self._read = 0
         self._answered: bytes | None = b""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from lastword.core.link.failopen import FailOpen
     from lastword.core.timeline.entry import Entry
+    from lastword.posix.framing import StderrWriter
     from lastword.sidecar.console import Console
     from lastword.sidecar.sources import Sources
 
@@ -81,15 +82,16 @@ class PollLoop:
         self._client_lines = LineReader(line_limit_bytes)
         self._line_limit_bytes = line_limit_bytes
         self._agent_lines = LineReader(line_limit_bytes)
-        self.to_client = FrameWriter(client[1])
+        self.to_client: FrameWriter = FrameWriter(client[1])
         self.to_agent = FrameWriter(agent[0]) if agent else None
         self._console = console
-        self.stderr = console.stderr
-        self.relay = Relay(connection, self.to_client, self.to_agent, note)
+        self.stderr: StderrWriter = console.stderr
+        self.relay: Relay = Relay(connection, self.to_client, self.to_agent, note)
         self.beside: Sources | None = None
         """What may have a descriptor of its own, beside the pipes."""
-        self.client_open = True
-        self.agent_open = self.stderr_open = agent is not None
+        self.client_open: bool = True
+        self.agent_open: bool = agent is not None
+        self.stderr_open: bool = self.agent_open
         self._blocked_since: float | None = None
         self._busy = False
         self._ahead_bytes = 0

@@ -49,10 +49,10 @@ class Relay:
             record=recorder,
             order=self.orders.append,
         )
-        self.client_spoke = False
-        self.noise = bytearray()
+        self.client_spoke: bool = False
+        self.noise: bytearray = bytearray()
         """What a program that is no agent printed before the client spoke."""
-        self.noise_cut = False
+        self.noise_cut: bool = False
 
     def attach_agent(self, to_agent: FrameWriter | None) -> None:
         """From now on this leads to the agent; with `None` there is none."""

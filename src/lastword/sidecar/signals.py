@@ -28,7 +28,7 @@ class SignalInbox:
         read_end, write_end = os.pipe()
         for fd in (read_end, write_end):
             os.set_blocking(fd, False)
-        self.fd = read_end
+        self.fd: int = read_end
         self._numbers: list[int] = []
         signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
         for number in (*ENDING, *PASSED, *_NEEDED):

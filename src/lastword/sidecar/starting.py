@@ -36,7 +36,7 @@ class GivenFile:
         if not hasattr(os, "memfd_create"):
             raise OSError("no memory file is to be had")
         self._fd = os.memfd_create("agent-log")
-        self.path = f"/proc/{os.getpid()}/fd/{self._fd}"
+        self.path: str = f"/proc/{os.getpid()}/fd/{self._fd}"
         self._at = 0
         if not os.path.exists(self.path):
             close(self._fd)
@@ -67,12 +67,12 @@ class AgentStart:
 
     def __init__(self, command: Sequence[str], *, watched: bool) -> None:
         """Args: `watched` lets something be added, so that it can be asked of its failures."""
-        self.command = tuple(command)
-        self.watched = watched
+        self.command: tuple[str, ...] = tuple(command)
+        self.watched: bool = watched
         self.given_file: GivenFile | None = None
         self.port: int | None = None
         """Where the agent that was started last serves its events."""
-        self.group = 0
+        self.group: int = 0
         """Its process group."""
 
     def spawn(self) -> Agent:

@@ -58,11 +58,11 @@ class StopSequence:
         self._group_left = False
         self._killed = False
         self._given_up_at: float | None = None
-        self.begun = False
+        self.begun: bool = False
         """Is, or was, the agent on its way out by our doing?"""
-        self.acted = False
+        self.acted: bool = False
         """Did we send the agent a signal that ends it?"""
-        self.told = False
+        self.told: bool = False
         """Were we told to stop by a signal?"""
         self._told_at, self._told_by = 0.0, 0
 

@@ -25,9 +25,29 @@ def classes() -> set[type[errors.PromptFailed]]:
     return found
 
 
-def test_every_type_of_failure_has_a_class_and_every_class_a_type() -> None:
+def test_every_type_of_failure_has_a_leaf_of_the_tree_and_every_leaf_a_type() -> None:
     assert set(CLASS_FOR) == set(ErrorType)
-    assert set(CLASS_FOR.values()) == classes()
+    leaves = {one for one in classes() if not one.__subclasses__()}
+    assert set(CLASS_FOR.values()) == leaves
+    assert len(leaves) == len(ErrorType)
+
+
+@pytest.mark.parametrize("error_type", ErrorType)
+def test_the_tree_in_the_docstring_names_the_type_beside_its_class(error_type: ErrorType) -> None:
+    lines = (errors.__doc__ or "").splitlines()
+    (line,) = [line for line in lines if f"── {CLASS_FOR[error_type].__name__} " in line]
+    assert f"`{error_type.value}`: " in line
+
+
+def test_what_a_client_caught_before_there_were_leaves_it_still_catches() -> None:
+    groups = {
+        errors.TemporaryFailure: {"rate_limit", "provider_unavailable", "timeout", "network"},
+        errors.PromptRejected: {"context_overflow", "content_filter"},
+        errors.SetupRejected: {"model_not_found", "invalid_request"},
+        errors.AgentLost: {"agent_crash", "agent_stalled", "stderr_overflow"},
+    }
+    for group, types in groups.items():
+        assert {t.value for t, kind in CLASS_FOR.items() if issubclass(kind, group)} == types
 
 
 def test_every_class_is_named_in_the_docstring_that_shows_the_tree() -> None:
@@ -48,7 +68,9 @@ def test_a_failure_is_raised_as_its_class_with_its_sentence(error_type: ErrorTyp
 
 def test_what_is_temporary_is_what_a_wait_helps() -> None:
     temporary = {t for t, kind in CLASS_FOR.items() if issubclass(kind, errors.TemporaryFailure)}
-    lost = {error_type for error_type, kind in CLASS_FOR.items() if kind is errors.AgentLost}
+    lost = {
+        error_type for error_type, kind in CLASS_FOR.items() if issubclass(kind, errors.AgentLost)
+    }
     assert temporary | lost == {t for t in ErrorType if DEFAULTS[t].retryable}
 
 
@@ -68,6 +90,7 @@ def test_what_was_raised_is_raised_again_as_it_is() -> None:
 
 
 def test_the_clients_own_names_are_these() -> None:
-    names = {"ErrorView", "RetryNotice", "raise_for_error", "read_error", "read_retry", "view"}
+    names = {"ErrorView", "RetryNotice", "describe", "raise_for_error", "read_error", "read_retry"}
+    names.add("view")
     assert set(lastword.client.__all__) == names
     assert all(getattr(lastword.client, name) is not None for name in names)

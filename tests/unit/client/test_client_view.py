@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.client import read_error, view
+from lastword.client import describe, read_error, view
 from lastword.client.display import BUTTONS, TITLES
 from lastword.core.failure.taxonomy import DEFAULTS, Action, AgentError, ErrorType, RetrySafety
 
@@ -33,6 +33,23 @@ def test_every_type_has_words_and_a_button_when_nothing_else_is_known(
     assert shown.can_retry is DEFAULTS[error_type].retryable
     assert shown.needs_confirmation is shown.can_retry
     assert not shown.automatic
+
+
+def test_a_failure_is_described_for_now_without_a_word_of_the_time() -> None:
+    limited = error(retry_after_seconds=20)
+    shown = describe(limited)
+    assert shown == view(limited, now=NOW)
+    assert (shown.title, shown.button, shown.countdown) == (
+        "Rate limited",
+        "Try again",
+        "retry in 20 s",
+    )
+
+
+def test_a_description_counts_down_from_when_the_failure_came() -> None:
+    limited = error(retry_after_seconds=20)
+    assert describe(limited, received=NOW, now=NOW + 2).countdown == "retry in 18 s"
+    assert describe(limited, received=0).wait_seconds == 0  # by the clock it came long ago
 
 
 def test_every_action_has_a_button_and_every_text_is_short() -> None:

@@ -396,3 +396,51 @@ async def test_what_is_no_stream_is_refused_with_what_to_do(
 ) -> None:
     with pytest.raises(TypeError, match=said):
         await collect(make())
+
+
+@pytest.fixture
+def nothing_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_unguarded", set())
+
+
+@pytest.mark.usefixtures("nothing_was_said")
+async def test_of_an_unknown_stream_the_log_says_once_that_it_is_not_guarded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def words() -> AsyncIterator[str]:
+        yield "The parser "
+        yield "fails"
+
+    for _ in range(2):
+        assert await collect(words()) == ["The parser ", "fails"]
+    assert await collect(iter([7])) == [7]
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 2
+    assert "does not know this stream (async_generator, of str)" in said[0]
+    assert "guards nothing" in said[0]
+    assert "(list_iterator, of int)" in said[1]
+
+
+@pytest.mark.usefixtures("nothing_was_said")
+async def test_of_a_stream_that_is_known_or_whose_end_is_known_the_log_says_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    await collect(iter([chat(), chat("stop")]))
+    await collect(iter(["more", "end"]), finished=lambda item: item == "end")
+    await collect(())
+    assert caplog.records == []
+
+
+@pytest.mark.usefixtures("nothing_was_said")
+async def test_a_stream_that_is_left_early_is_told_too(caplog: pytest.LogCaptureFixture) -> None:
+    async with aclosing(watch(iter(["one", "two"]), on_item=lambda: None)) as items:
+        async for _ in items:
+            break
+    assert "guards nothing" in caplog.text
+
+
+@pytest.mark.usefixtures("nothing_was_said")
+async def test_only_so_many_unknown_types_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    for number in range(streams.MAX_TOLD + 5):
+        await collect(iter([type(f"Item{number}", (), {})()]))
+    assert len(caplog.records) == streams.MAX_TOLD

@@ -15,15 +15,12 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.cli.run.options import UsageError
-from lastword.errors import StoreError
+from lastword.errors import StoreError, missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lastword.gateway.serving import Welcome
-
-EXTRA = "the gateway needs more than lastword itself: pip install 'lastword[gateway]'"
-NEEDED = frozenset({"starlette", "uvicorn", "websockets"})
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -33,10 +30,11 @@ def main(arguments: Sequence[str]) -> int:
         if word in _WORDS:
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in NEEDED:
+    except ImportError as error:
+        told = missing_extra("lastword gateway", "gateway", error)
+        if told is error:
             raise
-        return _complain(EXTRA)
+        return _complain(str(told))
     except (UsageError, StoreError) as error:
         return _complain(str(error))
 

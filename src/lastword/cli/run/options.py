@@ -29,8 +29,8 @@ class RunOptions:
     __slots__ = ("command", "values")
 
     def __init__(self, values: dict[str, float | str], command: list[str]) -> None:
-        self.values = values
-        self.command = command
+        self.values: dict[str, float | str] = values
+        self.command: list[str] = command
 
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> RunOptions:

@@ -47,15 +47,16 @@ class LogServer(ThreadingHTTPServer):
         """
         super().__init__((HOST, port), _Request)
         self.path = path
-        self.door = Door(self.server_address[1])
-        self.timeout = _LOOK_SECONDS
-        self.asked_at = time.monotonic()
+        self.door: Door = Door(self.server_address[1])
+        self.timeout: float | None = _LOOK_SECONDS
+        self.asked_at: float = time.monotonic()
         self._room = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
     def server_bind(self) -> None:
         """Take the port, and ask no name server who we are."""
         socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = HOST, self.server_address[1]
+        self.server_name: str = HOST
+        self.server_port: int = self.server_address[1]
 
     def serve_while_asked(self, idle_seconds: float) -> None:
         """Serve until nobody has asked for so long."""

@@ -47,11 +47,13 @@ class SentError:
     def __init__(self, error: object, redactor: Redactor) -> None:
         members = error if isinstance(error, dict) else {}
         code = members.get("code")
-        self.code = code if isinstance(code, int) and not isinstance(code, bool) else None
+        self.code: int | None = (
+            code if isinstance(code, int) and not isinstance(code, bool) else None
+        )
         message = members.get("message")
         text = redactor(message).strip() if isinstance(message, str) else ""
-        self.message = "" if text.lower() in EMPTY_MESSAGES else text
-        self.data = _data_object(redactor.json(members.get("data")))
+        self.message: str = "" if text.lower() in EMPTY_MESSAGES else text
+        self.data: dict[str, Any] = _data_object(redactor.json(members.get("data")))
 
 
 def _data_object(data: object) -> dict[str, Any]:

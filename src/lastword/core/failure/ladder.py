@@ -94,7 +94,10 @@ class CancelledEnding(msgspec.Struct, frozen=True, kw_only=True):
     ends_foreground: bool = True
 
 
-CANCELLED_ERROR = {"code": acp.REQUEST_CANCELLED, "message": "The prompt was cancelled."}
+CANCELLED_ERROR: dict[str, Any] = {
+    "code": acp.REQUEST_CANCELLED,
+    "message": "The prompt was cancelled.",
+}
 """What answers a cancelled prompt in version 2."""
 
 

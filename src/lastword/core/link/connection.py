@@ -63,7 +63,7 @@ class Connection:
     __slots__ = ("_due", "_due_known", "_horizon", "link")
 
     def __init__(self, options: Options | None = None) -> None:
-        self.link = Link(options or Options())
+        self.link: Link = Link(options or Options())
         """What is known, for those who wrap this. Whoever needs it at a moment asks `at`."""
         self._horizon = clocks.horizon_seconds(self.link.options)
         self._due: float | None = None

@@ -42,7 +42,7 @@ class FrameSink:
     __slots__ = ("write",)
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
-        self.write = write
+        self.write: Callable[[bytes], object] = write
 
     def forward(self, frame: Frame | Malformed) -> None:
         """Pass on what the other peer sent, as it came."""

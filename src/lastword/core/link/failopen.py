@@ -36,7 +36,7 @@ class FailOpen:
         self.connection: Connection | RestartLayer = connection
         """The outer of the two: what is asked, as long as nothing raises."""
         self._report = report
-        self.blown = False
+        self.blown: bool = False
 
     def _try(self, call: Callable[[], _Result], otherwise: _Result) -> _Result:
         if self.blown:

@@ -46,11 +46,11 @@ class Option:
         default: Value = False,  # noqa: FBT002  (a flag's)
         aliases: Mapping[str, str] | None = None,
     ) -> None:
-        self.name = name
-        self.kind = kind
-        self.about = about
-        self.default = default
-        self.aliases = aliases or {}
+        self.name: str = name
+        self.kind: str = kind
+        self.about: str = about
+        self.default: Value = default
+        self.aliases: Mapping[str, str] = aliases or {}
 
     @property
     def key(self) -> str:

@@ -40,7 +40,7 @@ class Repetition:
     def __init__(self) -> None:
         self.content: object = None
         """The last chunk's content, as it came."""
-        self.repeats = 0
+        self.repeats: int = 0
         self._tool_last: tuple[str | None, object] = (None, None)
         self._tool_repeats = 0
         self._tool_before: tuple[object, int] = (None, 0)

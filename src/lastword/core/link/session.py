@@ -68,49 +68,49 @@ class Turn:
     )
 
     def __init__(self, link: Link, session: Session) -> None:
-        self.number = link.next_turn()
+        self.number: int = link.next_turn()
         """Counted from 1 within the link."""
-        self.session = session
+        self.session: Session = session
         self.kept: Frame | None = None
         """The prompt, where it may be sent again."""
         self.tried: tuple[FailedAttempt, ...] = ()
         """The times that it was sent and failed, each with the wait after it."""
-        self.again_at = 0.0
+        self.again_at: float = 0.0
         """When it is to be sent again."""
-        self.failure_id = ""
+        self.failure_id: str = ""
         """What JetBrains AIR knows this turn's failure by, since a first record of it was sent."""
-        self.failure_revision = 0
+        self.failure_revision: int = 0
         """How many records it has had under that id."""
-        self.told_retries = ToldRetries()
+        self.told_retries: ToldRetries = ToldRetries()
         self._begin(link)
 
     def _begin(self, link: Link) -> None:
         """Nothing has happened yet."""
-        self.state = State.SENT
+        self.state: State = State.SENT
         self.prompts: list[bytes] = []
         """Ids of the prompts that have not been answered (version 1: always exactly one)."""
-        self.started_at = link.now
-        self.facts = Facts()
-        self.evidence = TurnEvidence(link.stderr.total)
-        self.slash = False
-        self.overlapped = False
-        self.running_seen = False
-        self.warned = False
+        self.started_at: float = link.now
+        self.facts: Facts = Facts()
+        self.evidence: TurnEvidence = TurnEvidence(link.stderr.total)
+        self.slash: bool = False
+        self.overlapped: bool = False
+        self.running_seen: bool = False
+        self.warned: bool = False
         self.stop_due: float | None = None
         """When the agent's grace after a cancel or stop runs out."""
         self.cancelled: tuple[bytes, ...] = ()
         """The prompts that the user's cancel was for; others may join the work after it."""
-        self.waited = False
+        self.waited: bool = False
         """Did the agent wait for the user when they cancelled? Then no answer of it can have
         crossed the cancel."""
         self.held: Frame | None = None
         """An answer that says success with nothing shown, kept back for a moment."""
-        self.held_until = 0.0
-        self.held_failure = False
+        self.held_until: float = 0.0
+        self.held_failure: bool = False
         """Is that answer a failure that says nothing of its cause?"""
-        self.retries = 0
+        self.retries: int = 0
         """How many retries of its model call the agent has told of."""
-        self.translated = False
+        self.translated: bool = False
         """Was the agent's own announcement of a failure kept back, to be told by us if it lasts?"""
 
     @property
@@ -252,27 +252,27 @@ class Session:
     )
 
     def __init__(self, session_id: str) -> None:
-        self.session_id = session_id
-        self.opened = False
+        self.session_id: str = session_id
+        self.opened: bool = False
         """Did the client open or name it? (Sub-agents' sessions it never saw.)"""
         self.opening: dict[str, Any] | None = None
         """With what the client opened it: working directory, MCP servers, further directories."""
-        self.choices = Choices()
+        self.choices: Choices = Choices()
         self.turns: list[Turn] = []
-        self.tools = OpenTools()
+        self.tools: OpenTools = OpenTools()
         self.asked_for: deque[bytes | None] = deque(maxlen=KEPT_PROMPTS)
         """The last prompts, as they came; `None` for one that is too long to be kept."""
         self.asking: dict[bytes, float] = {}
         """The agent's open requests to the user, and since when: while one is open, no clock
         runs."""
-        self.dismissed = False
+        self.dismissed: bool = False
         """Has the user left a question without a choice, and the agent not been heard of since?
         Some clients do that before they cancel."""
-        self.progress_at = 0.0
+        self.progress_at: float = 0.0
         self.unresolved: set[bytes] = set()
         """Prompts that we answered while the agent lives, and that it has not answered yet."""
         self.waiting: list[WaitingPrompt] = []
-        self.repetition = Repetition()
+        self.repetition: Repetition = Repetition()
 
     def open(self, params: dict[str, Any] | None, answer: object) -> None:
         """The client opened the session with these params, and the agent answered so."""

@@ -112,12 +112,12 @@ class Link:
     )
 
     def __init__(self, options: Options) -> None:
-        self.options = options
-        self.now = 0.0
-        self.client = ClientProfile()
-        self.agent = AgentProfile()
-        self.initialized = False
-        self.presence = Presence.ATTACHED
+        self.options: Options = options
+        self.now: float = 0.0
+        self.client: ClientProfile = ClientProfile()
+        self.agent: AgentProfile = AgentProfile()
+        self.initialized: bool = False
+        self.presence: Presence = Presence.ATTACHED
         self.agent_gone: Verdict | None = None
         """Why there is no agent, while there is none."""
         self.sessions: dict[str, Session] = {}
@@ -133,30 +133,30 @@ class Link:
         """Requests of a dead agent's that the client may still answer."""
         self.terminals: dict[str, str | None] = {}
         """Terminals that the agent has at the client, with their sessions."""
-        self.own_requests = 0
-        self.incidents = 0
-        self.turns = 0
+        self.own_requests: int = 0
+        self.incidents: int = 0
+        self.turns: int = 0
         """How many turns there have been."""
-        self.turn_ended_at = 0.0
-        self.wakes_soon = False
+        self.turn_ended_at: float = 0.0
+        self.wakes_soon: bool = False
         """Has a frame that passes set a deadline that is nearer than the limits?"""
         """When the last of them ended."""
         self.held_error: HeldError | None = None
         self.resent: dict[bytes, Turn] = {}
         """Turns whose prompts are on their way to the agent once more, by the prompts' ids."""
-        self.sent_to_agent = 0
+        self.sent_to_agent: int = 0
         """How many messages the client has sent; tells whether one was sent since another."""
-        self.stderr = StderrRecord()
+        self.stderr: StderrRecord = StderrRecord()
         self.redactions: dict[str, int] = {}
-        self.expects_hints = False
+        self.expects_hints: bool = False
         """Are there sources beside the pipes that may tell of a failure's cause?"""
-        self.client_wishes = False
+        self.client_wishes: bool = False
         """Did the client itself ask for events that we might ask for?"""
-        self.wishes_refused = False
+        self.wishes_refused: bool = False
         """Did the agent refuse a request of the client's for what we added to it?"""
         self.greeting: bytes | None = None
         """The client's `initialize`, for an agent that is started again."""
-        self.started_at = 0.0
+        self.started_at: float = 0.0
         """When the client sent it."""
 
     def at(self, now: float) -> None:

@@ -36,16 +36,16 @@ class StderrRecord:
         self._head = b""
         self._tail: list[bytes] = []
         self._tail_bytes = 0
-        self.total = 0
-        self.told = 0
+        self.total: int = 0
+        self.told: int = 0
         """How many bytes the record knows of."""
-        self.since_frame = 0
+        self.since_frame: int = 0
         """Bytes since the agent's last valid frame."""
-        self.came_at = 0.0
+        self.came_at: float = 0.0
         """When the last of it came."""
-        self.looked_at = 0.0
+        self.looked_at: float = 0.0
         """When it was last looked at, while a turn was open, and how far."""
-        self.looked_to = 0
+        self.looked_to: int = 0
 
     def receive(self, data: bytes, now: float = 0.0) -> None:
         """Take bytes in."""

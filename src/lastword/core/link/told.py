@@ -48,8 +48,8 @@ class ToldRetries:
         """Who told last."""
         self.word: Retrying | None = None
         """The last retry, as long as the agent has shown nothing since."""
-        self.word_at = 0.0
-        self.since = 0.0
+        self.word_at: float = 0.0
+        self.since: float = 0.0
         """Since when the turn waits."""
         self._kept: Hint | None = None
         self.kept_until: float | None = None

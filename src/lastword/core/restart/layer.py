@@ -35,7 +35,7 @@ class RestartLayer:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.state = RestartState(connection.link.started_at)
+        self.state: RestartState = RestartState(connection.link.started_at)
 
     @property
     def link(self) -> Link:

@@ -203,20 +203,20 @@ class RestartState:
     )
 
     def __init__(self, started_at: float) -> None:
-        self.stage = Stage.UP
-        self.generation = 0
+        self.stage: Stage = Stage.UP
+        self.generation: int = 0
         """How many agents there have been before this one."""
-        self.started_at = started_at
+        self.started_at: float = started_at
         self.queue: list[Frame] = []
-        self.queued_bytes = 0
-        self.not_before = 0.0
-        self.looping = False
-        self.killed_by_us = False
+        self.queued_bytes: int = 0
+        self.not_before: float = 0.0
+        self.looping: bool = False
+        self.killed_by_us: bool = False
         """The agent that ends next was told to, and has not crashed."""
         self.own: dict[bytes, OwnRequest] = {}
         self.given_up: dict[bytes, GivenUp] = {}
         """Settings that sessions came back without, by the ids of their requests."""
-        self.requests = 0
+        self.requests: int = 0
         self.origin_of: dict[bytes, bytes] = {}
         """The agent's own id of each of its requests that the client knows by another."""
         self.renamed: dict[bytes, bytes] = {}
@@ -226,7 +226,7 @@ class RestartState:
         """Those that the agent was asked to bring back."""
         self.lost: set[str] = set()
         """Those that cannot come back."""
-        self.names = Names()
+        self.names: Names = Names()
         self._crashes: list[float] = []
         self._short_lives = 0
 

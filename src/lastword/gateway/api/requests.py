@@ -43,7 +43,7 @@ class ProblemError(Exception):
         super().__init__(said)
         self.status = status
         self.reason = reason
-        self.headers = dict(headers or {})
+        self.headers: dict[str, str] = dict(headers or {})
 
     def response(self) -> Response:
         """The answer."""

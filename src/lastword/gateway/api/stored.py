@@ -46,9 +46,10 @@ class StoredLog:
         if self.facts.get("format") != str(FORMAT):
             raise sqlite3.DatabaseError("the log was written by another version")
         self.epoch: str = self.facts["epoch"]
-        first, last, self.last_ms = db.execute(
+        first, last, last_ms = db.execute(
             "SELECT min(first), max(last), coalesce(max(until_ms), 0) FROM batches"
         ).fetchone()
+        self.last_ms: int = last_ms
         self.head: int = last if last is not None else int(self.facts.get("trimmed", "0"))
         self.first: int = first if first is not None else self.head + 1
         self._pins: Pins | None = None

@@ -66,7 +66,7 @@ class Connector:
         Args:
             session: The existing session that the editor's first `session/new` is given.
         """
-        self.client = ClientProfile()
+        self.client: ClientProfile = ClientProfile()
         self._wanted_session = session
         self._hello: Frame | None = None
         self._greeting: bytes | None = None

@@ -177,9 +177,15 @@ def failure_in(error: object) -> dict[str, Any] | None:
     return payload if isinstance(payload, dict) else {"message": members.get("message")}
 
 
-INITIALIZE_FIRST = {"code": acp.INVALID_REQUEST, "message": "Send initialize first."}
-NOT_JSON = {"code": acp.PARSE_ERROR, "message": "This line is no JSON-RPC message."}
-BATCH = {"code": acp.INVALID_REQUEST, "message": "Batches are not supported. Send one message."}
+INITIALIZE_FIRST: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "Send initialize first.",
+}
+NOT_JSON: dict[str, Any] = {"code": acp.PARSE_ERROR, "message": "This line is no JSON-RPC message."}
+BATCH: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "Batches are not supported. Send one message.",
+}
 
 
 def not_read(line: bytes) -> bytes:

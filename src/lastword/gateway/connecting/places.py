@@ -164,7 +164,7 @@ class Items:
         self._all: dict[int, Item] = {}
         self._unsent: dict[int, Item] = {}
         self._last = 0
-        self.unsent_bytes = 0
+        self.unsent_bytes: int = 0
 
     def next_number(self) -> int:
         """The next number."""

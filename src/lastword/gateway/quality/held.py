@@ -59,8 +59,8 @@ class HolderQuality:
     """The counts of one holder."""
 
     def __init__(self) -> None:
-        self.id = secrets.token_hex(8)
-        self.counts = Counts()
+        self.id: str = secrets.token_hex(8)
+        self.counts: Counts = Counts()
 
     def committed(self, size_bytes: int, entries: Sequence[LogEntry], seconds: float) -> None:
         """Entries of one read have been committed."""

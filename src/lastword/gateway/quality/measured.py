@@ -23,7 +23,7 @@ class FrontCounts:
     """The front's counts."""
 
     def __init__(self) -> None:
-        self.counts = Counts()
+        self.counts: Counts = Counts()
         self._heard: Callable[[Metric, float, tuple[str, ...]], None] | None = None
         self._began = time.time()
         self._links: dict[LinkQuality, str] = {}

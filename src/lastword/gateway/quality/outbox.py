@@ -36,7 +36,7 @@ class OutboxSeen:
     def __init__(self, folder: str) -> None:
         """Look in this folder; where it is empty, at none."""
         self.gauges: dict[str, float] = {}
-        self.counts = Counts()
+        self.counts: Counts = Counts()
         self._path = os.path.join(folder, NAME) if folder else ""
         self._last: dict[str, int] = {}
         """The file's counts at the last look, from which they grow, or begin anew."""

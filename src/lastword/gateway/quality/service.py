@@ -55,15 +55,15 @@ class Quality:
 
     def __init__(self, holders: Holders, options: QualityOptions) -> None:
         """Tell of a front with these holders."""
-        self.measured = FrontCounts()
-        self.readiness = Readiness(options.command, options.log_folder)
+        self.measured: FrontCounts = FrontCounts()
+        self.readiness: Readiness = Readiness(options.command, options.log_folder)
         self._holders = holders
         self._options = options
         self._collected = Collected(holders.run_folder)
         self._outbox = OutboxSeen(options.state_folder)
         self._fresh_until = 0.0
         self._asking: asyncio.Task[Snapshot] | None = None
-        self.last = Snapshot(counts=Counts(), gauges={})
+        self.last: Snapshot = Snapshot(counts=Counts(), gauges={})
         """The newest snapshot; replaced as a whole, so that any thread may read it."""
 
     async def ready(self, _: Request) -> Response:

@@ -58,6 +58,12 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 ) -> None:
     """Run an agent as `acp.run_agent` does, so that no turn of it ends in silence.
 
+    ```python
+    asyncio.run(lastword.run_agent(MyAgent()))  # in place of acp.run_agent
+    ```
+
+    What a handler raises reaches the client as a typed failure; there is nothing to catch.
+
     Without streams of yours stdin and stdout are the client's alone while it runs: descriptor 0 is
     empty, and what is printed, by a process that you start too, goes to stderr. The log says so at
     the first `print`.
@@ -71,6 +77,10 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
         options: Limits and choices; without them those of the environment
             (`LASTWORD_IDLE_TIMEOUT` and its like), else the defaults.
         connection_kwargs: As the SDK's.
+
+    Raises:
+        TypeError: One stream of two was given.
+        MissingExtra: The official SDK is not installed; by the first use of `lastword.run_agent`.
     """
     if settings.passthrough(os.environ):
         await acp.run_agent(

@@ -45,7 +45,7 @@ class GuardedTransport:
         self._inbox = asyncio.Queue()
         self._started = False
         self._journal = Journal(options, door="guard")
-        self.link = HandlerLink(
+        self.link: HandlerLink = HandlerLink(
             options,
             to_client=self._to_client,
             to_handler=self._to_handler,

@@ -24,17 +24,17 @@ from lastword.inprocess.serve.client import Client
 from lastword.inprocess.serve.clock import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from types import TracebackType
 
     from anyio.abc import TaskGroup, TaskStatus
 
     from lastword.core.link.connection import Options
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.inprocess.serve.transport import DescriptorTransport
     from lastword.inprocess.serve.waker import Waker
+    from lastword.inprocess.transports import Block
 
-logger = logging.getLogger("lastword")
+logger: logging.Logger = logging.getLogger("lastword")
 
 
 class Router(Protocol):
@@ -49,11 +49,24 @@ class Router(Protocol):
         ...
 
 
+class ServedTransport(Protocol):
+    """Lines in, frames out; `DescriptorTransport` says what each of them is for."""
+
+    @property
+    def broken(self) -> bool: ...  # noqa: D102
+    def blocks(self) -> AsyncIterator[Block]: ...  # noqa: D102
+    def write(self, frame: bytes) -> None: ...  # noqa: D102
+    def go_on(self) -> None: ...  # noqa: D102
+    async def drain(self) -> None: ...  # noqa: D102
+    async def write_on(self) -> None: ...  # noqa: D102
+    async def last_frames(self) -> None: ...  # noqa: D102
+
+
 class ServedConnection:
     """What `serve` runs; see there."""
 
     def __init__(
-        self, transport: DescriptorTransport, waker: Waker, router: Router, options: Options
+        self, transport: ServedTransport, waker: Waker, router: Router, options: Options
     ) -> None:
         self._transport = transport
         self._waker = waker

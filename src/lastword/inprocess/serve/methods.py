@@ -45,11 +45,13 @@ class Method:
                 f'the handler of "{name}" takes the client as its first argument, and the '
                 "message's params by name: async def handler(client, session_id)"
             )
-        self.handler = handler
+        self.handler: Handler = handler
         self._taken = first.name if first.kind is first.POSITIONAL_OR_KEYWORD else ""
         self._takes = frozenset(p.name for p in rest if p.kind in _BY_NAME)
         self._takes_all = any(p.kind is p.VAR_KEYWORD for p in rest)
-        self.needed = tuple(p.name for p in rest if p.kind in _BY_NAME and p.default is p.empty)
+        self.needed: tuple[str, ...] = tuple(
+            p.name for p in rest if p.kind in _BY_NAME and p.default is p.empty
+        )
 
     def arguments(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """What of a message's params the handler is called with."""

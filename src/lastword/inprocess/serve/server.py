@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.inprocess.serve.client import Client
+    from lastword.inprocess.serve.connection import ServedTransport
     from lastword.inprocess.serve.methods import Method
 
 METHOD_NOT_FOUND = -32601
@@ -103,13 +104,26 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
         await ServedConnection(transport, waker, router, settings.settle(options)).run()
 
 
+async def serve_over(
+    methods: Mapping[str, Handler],
+    transport_of: Callable[[Waker], ServedTransport],
+    *,
+    options: Options | None = None,
+) -> None:
+    """Serve over a transport of one's own, as `serve` does on stdin and stdout."""
+    router = Dispatch(handlers.read(methods))
+    with Waker() as waker:
+        transport = transport_of(waker)
+        await ServedConnection(transport, waker, router, settings.settle(options)).run()
+
+
 class Bound:
     """The library's `context`: in goes the client, out comes the handler with its arguments."""
 
     __slots__ = ("client", "work")
 
     def __init__(self, client: Client) -> None:
-        self.client = client
+        self.client: Client = client
         self.work: Callable[[], Awaitable[Any]] | None = None
 
 

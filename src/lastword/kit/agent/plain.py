@@ -86,7 +86,7 @@ class PlainAgent:
     def __init__(self, lines: Iterable[bytes], wire: Output) -> None:
         self._lines = self._read(lines)
         self.wire = wire
-        self.session_id = ""
+        self.session_id: str = ""
         self.unanswered: list[tuple[object, str]] = []
         self._sessions = 0
         self.requests: dict[str, Callable[[object, Json], object]] = {

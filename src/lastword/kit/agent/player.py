@@ -84,7 +84,7 @@ class PlayedTurn:
         self.session_id = session_id
         self.prompt = prompt
         self.message_id = message_id
-        self.cancelled = threading.Event()
+        self.cancelled: threading.Event = threading.Event()
 
     def cancel(self) -> None:
         """Take in that the user cancels it."""

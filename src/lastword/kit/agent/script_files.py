@@ -70,7 +70,8 @@ def _yaml(text: str) -> object:
         yaml: Any = importlib.import_module("yaml")
     except ImportError as error:
         raise ScriptError(
-            "for YAML the package PyYAML is needed: pip install 'lastword[yaml]'; or write JSON"
+            "for YAML the package PyYAML is needed: pip install 'lastword[yaml]' (in a checkout of "
+            "lastword: pip install -e '.[yaml]'); or write JSON"
         ) from error
     try:
         return yaml.safe_load(text)

@@ -43,7 +43,7 @@ class Lives:
     def __init__(self, fd: int | None) -> None:
         self._fd = fd
         past = b"" if fd is None else os.pread(fd, 1 << 20, 0)
-        self.number = past.count(LIFE) + 1
+        self.number: int = past.count(LIFE) + 1
         self._turns = past.count(TAKEN)
         self._note(LIFE)
 
@@ -71,7 +71,7 @@ class ScriptedAgent(PlainAgent):
         self._open: list[PlayedTurn] = []
         self._opened: dict[str, str] = {}
         self._prompts = 0
-        self.requests |= dict.fromkeys(acp.LOGIN | acp.SETTINGS, self._agree)
+        self.requests.update(dict.fromkeys(acp.LOGIN | acp.SETTINGS, self._agree))
 
     def run(self) -> None:
         """Live: play the start, and read the client's lines until there are no more."""
@@ -97,14 +97,16 @@ class ScriptedAgent(PlainAgent):
         greeting = self.wire.greeting(self._script, typed=_speaks_typed(self._script))
         ways = {"load": {acp.LOAD}, "resume": {acp.RESUME}, "lost": acp.BRINGS_BACK}
         if self.wire.dialect is acp.V2:  # there these come with sessions
-            self.requests |= {
-                LIST: self._list,
-                acp.CLOSE: self._close,
-                acp.RESUME: self._bring_back,
-            }
+            self.requests.update(
+                {
+                    LIST: self._list,
+                    acp.CLOSE: self._close,
+                    acp.RESUME: self._bring_back,
+                }
+            )
         else:
             back = ways.get(self._script.sessions, set())
-            self.requests |= dict.fromkeys(back, self._bring_back)
+            self.requests.update(dict.fromkeys(back, self._bring_back))
         self.wire.frame(id=request_id, result=greeting)
 
     def name_session(self, number: int) -> str:

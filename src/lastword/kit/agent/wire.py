@@ -30,7 +30,7 @@ class Wire(Output):
 
     def __init__(self, fd: int) -> None:
         super().__init__(fd)
-        self.dialect = acp.V1
+        self.dialect: acp.Dialect = acp.V1
 
     def chunk(self, session_id: str, kind: str, text: str, message_id: str) -> None:
         """Write a piece of text or of reasoning."""

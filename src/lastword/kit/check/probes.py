@@ -12,7 +12,7 @@ import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lastword.kit.check.session_probes import SESSION_ACTS
 from lastword.kit.check.stage import QUIET_SECONDS, Conversation
@@ -36,9 +36,11 @@ PAUSE_SECONDS = 0.05
 PROBE_SECONDS = 10.0
 """How long an agent that has been greeted may take for an answer that needs no thought."""
 
-NEGOTIATED = {"_meta": {"agent_error": {"version": 1}}}
-CONSENTING = {"_meta": {"agent_error": {"version": 1, "stop_reason": True, "retry": True}}}
-MALFORMED = {"_meta": {"agent_error": {"version": "1"}}}
+NEGOTIATED: dict[str, Any] = {"_meta": {"agent_error": {"version": 1}}}
+CONSENTING: dict[str, Any] = {
+    "_meta": {"agent_error": {"version": 1, "stop_reason": True, "retry": True}}
+}
+MALFORMED: dict[str, Any] = {"_meta": {"agent_error": {"version": "1"}}}
 
 LASTING_SECONDS = 1.0
 """A turn that takes so long by itself can be disturbed well before its end."""

@@ -54,10 +54,10 @@ class Conversation:
         *,
         deaf: bool = False,
     ) -> None:
-        self.transcript = Transcript(name)
+        self.transcript: Transcript = Transcript(name)
         self.limits = limits
         self.hooks = hooks
-        self.provider = Provider(echo_key=True)
+        self.provider: Provider = Provider(echo_key=True)
         self._command = command
         self._deaf = deaf
         self._watcher: Callable[[StrictClient], None] = lambda _peer: None
@@ -73,13 +73,14 @@ class Conversation:
         """
         self.provider.__enter__()
         root = Path(self._folder.name)
-        home, self.cwd = root / "home", root / "work"
+        home = root / "home"
+        self.cwd: Path = root / "work"
         home.mkdir()
         self.cwd.mkdir()
         target = Target(self.provider.url, self.provider.openai_url, API_KEY)
         self._environment = self.hooks.environment(target, home, uuid.uuid4().hex)
         try:
-            self.peer = self._started()
+            self.peer: StrictClient = self._started()
         except UnreachedError:
             self.provider.__exit__()
             self._folder.cleanup()

@@ -12,7 +12,7 @@ import json
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lastword.kit.agent.plain import STDERR, Output, PlainAgent, die, write_all
@@ -40,7 +40,7 @@ class DemoAgent(PlainAgent):
 
     def __init__(self, failure: str, url: str, lines: Iterable[bytes]) -> None:
         super().__init__(lines, Output())
-        self.capabilities = {}
+        self.capabilities: dict[str, Any] | None = {}
         self._url = url
         self._fail = {"retries": self.retry, "empty": self.shrug, "crash": self.crash}[failure]
 

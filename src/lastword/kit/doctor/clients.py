@@ -18,7 +18,7 @@ from lastword.core.protocol import acp
 from lastword.kit.agent import rungs
 from lastword.quirks import clients
 
-TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+TYPED: dict[str, Any] = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 
 
 class KnownClient(msgspec.Struct, frozen=True):

@@ -119,13 +119,13 @@ class Provider:
         failure: ProviderFailure | None = None,
         marked: Mapping[str, ProviderScenario] | None = None,
     ) -> None:
-        self.scenario = ProviderScenario(scenario)
+        self.scenario: ProviderScenario = ProviderScenario(scenario)
         self.failure = failure
-        self.marked = dict(marked or {})
+        self.marked: dict[str, ProviderScenario] = dict(marked or {})
         self.slow_seconds = SLOW_SECONDS
         self.retry_after_seconds = retry_after_seconds
         self.echo_key = echo_key
-        self.closing = threading.Event()
+        self.closing: threading.Event = threading.Event()
         self._calls: list[Call] = []
         self._failures: list[tuple[float, Call]] = []
         self._asked = threading.Condition()

@@ -49,9 +49,9 @@ class Bundle:
         self._outcomes: Counter[str] = Counter()
         self._taken_before: Counter[str] = Counter()
         self._sides: dict[int, dict[str, Any]] = {}
-        self.session_id = scrubber.text(part.session_id)
-        self.name = self.session_id or part.run_id
-        self.started_epoch_ms = self._runs()[0].started_epoch_ms
+        self.session_id: str = scrubber.text(part.session_id)
+        self.name: str = self.session_id or part.run_id
+        self.started_epoch_ms: int = self._runs()[0].started_epoch_ms
 
     def summary(self) -> str:
         """The document for a person."""

@@ -40,7 +40,7 @@ class Document:
     def __init__(self, session_id: str, scrubber: Scrubber) -> None:
         self._scrub = scrubber
         title = f"# Session {self._code(session_id)}" if session_id else "# Before a session"
-        self.lines = [title, ""]
+        self.lines: list[str] = [title, ""]
 
     def add(
         self,

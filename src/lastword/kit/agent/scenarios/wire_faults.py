@@ -17,7 +17,7 @@ from lastword.kit.agent.script import Fail, Repeat, Step, Steps
 ANSWER = Step(say="Here is the answer.")
 HALF = Step(say="Half an answer. ")
 END = Step(result="end_turn")
-WELL = {"jsonrpc": "2.0", "id": "$id", "result": {"stopReason": "end_turn"}}
+WELL: dict[str, Any] = {"jsonrpc": "2.0", "id": "$id", "result": {"stopReason": "end_turn"}}
 OFFERED = RetrySafety.OFFER_CONTINUE
 CHUNK = (
     '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$session","update":'

@@ -1,4 +1,4 @@
-"""For the tests of whoever writes an agent: the timeline of what its turns did.
+"""Timeline of what an agent's turns did, for the tests of whoever writes the agent.
 
 Owns the collected timeline. It works where the agent's links are in the process of the test, by
 `lastword.run_agent`, `lastword.guard` or `lastword.serve`.
@@ -12,10 +12,11 @@ from collections.abc import Iterator  # noqa: TC003 - of a public signature
 import msgspec
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.core.timeline.summary import Summary, summarise
+from lastword.core.timeline.history import histories
+from lastword.core.timeline.summary import Outcome, Summary, outcome_of, summarise
 from lastword.inprocess import journal
 
-__all__ = ["CapturedTurn", "Entry", "Kind", "Summary", "Timeline", "Turn", "capture_timeline"]
+__all__ = ["CapturedTurn", "Timeline", "Turn", "capture_timeline"]
 
 
 class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +41,16 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
         """The entry that tells how it ended; `None` while it has not."""
         ends = [e for e in self.entries if e.kind in (Kind.ANSWER, Kind.ERROR)]
         return ends[0] if ends else None
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ended: `ok`, `failed` or `cancelled`; `open` while it has not.
+
+        `ok` is every end that is neither of the others: look at `stop_reason` for a refusal, or a
+        limit of tokens. The words are those of `lastword log`, and equal to plain text.
+        """
+        told = histories(self.entries)
+        return outcome_of(told[0]) if told else Outcome.OPEN
 
     @property
     def error_type(self) -> str | None:

@@ -1,0 +1,135 @@
+"""Waits of a link and of its retries: real ones, but in a test that lets them pass at once.
+
+Owns the one place where a wait can be skipped. In production the context holds nothing, and a wait
+is the event loop's own. A test (`lastword.testing.without_waits`) puts a `SkippedTime` there: time
+then goes on by what was skipped, so that everything which is told, recorded or counted against a
+budget has its real figure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import random
+import time
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+import anyio
+import msgspec
+
+from lastword.core.link.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+QUIET_SECONDS = 0.25
+"""An agent that does nothing for so long, in real time, is taken to do nothing until the next limit
+or cancel is due. A step of a healthy handler takes a fraction of it."""
+
+_SILENCES = (
+    *("first_update_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds"),
+    *("warn_after_seconds", "turn_timeout_seconds"),
+)
+
+
+class SkippedTime:
+    """How much time has been skipped, and what is to happen at a moment of the time that is told.
+
+    Attributes:
+        seconds: What was skipped so far.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: float = 0.0
+        self._alarms: list[tuple[float, int, Callable[[], object]]] = []
+        self._count = itertools.count()
+
+    def now(self) -> float:
+        """The monotonic clock, with what was skipped."""
+        return time.monotonic() + self.seconds
+
+    def skip_to(self, moment: float) -> None:
+        """Let time pass up to a moment, and have due what is due by then."""
+        self.seconds += max(0.0, moment - self.now())
+        while self._alarms and self._alarms[0][0] <= self.now():
+            heapq.heappop(self._alarms)[2]()
+
+    def call_at(self, moment: float, call: Callable[[], object]) -> Callable[[], None]:
+        """Have something called once this moment has come; gives what takes the wish back."""
+        alarm = (moment, next(self._count), call)
+        heapq.heappush(self._alarms, alarm)
+
+        def take_back() -> None:
+            if alarm in self._alarms:
+                self._alarms.remove(alarm)
+                heapq.heapify(self._alarms)
+
+        return take_back
+
+    def sooner(self, due: float | None) -> float | None:
+        """Which comes first: this moment, or that of the next call?"""
+        moments = [
+            at for at in (due, self._alarms[0][0] if self._alarms else None) if at is not None
+        ]
+        return min(moments, default=None)
+
+    async def sleep(self, seconds: float) -> None:
+        """Let a wait pass; what is due within it happens at its own moment."""
+        until = self.now() + seconds
+        while (alarm := self.sooner(None)) is not None and alarm <= until:
+            self.skip_to(alarm)
+            # What was called may end this very wait: it gets the time to.
+            await anyio.sleep(QUIET_SECONDS)
+        self.skip_to(until)
+        await anyio.lowlevel.checkpoint()
+
+
+SKIPPED: ContextVar[SkippedTime | None] = ContextVar("lastword_skipped_time", default=None)
+
+
+@contextlib.contextmanager
+def skipped() -> Iterator[SkippedTime]:
+    """Skip the waits of whatever is started in here."""
+    before = SKIPPED.get()
+    SKIPPED.set(passed := SkippedTime())
+    try:
+        yield passed
+    finally:
+        # By its value: a test's fixture may be left in another context than it was entered in.
+        SKIPPED.set(before)
+
+
+async def sleep(seconds: float) -> None:
+    """Wait, or skip the wait."""
+    passed = SKIPPED.get()
+    await (anyio.sleep(seconds) if passed is None else passed.sleep(seconds))
+
+
+def current_time() -> float:
+    """The event loop's clock, with what was skipped."""
+    passed = SKIPPED.get()
+    return anyio.current_time() + (0.0 if passed is None else passed.seconds)
+
+
+def roll(*, asked: bool) -> float:
+    """A random number from 0 to 1, for the jitter of a wait.
+
+    Where waits are skipped it is none: a wait that the server `asked` for is told as long as that,
+    any other as long as it can be.
+    """
+    if SKIPPED.get() is None:
+        return random.random()  # noqa: S311 - jitter, no secret
+    return 0.0 if asked else 1.0
+
+
+def limits_that_pass(options: Options) -> Options:
+    """The options without the limits on silence that nobody has set.
+
+    Where waits pass at once, a handler that works for a second without a word has been silent for
+    as long as any limit allows. Whoever sets a limit for a test wants to see it pass.
+    """
+    usual = Options()
+    unset = {name: 0.0 for name in _SILENCES if getattr(options, name) == getattr(usual, name)}
+    return msgspec.structs.replace(options, **unset)

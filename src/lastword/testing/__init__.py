@@ -1,0 +1,41 @@
+"""For the tests of whoever writes an agent: take a turn, and look at what a client got of it.
+
+```python
+async def test_a_rate_limit_is_told_with_its_wait():
+    turn = await take_turn(MyAgent(), "Hi")
+    assert turn.outcome == "failed"
+    assert turn.error.type == "rate_limit"
+    assert [retry.wait_seconds for retry in turn.retries] == [20]
+```
+
+`take_turn` takes one turn, `open_session` several of them; both run the agent in the process of the
+test, behind the same core that stands in front of a real client, with no socket and no process.
+Waits between retries pass at once, and are told as they are (`without_waits`). `capture_timeline`
+looks at turns that a connection of your own takes.
+"""
+
+from lastword.client.retries import RetryNotice
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.summary import Outcome, Summary
+from lastword.testing.pace import without_waits
+from lastword.testing.session import AgentSession, open_session, take_turn
+from lastword.testing.taken import SeenTool, TakenTurn
+from lastword.testing.timeline import CapturedTurn, Timeline, Turn, capture_timeline
+
+__all__ = [
+    "AgentSession",
+    "CapturedTurn",
+    "Entry",
+    "Kind",
+    "Outcome",
+    "RetryNotice",
+    "SeenTool",
+    "Summary",
+    "TakenTurn",
+    "Timeline",
+    "Turn",
+    "capture_timeline",
+    "open_session",
+    "take_turn",
+    "without_waits",
+]

@@ -1,0 +1,129 @@
+"""The client of a test: it asks the agent, keeps what it gets, and answers what it is asked.
+
+Owns the answers. Frames are decoded JSON; what they mean is `testing.taken`'s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from lastword.core.protocol import acp
+from lastword.errors import Misused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lastword.testing.doors import AgentDoor
+
+Json = dict[str, Any]
+METHOD_NOT_FOUND = -32601
+INTERNAL_ERROR = -32603
+
+PERMISSIONS = {"allow": ("allow_once", "allow_always"), "reject": ("reject_once", "reject_always")}
+"""The kinds of options that answer a question so, the preferred one first."""
+
+
+class ClientOfTest:
+    """One client, for one connection.
+
+    Attributes:
+        frames: What came from the agent, in order.
+        failure: What an author's own answer raised.
+        on_update: Called with each update as it comes; may be exchanged.
+    """
+
+    def __init__(self, door: AgentDoor, answers: Mapping[str, Callable[[Json], Any]]) -> None:
+        self._door = door
+        self._answers = answers
+        self._asked: dict[int, anyio.Event] = {}
+        self._answered: dict[int, Json] = {}
+        self._count = 0
+        self.frames: list[Json] = []
+        self.failure: Exception | None = None
+        self.on_update: Callable[[Json], None] = _ignore
+
+    async def request(self, method: str, params: Json) -> Json:
+        """Ask the agent; gives its whole answer, which may be an error."""
+        self._count += 1
+        number = self._count
+        self._asked[number] = anyio.Event()
+        self._door.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        await self._asked[number].wait()
+        if self.failure is not None:
+            failure, self.failure = self.failure, None
+            raise failure
+        return self._answered.pop(number)
+
+    def notify(self, method: str, params: Json) -> None:
+        """Tell the agent something."""
+        self._door.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def take(self, frame: Json) -> None:
+        """Take in a message of the agent's."""
+        self.frames.append(frame)
+        method, number = frame.get("method"), frame.get("id")
+        if method is None:
+            asked = self._asked.pop(number, None) if isinstance(number, int) else None
+            if asked is not None and isinstance(number, int):
+                self._answered[number] = frame
+                asked.set()
+        elif "id" in frame:
+            self._door.send({"jsonrpc": "2.0", "id": number, **self._answer(method, frame)})
+        elif method == acp.UPDATE:
+            self._own(lambda: self.on_update(frame["params"]["update"]))
+
+    def _answer(self, method: str, frame: Json) -> Json:
+        answer = self._answers.get(method)
+        if answer is None:
+            said = f'The client of this test has no "{method}": give it to open_session(answers=…).'
+            return {"error": {"code": METHOD_NOT_FOUND, "message": said}}
+        given: list[Any] = []
+        if self._own(lambda: given.append(answer(frame.get("params") or {}))):
+            return {"result": given[0]}
+        return {"error": {"code": INTERNAL_ERROR, "message": "The answer in the test failed."}}
+
+    def _own(self, call: Callable[[], object]) -> bool:
+        """Call what the test's author wrote; what that raises is the test's, not the agent's."""
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001 - kept, and raised in the test
+            self.failure = self.failure or error
+            return False
+        return True
+
+
+def permission_answer(wish: str | Callable[[Json], str | None]) -> Callable[[Json], Json]:
+    """The answer to `session/request_permission`.
+
+    Raises:
+        Misused: There is no such word.
+    """
+    if not callable(wish) and wish not in {*PERMISSIONS, "cancel"}:
+        raise Misused(
+            'answer_permission takes "allow", "reject", "cancel" or a function that gives an '
+            f"option's id, not {wish!r}"
+        )
+
+    def answer(params: Json) -> Json:
+        option = wish(params) if callable(wish) else _option_of(params, wish)
+        if option is None:
+            return {"outcome": {"outcome": "cancelled"}}
+        return {"outcome": {"outcome": "selected", "optionId": option}}
+
+    return answer
+
+
+def _option_of(params: Json, wish: str) -> str | None:
+    """The id of the option that a word means; `None` where the question has no such option."""
+    options = params.get("options") or []
+    for kind in PERMISSIONS.get(wish, ()):
+        for option in options:
+            if option.get("kind") == kind:
+                return str(option["optionId"])
+    return None
+
+
+def _ignore(_: Json) -> None:
+    """Nobody waits for an update."""

@@ -1,0 +1,336 @@
+"""A session with an agent in the process of a test, and its turns.
+
+Owns what a test says of them: what the client can do, what it answers, when it cancels, and how
+long it waits at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from typing import Any, Literal, TypeAlias
+
+import anyio
+import msgspec
+
+from lastword._version import __version__
+from lastword.client.raise_for import raise_for_error
+from lastword.core.link.options import Options
+from lastword.core.protocol import acp
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.inprocess import journal, waits
+from lastword.posix.identity import run_id
+from lastword.testing.client import ClientOfTest, permission_answer
+from lastword.testing.doors import door_of
+from lastword.testing.taken import TakenTurn
+
+Json: TypeAlias = dict[str, Any]
+Permission: TypeAlias = Literal["allow", "reject", "cancel"] | Callable[[Json], str | None]
+CancelAfter: TypeAlias = float | Callable[[Json], bool] | None
+
+TYPED: Json = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+"""What a client that takes typed errors says of itself."""
+
+FUSE_SECONDS = 30.0
+"""How long a step of a test may take; far more than any that works."""
+
+LEAVE_SECONDS = 5.0
+"""How long the agent may take to end once its client has left; then its handlers are cancelled."""
+
+
+class AgentSession:
+    """A session that `open_session` opened.
+
+    Attributes:
+        session_id: Its id, as the agent gave it.
+        initialized: The agent's answer to `initialize`, as decoded JSON.
+    """
+
+    def __init__(
+        self, client: ClientOfTest, entries: list[Entry], fuse_seconds: float, opened: Json
+    ) -> None:
+        """`open_session` makes them; there is no need to make one."""
+        self._client = client
+        self._entries = entries
+        self._fuse_seconds = fuse_seconds
+        self.initialized: Json = opened["initialized"]
+        self.session_id: str = opened["sessionId"]
+
+    async def prompt(
+        self, prompt: str | Sequence[Mapping[str, Any]] = "Hi", *, cancel_after: CancelAfter = None
+    ) -> TakenTurn:
+        """Take one turn, and wait for its end.
+
+        ```python
+        turn = await session.prompt("Fix the parser", cancel_after=5)
+        turn = await session.prompt(cancel_after=lambda update: "tool" in update["sessionUpdate"])
+        ```
+
+        Args:
+            prompt: The text, or ACP's content blocks as decoded JSON.
+            cancel_after: When the user cancels: so many seconds after the prompt (told ones: they
+                pass at once while the agent waits or is quiet), or with the first `update`, as
+                decoded JSON, for which the function is true. `None`, and nobody does.
+
+        Returns:
+            The turn, also where it failed: a failure of the agent raises nothing here.
+
+        Raises:
+            TimeoutError: It did not end within the session's `fuse_seconds`, in real time.
+            Exception: What a function of the test's raised, of those that were given here or to
+                `open_session`.
+        """
+        first, number = len(self._client.frames), self._turns() + 1
+        began = _now()
+        blocks = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else list(prompt)
+        async with self._cancelling(cancel_after, began):
+            with _fuse(self._fuse_seconds, "The turn did not end"):
+                params = {"sessionId": self.session_id, "prompt": blocks}
+                await self._client.request(acp.PROMPT, params)
+        return TakenTurn(
+            session_id=self.session_id,
+            number=number,
+            entries=tuple(e for e in self._entries if e.turn == number),
+            frames=tuple(self._client.frames[first:]),
+            duration_seconds=_now() - began,
+        )
+
+    def cancel(self) -> None:
+        """Cancel the turn that runs, as the user does: a prompt in another task ends by it."""
+        self._client.notify(acp.CANCEL, {"sessionId": self.session_id})
+
+    def _turns(self) -> int:
+        return sum(entry.kind is Kind.PROMPT for entry in self._entries)
+
+    @contextlib.asynccontextmanager
+    async def _cancelling(self, after: CancelAfter, began: float) -> AsyncIterator[None]:
+        if callable(after):
+            wanted, cancelled = after, False
+
+            def look(update: Json) -> None:
+                nonlocal cancelled
+                if not cancelled and wanted(update):
+                    cancelled = True
+                    self.cancel()
+
+            usual, self._client.on_update = self._client.on_update, look
+            try:
+                yield
+            finally:
+                self._client.on_update = usual
+        elif after is None:
+            yield
+        elif (skipped := waits.SKIPPED.get()) is not None:
+            take_back = skipped.call_at(began + after, self.cancel)
+            try:
+                yield
+            finally:
+                take_back()
+        else:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._cancel_later, after)
+                yield
+                group.cancel_scope.cancel()
+
+    async def _cancel_later(self, seconds: float) -> None:
+        await anyio.sleep(seconds)
+        self.cancel()
+
+
+@contextlib.asynccontextmanager
+async def open_session(  # noqa: PLR0913 - six options is our own limit
+    agent: object,
+    *,
+    client_capabilities: Mapping[str, Any] | None = None,
+    answer_permission: Permission = "allow",
+    answers: Mapping[str, Callable[[Json], Any]] | None = None,
+    options: Options | None = None,
+    real_waits: bool = False,
+    fuse_seconds: float = FUSE_SECONDS,
+) -> AsyncIterator[AgentSession]:
+    """Run an agent in the process of the test, and open a session with it.
+
+    ```python
+    async with open_session(MyAgent()) as session:
+        first = await session.prompt("Read the parser")
+        second = await session.prompt("Now fix it")
+    assert [first.outcome, second.outcome] == ["ok", "ok"]
+    ```
+
+    Works on asyncio, and for methods without an SDK on trio too. Nothing is written to the user's
+    record, and `LASTWORD_*` in the environment sets nothing.
+
+    Args:
+        agent: An agent of the official SDK (any object with its methods, or a function that makes
+            one for a connection), or the methods that `lastword.serve` takes.
+        client_capabilities: What the client says in `initialize` that it can do. Without it, that
+            it takes typed errors and retries; with `{}` it is a client that knows of neither.
+        answer_permission: What the user answers to `session/request_permission`: `allow`, `reject`,
+            `cancel`, or a function that is given the request's params and gives an option's id,
+            `None` for a question that is dismissed.
+        answers: What the client answers to other requests of the agent's, by method: a function
+            that is given the params and gives the result, as decoded JSON:
+            `{"fs/read_text_file": lambda params: {"content": "x = 1"}}`.
+        options: Limits and choices, as for `lastword.run_agent`.
+        real_waits: Are waits to take their time? They pass at once without it: see `without_waits`.
+        fuse_seconds: How long each step may take, in real time, before the test fails.
+
+    Yields:
+        The session.
+
+    Raises:
+        PromptFailed: The agent refused `initialize` or `session/new`; the class says of what
+            (`lastword.errors`).
+        TimeoutError: It did not answer them in time.
+        Misused: An argument is not as it is described here.
+        MissingExtra: The official SDK is not installed.
+        TypeError: The methods cannot be served.
+    """
+    door = door_of(agent)
+    own = {acp.PERMISSION: permission_answer(answer_permission), **(answers or {})}
+    client, collector = ClientOfTest(door, own), _Collector()
+    chosen = msgspec.structs.replace(
+        options or Options(), record=False, incident_prefix=f"{collector.link}-"
+    )
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(journal.collected_by(collector))
+        if not real_waits:
+            stack.enter_context(waits.skipped())
+        async with _running(lambda: door.run(client.take, chosen), door.leave):
+            with _fuse(fuse_seconds, "The agent did not open a session"):
+                opened = await _open(client, client_capabilities)
+            yield AgentSession(client, collector.entries, fuse_seconds, opened)
+
+
+async def take_turn(  # noqa: PLR0913 - six options is our own limit
+    agent: object,
+    prompt: str | Sequence[Mapping[str, Any]] = "Hi",
+    *,
+    client_capabilities: Mapping[str, Any] | None = None,
+    answer_permission: Permission = "allow",
+    cancel_after: CancelAfter = None,
+    options: Options | None = None,
+    real_waits: bool = False,
+    fuse_seconds: float = FUSE_SECONDS,
+) -> TakenTurn:
+    """Take one turn with an agent, in the process of the test: initialize, open a session, prompt.
+
+    ```python
+    def test_the_agent_greets():
+        turn = asyncio.run(take_turn(MyAgent(), "Hi"))
+        assert turn.outcome == "ok"
+        assert turn.text == "Hello."
+    ```
+
+    With anyio's plugin for pytest, which comes with lastword, a test can be asynchronous itself:
+    `@pytest.mark.anyio`, and `await take_turn(…)`.
+
+    Args:
+        agent: As for `open_session`.
+        prompt: The text, or ACP's content blocks as decoded JSON.
+        client_capabilities: As for `open_session`.
+        answer_permission: As for `open_session`.
+        cancel_after: As for `AgentSession.prompt`.
+        options: As for `open_session`.
+        real_waits: As for `open_session`.
+        fuse_seconds: As for `open_session`.
+
+    Returns:
+        The turn, also where it failed: look at `outcome` and `error`.
+
+    Raises:
+        PromptFailed: The agent refused `initialize` or `session/new`.
+        TimeoutError: A step did not end within `fuse_seconds`.
+        Misused: An argument is not as it is described.
+        MissingExtra: The official SDK is not installed.
+        TypeError: The methods cannot be served.
+    """
+    async with open_session(
+        agent,
+        client_capabilities=client_capabilities,
+        answer_permission=answer_permission,
+        options=options,
+        real_waits=real_waits,
+        fuse_seconds=fuse_seconds,
+    ) as session:
+        return await session.prompt(prompt, cancel_after=cancel_after)
+
+
+async def _open(client: ClientOfTest, capabilities: Mapping[str, Any] | None) -> Json:
+    """Introduce the client and open a session; gives both answers in one."""
+    initialized = await client.request(
+        acp.INITIALIZE,
+        {
+            "protocolVersion": 1,
+            "clientCapabilities": dict(TYPED if capabilities is None else capabilities),
+            "clientInfo": {"name": "lastword.testing", "version": __version__},
+        },
+    )
+    raise_for_error(initialized)
+    opened = await client.request("session/new", {"cwd": os.getcwd(), "mcpServers": []})
+    raise_for_error(opened)
+    return {"initialized": initialized["result"], **opened["result"]}
+
+
+class _Collector:
+    """The entries of one link."""
+
+    def __init__(self) -> None:
+        self.link = run_id()
+        self.entries: list[Entry] = []
+
+    def take(self, link: str, entry: Entry) -> None:
+        if link == self.link:
+            self.entries.append(entry)
+
+
+def _now() -> float:
+    """The time that is told: what was skipped counts."""
+    skipped = waits.SKIPPED.get()
+    return time.monotonic() if skipped is None else skipped.now()
+
+
+@contextlib.contextmanager
+def _fuse(seconds: float, said: str) -> Iterator[None]:
+    try:
+        with anyio.fail_after(seconds):
+            yield
+    except TimeoutError:
+        raise TimeoutError(f"{said} within {seconds:g} s (fuse_seconds).") from None
+
+
+@contextlib.asynccontextmanager
+async def _running(
+    run: Callable[[], Awaitable[None]], leave: Callable[[], None]
+) -> AsyncIterator[None]:
+    """Run the agent meanwhile. What is raised in here is raised as it is, and not in a group."""
+    ended = anyio.Event()
+
+    async def serve() -> None:
+        try:
+            await run()
+        finally:
+            ended.set()
+
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(serve)
+            yield
+            leave()
+            with anyio.move_on_after(LEAVE_SECONDS):
+                await ended.wait()
+            group.cancel_scope.cancel()
+    except BaseExceptionGroup as several:
+        only, *others = several.exceptions
+        if others:
+            raise
+        raise only from only.__cause__

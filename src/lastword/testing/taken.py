@@ -1,0 +1,107 @@
+"""One turn as the client of a test got it.
+
+Owns the values that are read from its frames: text, tools, retries, the failure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from lastword.client.reading import read_error
+from lastword.client.retries import RetryNotice, read_retry
+from lastword.core.failure.taxonomy import AgentError  # noqa: TC001 - of a public signature
+from lastword.core.protocol import acp
+from lastword.core.timeline.summary import Outcome
+from lastword.testing.timeline import CapturedTurn
+
+Json = dict[str, Any]
+
+
+class SeenTool(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool call, as far as the client was told of it.
+
+    Attributes:
+        tool_call_id: its id.
+        title: what it is called; empty where nobody said.
+        kind: ACP's word for its kind, such as `edit`; empty where nobody said.
+        status: its last status, such as `completed`; empty where nobody said.
+    """
+
+    tool_call_id: str
+    title: str = ""
+    kind: str = ""
+    status: str = ""
+
+
+class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
+    """One turn that a test had an agent take: what the client got, and what happened in it.
+
+    With what every captured turn has (`outcome`, `entries`, `all`, `summary`).
+
+    Attributes:
+        frames: every message that the client got from its prompt to the answer, in order, as
+            decoded JSON. The answer is the last one.
+        duration_seconds: from the prompt to its answer, waits that were skipped included.
+    """
+
+    frames: tuple[Json, ...]
+    duration_seconds: float
+
+    @property
+    def stop_reason(self) -> str | None:
+        """The answer's `stopReason`, such as `end_turn`; `None` where it is an error."""
+        result = self.frames[-1].get("result")
+        reason = result.get("stopReason") if isinstance(result, dict) else None
+        return reason if isinstance(reason, str) else None
+
+    @property
+    def error(self) -> AgentError | None:
+        """The failure as this client could read it; `None` where the turn did not fail.
+
+        A client that takes no typed errors may have been told in prose alone: then this is `None`
+        too, while `outcome` is `failed` and `error_type` says of what.
+        """
+        if self.outcome is not Outcome.FAILED:
+            return None
+        told = [read_error(frame) for frame in (self.frames[-1], *reversed(self.updates))]
+        return next((error for error in told if error is not None), None)
+
+    @property
+    def updates(self) -> tuple[Json, ...]:
+        """The `update` of each `session/update`, in order, as decoded JSON."""
+        return tuple(
+            frame["params"]["update"] for frame in self.frames if frame.get("method") == acp.UPDATE
+        )
+
+    @property
+    def text(self) -> str:
+        """What the agent said: the text of its message chunks, joined. Thoughts are not in it."""
+        said = (u["content"] for u in self.updates if u.get("sessionUpdate") in acp.TEXT_KINDS)
+        return "".join(content["text"] for content in said if content.get("type") == "text")
+
+    @property
+    def tools(self) -> tuple[SeenTool, ...]:
+        """The tool calls that the client was told of, in the order of their beginnings."""
+        seen: dict[str, SeenTool] = {}
+        for update in self.updates:
+            if update.get("sessionUpdate") in acp.TOOL_KINDS:
+                tool_id = str(update.get("toolCallId"))
+                told = {name: update[name] for name in _TOLD if isinstance(update.get(name), str)}
+                tool = seen.get(tool_id) or SeenTool(tool_call_id=tool_id)
+                seen[tool_id] = msgspec.structs.replace(tool, **told)
+        return tuple(seen.values())
+
+    @property
+    def retries(self) -> tuple[RetryNotice, ...]:
+        """The retries that the client was told of: the attempt that comes, and the wait before it.
+
+        A client that takes no typed errors is told of them in other ways, or not at all:
+        `all(Kind.RETRY)` has them whatever the client takes.
+        """
+        told = map(read_retry, self.updates)
+        return tuple(notice for notice in told if notice is not None)
+
+
+_TOLD = ("title", "kind", "status")

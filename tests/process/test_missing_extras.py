@@ -1,0 +1,87 @@
+"""What an author and a user are told where an optional package is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from lastword.errors import EXTRAS, MissingExtra, missing_extra
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT, SOURCE
+
+BLOCKED = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def said_without(module: str, code: str) -> str:
+    """What is said by a program that runs where a module is not installed."""
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED.format(module=module) + code],
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode != 0
+    return done.stderr.strip()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import lastword; lastword.run_agent",
+        "import lastword; lastword.guard",
+        "from lastword import run_agent",
+        "import lastword.client.acp",
+        "import asyncio, lastword.testing as t; asyncio.run(t.take_turn(lambda _: None))",
+    ],
+)
+def test_without_the_official_sdk_the_last_line_says_which_line_to_type(code: str) -> None:
+    *_, last = said_without("acp", code).splitlines()
+    assert last.startswith("lastword.errors.MissingExtra: ")
+    assert "pip install 'lastword[acp]'" in last
+    assert "pip install -e '.[acp]'" in last
+    assert "No module named" not in said_without("acp", code)
+
+
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [
+        ("uvicorn", ["gateway", "--", "true"]),
+        ("websockets", ["connect", "http://127.0.0.1:1"]),
+    ],
+)
+def test_a_command_without_its_extra_says_one_line(module: str, command: list[str]) -> None:
+    said = said_without(module, f"from lastword.cli import main; sys.exit(main({command!r}))")
+    assert said.startswith(f"lastword: lastword {command[0]} needs the module {module}")
+    assert "pip install 'lastword[gateway]'" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_the_extras_are_those_that_the_package_has() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    table = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    named = {line.partition(" = ")[0] for line in table.splitlines() if " = [" in line}
+    assert named == set(EXTRAS)
+
+
+def test_an_optional_package_that_is_too_old_is_told_as_such() -> None:
+    old = ImportError("cannot import name 'x' from 'acp.core'", name="acp.core")
+    told = missing_extra("lastword.run_agent", "acp", old)
+    assert isinstance(told, MissingExtra)
+    assert "needs another version of the module acp" in str(told)
+    assert (told.extra, told.name) == ("acp", "acp.core")
+
+
+def test_an_import_that_fails_for_another_reason_is_left_as_it_is() -> None:
+    other = ModuleNotFoundError("No module named 'colour'", name="colour")
+    assert missing_extra("lastword.run_agent", "acp", other) is other

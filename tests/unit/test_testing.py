@@ -1,0 +1,432 @@
+"""`lastword.testing`: a turn in the process of the test, and waits that pass at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import acp
+import anyio
+import pytest
+import trio
+from acp.schema import PermissionOption
+
+import lastword
+from lastword import Options, Retry, errors
+from lastword.errors import Misused
+from lastword.inprocess import waits
+from lastword.testing import (
+    Kind,
+    Outcome,
+    SeenTool,
+    capture_timeline,
+    open_session,
+    take_turn,
+    without_waits,
+)
+from tests.kit.patience import patient
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lastword.testing import TakenTurn
+
+AT_ONCE_SECONDS = 5.0
+"""Under load; the waits that are skipped are longer."""
+
+
+class LimitError(Exception):
+    status_code = 429
+
+    def __init__(self, wait: str | None = "20") -> None:
+        super().__init__("Too many requests")
+        self.headers = {} if wait is None else {"retry-after": wait}
+
+
+class SdkAgent:
+    """An agent of the official SDK that does with each prompt what the test says."""
+
+    def __init__(self, work: Callable[[SdkAgent, str], Awaitable[None]]) -> None:
+        self.work = work
+        self.prompts = 0
+
+    def on_connect(self, conn: Any) -> None:
+        self.client = conn
+
+    async def initialize(self, **_: object) -> acp.InitializeResponse:
+        return acp.InitializeResponse(protocol_version=1)
+
+    async def new_session(self, **_: object) -> acp.NewSessionResponse:
+        return acp.NewSessionResponse(session_id="s")
+
+    async def prompt(self, session_id: str, **_: object) -> acp.PromptResponse:
+        self.prompts += 1
+        await self.work(self, session_id)
+        return acp.PromptResponse(stop_reason="end_turn")
+
+    async def say(self, text: str) -> None:
+        await self.client.session_update("s", acp.update_agent_message_text(text))
+
+
+async def greet(agent: SdkAgent, _: str) -> None:
+    await agent.say("Hello, ")
+    await agent.say("you.")
+
+
+async def fail(agent: SdkAgent, _: str) -> None:
+    raise LimitError
+
+
+async def hang(agent: SdkAgent, _: str) -> None:
+    await asyncio.Event().wait()
+
+
+async def use_a_tool(agent: SdkAgent, session_id: str) -> None:
+    start = acp.start_tool_call("1", "Edit a.py", kind="edit", status="in_progress")
+    await agent.client.session_update(session_id, start)
+    await agent.client.session_update(session_id, acp.update_tool_call("1", status="completed"))
+
+
+def methods(work: Callable[[Any], Awaitable[None]]) -> dict[str, Any]:
+    """The same without an SDK."""
+
+    async def new_session(client: Any) -> dict[str, Any]:
+        return {"sessionId": "m"}
+
+    async def prompt(client: Any, session_id: str) -> dict[str, Any]:
+        await work(client)
+        return {"stopReason": "end_turn"}
+
+    return {"session/new": new_session, "session/prompt": prompt}
+
+
+def taken(agent: Any, **given: Any) -> TakenTurn:
+    return asyncio.run(take_turn(agent, **given))
+
+
+def limited(times: int, wait: str | None = "20", **limits: Any) -> SdkAgent:
+    """An agent whose model's first calls are refused."""
+    left = iter(range(times))
+
+    @lastword.retry(Retry(**limits))
+    async def ask() -> str:
+        if next(left, None) is not None:
+            raise LimitError(wait)
+        return "Done."
+
+    async def work(agent: SdkAgent, _: str) -> None:
+        await agent.say(await ask())
+
+    return SdkAgent(work)
+
+
+def test_a_turn_that_ends_well_has_its_text_its_stop_reason_and_its_frames() -> None:
+    turn = taken(SdkAgent(greet), prompt="Hi")
+    assert (turn.outcome, turn.stop_reason, turn.error) == (Outcome.OK, "end_turn", None)
+    assert turn.text == "Hello, you."
+    assert [u["sessionUpdate"] for u in turn.updates] == ["agent_message_chunk"] * 2
+    assert turn.frames[-1]["result"]["stopReason"] == "end_turn"
+    assert (turn.tools, turn.retries, turn.error_type) == ((), (), None)
+    assert turn.all(Kind.PROMPT)
+    assert turn.summary().text.startswith("The turn ended well")
+
+
+def test_a_failure_is_the_value_that_a_client_reads() -> None:
+    turn = taken(SdkAgent(fail))
+    assert (turn.outcome, turn.stop_reason) == ("failed", None)
+    assert turn.error is not None
+    assert (turn.error.type, turn.error.retry_after_seconds) == ("rate_limit", 20)
+    assert turn.error_type == "rate_limit"
+
+
+def test_a_client_that_knows_of_no_typed_errors_is_told_in_its_own_way() -> None:
+    turn = taken(SdkAgent(fail), client_capabilities={})
+    assert turn.outcome == "failed"
+    assert not any(u["sessionUpdate"] == "agent_error" for u in turn.updates)
+    assert turn.error is not None
+    assert turn.error.type == "rate_limit"
+
+
+def test_tools_have_their_last_status() -> None:
+    turn = taken(SdkAgent(use_a_tool))
+    tool = SeenTool(tool_call_id="1", title="Edit a.py", kind="edit", status="completed")
+    assert turn.tools == (tool,)
+
+
+def test_the_waits_of_retries_are_told_as_they_are_and_pass_at_once() -> None:
+    began = time.monotonic()
+    turn = taken(limited(2))
+    assert time.monotonic() - began < patient(AT_ONCE_SECONDS)
+    assert (turn.outcome, turn.text) == ("ok", "Done.")
+    assert [(r.attempt, r.max_attempts, r.wait_seconds) for r in turn.retries] == [
+        (2, 6, 20),
+        (3, 6, 20),
+    ]
+    assert [entry.facts["wait_seconds"] for entry in turn.all(Kind.RETRY)] == [20, 20]
+    assert 40 <= turn.duration_seconds < 40 + patient(AT_ONCE_SECONDS)
+    assert "waits of 40 seconds in all" in turn.summary().text
+
+
+def test_waits_without_a_servers_word_are_the_longest_that_they_can_be() -> None:
+    turn = taken(limited(3, None))
+    assert [retry.wait_seconds for retry in turn.retries] == [1, 2, 4]
+
+
+def test_skipped_waits_count_against_the_budget() -> None:
+    agent = limited(9, attempts=9, budget_seconds=50)
+    turn = taken(agent)
+    assert (turn.outcome, len(turn.retries)) == ("failed", 2)
+
+
+def test_with_real_waits_a_wait_takes_its_time() -> None:
+    began = time.monotonic()
+    turn = taken(limited(1, "0.3", first_wait_seconds=0), real_waits=True)
+    assert turn.outcome == "ok"
+    assert time.monotonic() - began >= 0.3
+
+
+@pytest.mark.parametrize("seconds", [5, 30])
+def test_a_cancel_in_the_middle_of_a_skipped_wait_comes_at_its_moment(seconds: float) -> None:
+    turn = taken(limited(9), cancel_after=seconds)
+    assert (turn.outcome, turn.stop_reason) == ("cancelled", "cancelled")
+    assert len(turn.retries) == 1 + seconds // 20
+    assert seconds <= turn.duration_seconds < seconds + patient(AT_ONCE_SECONDS)
+
+
+def test_a_cancel_comes_while_the_agent_does_nothing() -> None:
+    began = time.monotonic()
+    assert taken(SdkAgent(hang), cancel_after=3600).outcome == "cancelled"
+    assert time.monotonic() - began < patient(AT_ONCE_SECONDS)
+
+
+def test_a_cancel_with_real_waits_comes_when_its_time_has_come() -> None:
+    assert taken(SdkAgent(hang), cancel_after=0.01, real_waits=True).outcome == "cancelled"
+
+
+def test_a_cancel_can_come_with_an_update() -> None:
+    async def talk(agent: SdkAgent, _: str) -> None:
+        await agent.say("one")
+        await asyncio.Event().wait()
+
+    turn = taken(SdkAgent(talk), cancel_after=lambda update: "content" in update)
+    assert (turn.outcome, turn.text) == ("cancelled", "one")
+
+
+def test_a_limit_on_silence_that_the_test_sets_passes_at_once() -> None:
+    began = time.monotonic()
+    turn = taken(SdkAgent(hang), options=Options(first_update_timeout_seconds=600))
+    assert time.monotonic() - began < patient(AT_ONCE_SECONDS)
+    assert turn.error is not None
+    assert (turn.error.type, turn.error.reason) == ("agent_stalled", "first_update_timeout")
+    assert turn.duration_seconds >= 600
+
+
+def test_a_handler_that_takes_a_moment_is_not_stopped_by_a_limit_that_nobody_set() -> None:
+    async def think(agent: SdkAgent, _: str) -> None:
+        await asyncio.sleep(3 * waits.QUIET_SECONDS)  # the agent's own time
+        await agent.say("So.")
+
+    turn = taken(SdkAgent(think))
+    assert (turn.outcome, turn.all(Kind.SILENCE)) == ("ok", [])
+    assert turn.duration_seconds < patient(AT_ONCE_SECONDS)
+
+
+def test_of_a_cancel_and_a_limit_the_earlier_one_ends_the_turn() -> None:
+    options = Options(first_update_timeout_seconds=60)
+    assert taken(SdkAgent(hang), cancel_after=30, options=options).outcome == "cancelled"
+    assert taken(SdkAgent(hang), cancel_after=90, options=options).outcome == "failed"
+
+
+@pytest.mark.parametrize("run", [asyncio.run, trio.run], ids=["asyncio", "trio"])
+def test_methods_without_an_sdk_are_served_on_both_event_loops(run: Any) -> None:
+    async def work(client: Any) -> None:
+        async for attempt in lastword.current_turn().attempts():
+            with attempt:
+                if attempt.number < 3:
+                    raise LimitError
+        await client.say("m", "Done.")
+
+    async def test() -> TakenTurn:
+        return await take_turn(methods(work), "Hi")
+
+    turn = run(test) if run is trio.run else run(test())
+    assert (turn.outcome, turn.text) == ("ok", "Done.")
+    assert [retry.wait_seconds for retry in turn.retries] == [20, 20]
+
+
+@pytest.mark.parametrize("run", [asyncio.run, trio.run], ids=["asyncio", "trio"])
+def test_methods_that_hang_are_cancelled_and_limited(run: Any) -> None:
+    async def work(_: Any) -> None:
+        await anyio.sleep_forever()
+
+    async def test() -> list[str]:
+        limit = Options(first_update_timeout_seconds=60)
+        return [
+            (await take_turn(methods(work), cancel_after=5)).outcome,
+            (await take_turn(methods(work), options=limit)).error_type or "",
+        ]
+
+    ended = run(test) if run is trio.run else run(test())
+    assert ended == ["cancelled", "agent_stalled"]
+
+
+def test_what_a_thread_of_a_handlers_sends_comes_too() -> None:
+    async def work(client: Any) -> None:
+        await anyio.to_thread.run_sync(anyio.from_thread.run, client.say, "m", "from a thread")
+
+    assert taken(methods(work)).text == "from a thread"
+
+
+def test_a_session_takes_several_turns_and_goes_on_after_a_failure() -> None:
+    async def test() -> list[TakenTurn]:
+        async with open_session(limited(3, attempts=3)) as session:
+            return [await session.prompt("one"), await session.prompt("two")]
+
+    first, second = asyncio.run(test())
+    assert [first.outcome, second.outcome] == ["failed", "ok"]
+    assert [first.number, second.number] == [1, 2]
+    assert [len(first.all(Kind.PROMPT)), len(second.all(Kind.PROMPT))] == [1, 1]
+    assert second.text == "Done."
+
+
+OPTIONS = [
+    PermissionOption(option_id=kind, name=kind, kind=kind)
+    for kind in ("allow_always", "allow_once", "reject_once")
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "chosen"),
+    [
+        ("allow", "allow_once"),
+        ("reject", "reject_once"),
+        ("cancel", None),
+        (lambda params: params["options"][0]["optionId"], "allow_always"),
+        (lambda _: None, None),
+    ],
+)
+def test_a_question_is_answered_as_the_test_says(answer: Any, chosen: str | None) -> None:
+    async def ask(agent: SdkAgent, session_id: str) -> None:
+        asked = await agent.client.request_permission(
+            session_id=session_id,
+            tool_call=acp.update_tool_call("1", title="Edit a.py"),
+            options=OPTIONS,
+        )
+        await agent.say(str(getattr(asked.outcome, "option_id", None)))
+
+    assert taken(SdkAgent(ask), answer_permission=answer).text == str(chosen)
+
+
+def test_the_client_answers_other_requests_as_the_test_says_and_refuses_the_rest() -> None:
+    async def read(agent: SdkAgent, session_id: str) -> None:
+        file = await agent.client.read_text_file(session_id=session_id, path="/a.py")
+        await agent.say(file.content)
+        with pytest.raises(acp.RequestError, match="answers="):
+            await agent.client.write_text_file(session_id=session_id, path="/a.py", content="")
+
+    async def test() -> TakenTurn:
+        answers = {"fs/read_text_file": lambda params: {"content": f"of {params['path']}"}}
+        async with open_session(SdkAgent(read), answers=answers) as session:
+            return await session.prompt()
+
+    turn = asyncio.run(test())
+    assert (turn.outcome, turn.text) == ("ok", "of /a.py")
+
+
+def test_what_an_answer_of_the_tests_raises_is_raised_in_the_test() -> None:
+    async def read(agent: SdkAgent, session_id: str) -> None:
+        await agent.client.read_text_file(session_id=session_id, path="/a.py")
+
+    async def test() -> None:
+        answers = {"fs/read_text_file": lambda _: 1 / 0}
+        async with open_session(SdkAgent(read), answers=answers) as session:
+            await session.prompt()
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(test())
+
+
+def test_an_assertion_in_a_session_is_raised_as_it_is() -> None:
+    async def test() -> None:
+        async with open_session(SdkAgent(greet)) as session:
+            turn = await session.prompt()
+            assert turn.outcome == "failed"
+
+    with pytest.raises(AssertionError, match="failed"):
+        asyncio.run(test())
+
+
+def test_an_agent_that_opens_no_session_is_an_exception_by_its_type() -> None:
+    class Locked(SdkAgent):
+        async def new_session(self, **_: object) -> acp.NewSessionResponse:
+            raise acp.RequestError.auth_required()
+
+    with pytest.raises(errors.AuthRequired):
+        taken(Locked(greet))
+
+
+def test_a_turn_that_does_not_end_stops_the_test_at_its_fuse() -> None:
+    with pytest.raises(TimeoutError, match=r"did not end within 0\.2 s"):
+        taken(SdkAgent(hang), fuse_seconds=0.2)
+
+
+def test_an_unknown_word_for_an_answer_is_refused_in_a_sentence() -> None:
+    with pytest.raises(Misused, match='"allow", "reject", "cancel"'):
+        taken(SdkAgent(greet), answer_permission="yes")
+
+
+def test_what_is_no_agent_is_refused_in_a_sentence() -> None:
+    with pytest.raises(Misused, match=r"it has no `prompt`.*not object"):
+        taken(object())
+
+
+def test_an_agent_of_the_sdk_on_trio_is_refused_in_a_sentence() -> None:
+    with pytest.raises(Misused, match="runs on asyncio alone"):
+        trio.run(take_turn, SdkAgent(greet))
+
+
+def test_a_captured_turn_has_its_outcome() -> None:
+    with capture_timeline() as timeline:
+        taken(SdkAgent(greet))
+        taken(SdkAgent(fail))
+        taken(SdkAgent(hang), cancel_after=1)
+    assert [turn.outcome for turn in timeline.turns] == ["ok", "failed", "cancelled"]
+
+
+def test_two_turns_at_once_do_not_see_each_other() -> None:
+    async def test() -> list[TakenTurn]:
+        return list(await asyncio.gather(take_turn(limited(1)), take_turn(SdkAgent(greet))))
+
+    one, other = asyncio.run(test())
+    assert [len(one.retries), len(other.retries)] == [1, 0]
+    assert len(other.all(Kind.PROMPT)) == 1
+
+
+def test_a_retried_function_waits_for_nothing_outside_of_turns_too() -> None:
+    left = iter(range(2))
+
+    @lastword.retry
+    async def ask() -> str:
+        if next(left, None) is not None:
+            raise LimitError("200")
+        return "answer"
+
+    began = time.monotonic()
+    with without_waits():
+        assert asyncio.run(ask()) == "answer"
+    assert time.monotonic() - began < patient(AT_ONCE_SECONDS)
+
+
+def test_no_wait_is_skipped_once_the_context_is_left() -> None:
+    with without_waits():
+        assert waits.SKIPPED.get() is not None
+        taken(SdkAgent(greet))
+    assert waits.SKIPPED.get() is None
+
+
+def test_nothing_in_the_package_skips_waits_but_what_is_for_tests() -> None:
+    from tests.kit.sources import FILES  # noqa: PLC0415
+
+    users = {f for f in FILES if "waits.skipped()" in f.read_text() and f.name != "waits.py"}
+    assert {file.parent.name for file in users} == {"testing"}
