@@ -85,13 +85,19 @@ class ViewerSocket(ViewerLink):
 
     @property
     def takes_framed(self) -> bool:
-        """Can frames be sent that are ready?"""
-        return frames_of(self._websocket.scope) is not None
+        """Can frames be sent that are ready, each a message of its own?"""
+        return not self._takes_lines and frames_of(self._websocket.scope) is not None
 
     async def send(self, *lines: bytes) -> None:
-        """Send frames, or close a socket that does not take them."""
+        """Send frames, or close a socket that does not take them.
+
+        A browser takes 60 µs for a message, however short it is: to whoever asked for lines, what
+        came together goes as one.
+        """
         texts = [jsonrpc.as_text(line) for line in lines]
-        if self.takes_framed:
+        if self._takes_lines:
+            texts = [b"\n".join(texts)]
+        if frames_of(self._websocket.scope) is not None:
             for block in text_frames(texts):
                 await self.send_framed(block)
             return

@@ -223,7 +223,7 @@ export class Link {
         protocolVersion: 1,
         clientCapabilities: capabilities,
         clientInfo: { name: "lastword page", version: "1" },
-        _meta: { lastword: { replay: 1, ...this.#known } },
+        _meta: { lastword: { replay: 1, lines: 1, ...this.#known } },
       },
     });
   }
@@ -244,9 +244,17 @@ export class Link {
     this.#rtt = undefined;
   }
 
-  /** @param {string} text */
-  #receive(text) {
+  /**
+   * A message of frames, one a line: a message costs a browser more than what is in it.
+   * @param {string} message
+   */
+  #receive(message) {
     this.#take({ event: "frame" });
+    for (const text of message.split("\n")) if (this.#socket) this.#frame(text);
+  }
+
+  /** @param {string} text */
+  #frame(text) {
     let frame;
     try {
       frame = JSON.parse(text);
