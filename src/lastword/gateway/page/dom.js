@@ -127,7 +127,7 @@ export const count = (number) => number.toLocaleString("en");
  * @param {number} number
  * @param {string} one
  */
-export const plural = (number, one) => `${count(number)} ${one}${number === 1 ? "" : "s"}`;
+export const plural = (number, one) => `${count(number)} ${number === 1 ? one : `${one}s`.replace(/ys$/, "ies")}`;
 
 /** @param {number} number */
 const two = (number) => String(number).padStart(2, "0");

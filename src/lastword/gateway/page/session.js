@@ -304,7 +304,7 @@ class SessionPage {
       case "_lastword/ended":
         return this.#ended(params.stopReason, params.error && readError(params.error));
       case "_lastword/gap": {
-        const lost = plural(params.to - params.from + 1, "entry").replace("entrys", "entries");
+        const lost = plural(params.to - params.from + 1, "entry");
         return this.#news(`${sentence("gap")} (${lost})`, true);
       }
       case "_lastword/life":
