@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.gateway.abortable import abort_of
+from lastword.gateway.abortable import STALL_SECONDS, abort_of
 from lastword.gateway.framed_protocol import frames_of
 from lastword.gateway.framing import text_frames
 from lastword.gateway.viewer_link import ViewerLink
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 INITIALIZE_SECONDS = 30.0
 """How long a viewer may take to say who it is, as the official server's."""
-
-STALL_SECONDS = 60.0
-"""A viewer that takes no byte for so long is closed; its position waits for it."""
 
 CLOSE_SECONDS = 2.0
 """A close waits so long for what is to be sent before it."""

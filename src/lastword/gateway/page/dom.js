@@ -94,13 +94,6 @@ export class LongText {
     else this.#show();
   }
 
-  /** @param {string} text */
-  set(text) {
-    if (text === this.text) return;
-    this.text = text;
-    this.#show();
-  }
-
   #show() {
     const start = cut(this.text, this.limit);
     if (this.shown.data !== start) this.shown.data = start;

@@ -14,7 +14,7 @@ import { wordOfClose } from "./words.js";
  * @typedef {{
  *   frame: (frame: any) => void,
  *   anew: (isReset: boolean) => void,
- *   attached: (isReturn: boolean) => void,
+ *   attached: (isReturn: boolean, loaded: any) => void,
  *   show: (line: string, cause: string, why: string | null, advice: string, button: string) => void,
  *   refused: (error: any) => void,
  *   state: (state: State) => void,
@@ -215,7 +215,7 @@ export class Link {
   }
 
   #greet() {
-    const capabilities = { _meta: { agent_error: { version: 1, retry: true } } };
+    const capabilities = { session: { notices: {} }, _meta: { agent_error: { version: 1, retry: true } } };
     this.#send({
       id: "initialize",
       method: "initialize",
@@ -322,7 +322,7 @@ export class Link {
       this.#socket?.send(waiting);
       if (id.startsWith("answer ")) this.#pending.delete(id);
     }
-    this.told.attached(isReturn);
+    this.told.attached(isReturn, frame.result ?? {});
     void sendReports();
     this.#probe();
   }
