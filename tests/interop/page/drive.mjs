@@ -65,7 +65,10 @@ const steps = {
   shot: (page, path) => page.screenshot({ path }).then(() => path),
   offline: (page, is) => page.context().setOffline(is),
   media: (page, dark) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
-  size: (page, width, height) => page.setViewportSize({ width, height }),
+  size: async (page, width, height) => {
+    await page.setViewportSize({ width, height });
+    await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
+  },
   clock: (page) => page.clock.install(),
   forward: (page, ms) => page.clock.fastForward(ms),
   cookies: (page) => page.context().cookies(),

@@ -22,7 +22,7 @@ export class InForce {
   constructor(box, choose) {
     this.box = box;
     this.mode = h("select", { id: "mode", onchange: () => choose(this.mode.value) });
-    this.label = h("label", { hidden: true }, "Mode ", this.mode);
+    this.label = h("span", { hidden: true }, h("label", { for: "mode" }, "Mode"), " ", this.mode);
     this.usage = h("span");
     this.about = h("span", { class: "buttons" }, this.label, this.usage);
     this.list = h("ul", { class: "sessions" });

@@ -213,6 +213,7 @@ class SessionPage {
   #show(said, cause, why, advice, label) {
     this.#isEnded = why !== null;
     this.title.textContent = why && (ENDS[why] ?? "No connection to the gateway");
+    this.title.hidden = !why;
     this.says.textContent = `${said} ${advice}`.trim();
     this.help.replaceChildren();
     this.status.hidden = !said;
@@ -403,7 +404,7 @@ class SessionPage {
         again: this.#controls ? () => this.#say(this.transcript.lastPrompt) : null,
         edit: this.#controls ? () => this.#edit() : null,
       });
-      if (this.#isLive && this.#prompt === null) toast(`${TITLES[error.type]}. ${error.message}`, "warning");
+      if (this.#isLive && this.#prompt === null) toast(`${TITLES[error.type]}. The conversation says what to do.`, "warning");
     }
     this.#enable();
   }
