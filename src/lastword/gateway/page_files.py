@@ -2,8 +2,10 @@
 
 Owns what of a file is sent, and the joining of its scripts: each module becomes a function that
 gives what it exports, so that no name of one meets another's; they stand in the order in which they
-need each other. One file is asked for once, and packs by a sixth better than fifteen. The standard
-library serves them as well as the gateway does, so this module needs nothing of the gateway's extra.
+need each other. One file is asked for once, and packs by a sixth better than fifteen.
+
+The standard library serves them as well as the gateway does, so this module needs nothing of the
+gateway's extra.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ import msgspec
 import uvicorn
 
 from lastword.errors import StoreError
-from lastword.gateway.doorkeeper import Doorkeeper
 from lastword.gateway.abortable import AbortableHttp
+from lastword.gateway.doorkeeper import Doorkeeper
 from lastword.gateway.framed_protocol import FramedProtocol
 from lastword.gateway.front import Front, FrontOptions
 from lastword.gateway.holder import HolderSettings

@@ -146,7 +146,8 @@ def test_mode_commands_and_context_are_shown_and_used(browser: Browser, tmp_path
             tab.see("/plan", "Run the tests", "/<b>")
             holds_for_all(tab, "commands")
             tab.do("fill", "Prompt", "/te")
-            tab.do("until", "() => document.querySelectorAll('.composer li:not([hidden])').length === 1")
+            left = "() => document.querySelectorAll('.composer li:not([hidden])').length"
+            tab.do("until", f"() => ({left})() === 1")
             tab.do("click", "/test")
             tab.do("type", "now")
             tab.do("press", "Enter")

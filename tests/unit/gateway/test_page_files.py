@@ -36,7 +36,8 @@ def test_it_loads_nothing_from_elsewhere() -> None:
 def test_one_script_is_asked_for_which_has_every_module_in_it() -> None:
     home = page_files()["index.html"].body.decode()
     assert re.findall(r'="/page/(\w+\.js)"', home) == ["main.js"]
-    modules = re.findall(r"^const module_(\w+) =", page_files()["main.js"].body.decode(), re.MULTILINE)
+    script = page_files()["main.js"].body.decode()
+    modules = re.findall(r"^const module_(\w+) =", script, re.MULTILINE)
     assert {f"{name}.js" for name in modules} | {"main.js"} == {
         path.name for path in FOLDER.glob("*.js")
     }

@@ -189,12 +189,12 @@ function inWords(event, kinds) {
       return `${what} after “${TITLES[about.type] ?? "a failure"}”${tries}${waits}`;
     }
     case "viewer_left": {
-      if (about.code === 1000) return `${what}, as it wanted to`;
+      if (about.code === 1000) return what;
       const word = wordOfClose(about.code ?? 0, about.cause ?? about.reason ?? "");
       return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"}${about.code ? ` (${about.code})` : ""}`;
     }
     case "viewer_came":
-      return `${what}: ${about.client || "without a name"}, ${about.role ?? "controller"}`;
+      return `${what}: ${about.client || "without a name"} (${about.role ?? "controller"})`;
     case "answer":
       return about.stop_reason && about.stop_reason !== "end_turn" ? `${what}: ${about.stop_reason.replaceAll("_", " ")}` : what;
     case "supervisor_exited":
