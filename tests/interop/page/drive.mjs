@@ -67,7 +67,8 @@ const steps = {
   media: (page, dark) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
   size: async (page, width, height) => {
     await page.setViewportSize({ width, height });
-    await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
+    const drawn = page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
+    await Promise.race([drawn, page.waitForTimeout(1000)]); // without scripts there is no frame to hear of
   },
   clock: (page) => page.clock.install(),
   forward: (page, ms) => page.clock.fastForward(ms),
