@@ -9,16 +9,17 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from lastword.core.protocol import acp, jsonrpc
+from lastword.gateway.abortable import EVENTS_TYPE, EventResponse
 from lastword.gateway.api.requests import problem
 from lastword.gateway.pull import CursorError
 from lastword.gateway.viewer_link import BATCH, INVALID_PARAMS, NOT_JSON
 from lastword.gateway.viewer_streams import SessionEvents, ViewerStreams
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from starlette.requests import Request
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 CONNECTION = "acp-connection-id"
 SESSION = "acp-session-id"
 LAST_EVENT = "last-event-id"
-JSON_TYPE, EVENTS_TYPE = "application/json", "text/event-stream"
+JSON_TYPE = "application/json"
 TOO_LARGE: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
     "message": "The frame is over the gateway's limit.",
@@ -151,11 +152,10 @@ class HttpTransport:
             said = "Another stream of this connection is not read."
             return problem(503, "stream_unread", said, headers)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        events = _until(stream, connection)
-        return StreamingResponse(events, headers=headers, media_type=EVENTS_TYPE)
+        return EventResponse(_until(stream, connection), headers)
 
 
-async def _until(stream: SessionEvents, connection: ViewerStreams) -> AsyncIterator[bytes]:
+async def _until(stream: SessionEvents, connection: ViewerStreams) -> AsyncGenerator[bytes]:
     """The events of a stream until its reader has gone or its connection is over."""
     async with contextlib.aclosing(stream.events()) as events:
         async for event in events:

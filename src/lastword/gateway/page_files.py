@@ -1,17 +1,26 @@
 """The page's files, and the headers that keep a page to itself.
 
-Owns what of a file is sent. The standard library serves them as well as the gateway does, so this
-module needs nothing of the gateway's extra.
+Owns what of a file is sent, and the joining of its scripts: each module becomes a function that
+gives what it exports, so that no name of one meets another's; they stand in the order in which they
+need each other. One file is asked for once, and packs by a sixth better than fifteen.
+
+The standard library serves them as well as the gateway does, so this module needs nothing of the
+gateway's extra.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FOLDER = Path(__file__).parent / "page"
 TYPES = {
@@ -29,6 +38,12 @@ SAFE = {
 }
 """No script but the page's own files, no style but theirs, no other site's frame around it."""
 
+_TYPE = re.compile(rb"/\*\* @type [^*]*+\*/ ")
+"""A type that is said of an expression."""
+
+_SPACES = re.compile(rb" ?+([{};,])[ \n]*+")
+"""What a style needs no space around."""
+
 
 class PageFile(msgspec.Struct, frozen=True):
     """A file of the page.
@@ -44,27 +59,81 @@ class PageFile(msgspec.Struct, frozen=True):
     tag: str
 
 
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+\.js)";$', re.MULTILINE)
+_EXPORT = re.compile(
+    r"^export ((?:async function|function|class|const) ([A-Za-z_]\w*))", re.MULTILINE
+)
+
+
 @cache
 def page_files() -> dict[str, PageFile]:
-    """The files of the gateway's page, by their names."""
-    return files_in(FOLDER)
+    """The files that the gateway's page is sent, by their names."""
+    return as_sent(files_in(FOLDER), "main.js")
+
+
+def as_sent(files: Mapping[str, PageFile], script: str) -> dict[str, PageFile]:
+    """Files with one script in place of all: this one, with all that it needs."""
+    others = {name: kept for name, kept in files.items() if not name.endswith(".js")}
+    return others | {script: _file(joined(files, script).encode())}
+
+
+def joined(files: Mapping[str, PageFile], name: str) -> str:
+    """A module with all that it needs, as one script."""
+    order: list[str] = []
+    _add(files, name, order)
+    return "".join(_wrapped(files, each, is_last=each == name) for each in order)
+
+
+def _add(files: Mapping[str, PageFile], name: str, order: list[str]) -> None:
+    for _, needed in _IMPORT.findall(_text(files, name)):
+        if needed not in order:
+            _add(files, needed, order)
+    order.append(name)
+
+
+def _wrapped(files: Mapping[str, PageFile], name: str, *, is_last: bool) -> str:
+    text = _text(files, name)
+    given = ", ".join(found for _, found in _EXPORT.findall(text))
+    body = _EXPORT.sub(r"\1", _IMPORT.sub(_taken, text))
+    lines = "\n".join(line for line in body.splitlines() if line)
+    if is_last:
+        return f"{lines}\n"
+    return f"const {_module(name)} = (() => {{\n{lines}\nreturn {{ {given} }};\n}})();\n"
+
+
+def _taken(found: re.Match[str]) -> str:
+    return f"const {{{found[1]}}} = {_module(found[2])};"
+
+
+def _module(name: str) -> str:
+    return f"module_{name.removesuffix('.js')}"
+
+
+def _text(files: Mapping[str, PageFile], name: str) -> str:
+    return files[name].body.decode()
 
 
 def files_in(folder: Path) -> dict[str, PageFile]:
-    """The files of a folder that a page has, by their names."""
+    """The files of a folder that a page has, by their names, without what nobody reads in them."""
     found = {}
     for path in sorted(folder.iterdir()):
         if path.suffix in {*TYPES, ".html"}:
             body = path.read_bytes()
             if path.suffix == ".js":
                 body = without_comments(body)
-            tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
-            found[path.name] = PageFile(body, gzip.compress(body, mtime=0), tag)
+            elif path.suffix == ".css":
+                body = _SPACES.sub(rb"\1", body)
+            found[path.name] = _file(body)
     return found
 
 
+def _file(body: bytes) -> PageFile:
+    tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+    return PageFile(body, gzip.compress(body, mtime=0), tag)
+
+
 def without_comments(script: bytes) -> bytes:
-    """A script without indents and the lines that are comments alone; all keep their numbers.
+    """A script without indents, types and the lines that are comments; all keep their numbers.
 
     A third of what the scripts weigh is said to their maintainers.
     """
@@ -75,5 +144,5 @@ def without_comments(script: bytes) -> bytes:
         opens = inside or start.startswith(b"/*")
         is_comment = opens or start.startswith(b"//")
         inside = opens and b"*/" not in line
-        kept.append(b"" if is_comment else line.strip())
+        kept.append(b"" if is_comment else _TYPE.sub(b"", line.strip()))
     return b"\n".join(kept)

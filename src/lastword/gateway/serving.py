@@ -22,6 +22,7 @@ import msgspec
 import uvicorn
 
 from lastword.errors import StoreError
+from lastword.gateway.abortable import AbortableHttp
 from lastword.gateway.doorkeeper import Doorkeeper
 from lastword.gateway.framed_protocol import FramedProtocol
 from lastword.gateway.front import Front, FrontOptions
@@ -229,6 +230,7 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
     """Serve; gives whether a newer front is to take over."""
     config = uvicorn.Config(
         front.app,
+        http=AbortableHttp,
         ws=FramedProtocol,
         ws_max_size=settings.frame_limit_bytes,
         ws_ping_interval=settings.ping_seconds,

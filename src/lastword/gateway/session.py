@@ -64,6 +64,8 @@ class HeldSession:
         self.renderer: Renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
         """The agent tells the past, which the log has."""
+        self._has_replayed = False
+        """It has told some of that."""
         self.failed: dict[str, Any] | None = None
         """Why the agent could not take the session over."""
         self._holder = holder
@@ -185,6 +187,8 @@ class HeldSession:
             await self._holder.conversation.request(acp.RESUME, wanted)
         else:
             await self._holder.conversation.request(acp.LOAD, wanted)
+            if self.log.pins_of("in") and not self._has_replayed:
+                return "none"  # it has opened another session under this name
         return "full"
 
     # What is said.
@@ -192,6 +196,7 @@ class HeldSession:
     def from_agent(self, frames: list[Frame]) -> None:
         """Take in what the agent said of this session in one read."""
         if self.suppressed:
+            self._has_replayed |= any(_is_said(frame) for frame in frames)
             frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
         self.carry_out(self.hub.from_agent(frames, time.monotonic(), _now_ms()))
         if self.hub.is_closed:
@@ -392,6 +397,15 @@ async def pump(attached: AttachedSession) -> None:
         await attached.drain()
         # A log of megabytes must not keep the others from theirs.
         await asyncio.sleep(0)
+
+
+_SAID = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
+
+
+def _is_said(frame: Frame) -> bool:
+    """Is it a piece of a conversation?"""
+    update = frame.message.update
+    return update is not None and update.session_update in _SAID
 
 
 def _now_ms() -> int:

@@ -114,6 +114,7 @@ class ViewerLink(ABC):
         self._viewer = ""
         self._is_new = True
         self._replay = False
+        self._takes_lines = False
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
         self._by_ask: dict[str, Upstream] = {}
@@ -177,6 +178,7 @@ class ViewerLink(ABC):
         """Who it is: the viewer whose secret it has, else a new one."""
         viewer, secret = ours.get("viewer"), ours.get("secret")
         self._replay = ours.get("replay") == 1
+        self._takes_lines = ours.get("lines") == 1
         known = isinstance(viewer, str) and isinstance(secret, str)
         if known and self._front.keeper.is_secret(str(viewer), str(secret)):
             self._viewer, self._is_new = str(viewer), False

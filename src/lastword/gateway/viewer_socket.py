@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.gateway.abortable import abort_of
+from lastword.gateway.abortable import STALL_SECONDS, abort_of
 from lastword.gateway.framed_protocol import frames_of
 from lastword.gateway.framing import text_frames
 from lastword.gateway.viewer_link import ViewerLink
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 INITIALIZE_SECONDS = 30.0
 """How long a viewer may take to say who it is, as the official server's."""
-
-STALL_SECONDS = 60.0
-"""A viewer that takes no byte for so long is closed; its position waits for it."""
 
 CLOSE_SECONDS = 2.0
 """A close waits so long for what is to be sent before it."""
@@ -85,13 +82,19 @@ class ViewerSocket(ViewerLink):
 
     @property
     def takes_framed(self) -> bool:
-        """Can frames be sent that are ready?"""
-        return frames_of(self._websocket.scope) is not None
+        """Can frames be sent that are ready, each a message of its own?"""
+        return not self._takes_lines and frames_of(self._websocket.scope) is not None
 
     async def send(self, *lines: bytes) -> None:
-        """Send frames, or close a socket that does not take them."""
+        """Send frames, or close a socket that does not take them.
+
+        A browser takes 60 µs for a message, however short it is: to whoever asked for lines, what
+        came together goes as one.
+        """
         texts = [jsonrpc.as_text(line) for line in lines]
-        if self.takes_framed:
+        if self._takes_lines:
+            texts = [b"\n".join(texts)]
+        if frames_of(self._websocket.scope) is not None:
             for block in text_frames(texts):
                 await self.send_framed(block)
             return

@@ -12,8 +12,9 @@ from tests.kit.gateway.fault_proxy import FaultProxy, Plan
 class CutLink:
     """A proxy before a port of loopback."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, bytes_per_second: int = 0) -> None:
         self._to = port
+        self._plan = Plan(bytes_per_second=bytes_per_second)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._proxy: FaultProxy | None = None
@@ -23,7 +24,7 @@ class CutLink:
         self._thread.start()
 
         async def start() -> FaultProxy:
-            return await FaultProxy(self._to, lambda _: Plan()).__aenter__()
+            return await FaultProxy(self._to, lambda _: self._plan).__aenter__()
 
         self._proxy = asyncio.run_coroutine_threadsafe(start(), self._loop).result()
         self.port = self._proxy.port

@@ -65,7 +65,11 @@ const steps = {
   shot: (page, path) => page.screenshot({ path }).then(() => path),
   offline: (page, is) => page.context().setOffline(is),
   media: (page, dark) => page.emulateMedia({ colorScheme: dark ? "dark" : "light" }),
-  size: (page, width, height) => page.setViewportSize({ width, height }),
+  size: async (page, width, height) => {
+    await page.setViewportSize({ width, height });
+    const drawn = page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
+    await Promise.race([drawn, page.waitForTimeout(1000)]); // without scripts there is no frame to hear of
+  },
   clock: (page) => page.clock.install(),
   forward: (page, ms) => page.clock.fastForward(ms),
   cookies: (page) => page.context().cookies(),

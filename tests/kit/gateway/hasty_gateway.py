@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from lastword.cli import main
-from lastword.gateway import viewer_socket
+from lastword.gateway import abortable, viewer_socket
 
 if __name__ == "__main__":
     viewer_socket.STALL_SECONDS = viewer_socket.INITIALIZE_SECONDS = 1.0
+    abortable.STALL_SECONDS = 1.0
     sys.exit(main(["gateway", *sys.argv[1:]]))

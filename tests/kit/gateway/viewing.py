@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -58,6 +59,9 @@ class ViewerClient:
             )
         )
         self.frames: list[dict[str, Any]] = []
+        self.messages = 0
+        """How many came with those frames, which is fewer for whoever asked for lines."""
+        self._lines: deque[str] = deque()
         self._last = 0
         ours = ({"replay": 1} if replay else {}) | (known or {})
         params = {
@@ -98,7 +102,10 @@ class ViewerClient:
 
     def next(self) -> dict[str, Any]:
         """The next frame."""
-        frame: dict[str, Any] = msgspec.json.decode(self._socket.recv(FUSE_SECONDS))
+        if not self._lines:
+            self._lines.extend(str(self._socket.recv(FUSE_SECONDS)).split("\n"))
+            self.messages += 1
+        frame: dict[str, Any] = msgspec.json.decode(self._lines.popleft())
         self.frames.append(frame)
         return frame
 

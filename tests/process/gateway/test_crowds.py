@@ -20,6 +20,8 @@ from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
+from tests.process.gateway.test_event_ids import Conversation
+from tests.process.gateway.test_http import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +43,13 @@ TEXT = 1
 def descriptors_of(pid: int) -> int:
     """How many files and sockets a process has open."""
     return len(list(Path("/proc", str(pid), "fd").iterdir()))
+
+
+def is_established(port: int, other: int) -> bool:
+    """Is a connection of loopback open at the end that has the first port?"""
+    lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()
+    ends = [f"0100007F:{each:04X}" for each in (port, other)]
+    return any(line.split()[1:4] == [*ends, "01"] for line in lines)
 
 
 def resident_bytes_of(pid: int) -> int:
@@ -220,6 +229,33 @@ def test_who_takes_no_byte_for_too_long_is_let_go(
             got += piece
         assert struct.pack(">H", 1002) + b"initialize_first" in got
         silent.close()
+
+
+@pytest.mark.parametrize("is_viewer", [True, False])
+def test_a_stream_of_events_that_nobody_reads_is_let_go(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, *, is_viewer: bool
+) -> None:
+    hasty = (sys.executable, "-m", "tests.kit.gateway.hasty_gateway")
+    monkeypatch.setattr(serving, "GATEWAY", hasty)
+    gateway = serve("", command=counting(os.devnull))
+    with ViewerClient(gateway) as viewer, contextlib.closing(Caller(gateway)) as caller:
+        session = viewer.new(gateway.root)
+        path, named = f"/v1/sessions/{session}/events?content=1", ""
+        if is_viewer:
+            talk = Conversation(caller, gateway)
+            talk.load(session)
+            path, named = "/acp", f"Acp-Connection-Id: {talk.name}\r\nAcp-Session-Id: {session}\r\n"
+        deaf = socket.socket()
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.connect(("127.0.0.1", gateway.port))
+        asked = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{named}"
+        deaf.sendall(f"{asked}Authorization: Bearer {gateway.token()}\r\n\r\n".encode())
+        assert deaf.recv(12) == b"HTTP/1.1 200"
+        viewer.answer(viewer.prompt(session, LOUD))
+        here = deaf.getsockname()[1]
+        until("its socket is closed", lambda: not is_established(gateway.port, here))
+        deaf.close()
+    assert "Traceback" not in gateway.stderr()
 
 
 def _controllers(gateway: Gateway, session: str) -> int:

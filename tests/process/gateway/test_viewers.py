@@ -164,6 +164,25 @@ def test_the_same_viewer_elsewhere_closes_the_older_socket(serve: Serve) -> None
         assert answer["result"]["stopReason"] == "end_turn"
 
 
+def test_frames_come_many_a_message_to_whoever_asked_for_lines(serve: Serve) -> None:
+    tools = [{"tool": {"title": f"Read {n}", "status": "completed"}} for n in range(300)]
+    gateway = serve({"turns": [[*tools, {"result": "end_turn"}]]})
+    with ViewerClient(gateway, replay=True) as plain:
+        session = plain.new(gateway.root)
+        plain.answer(plain.prompt(session))
+    with (
+        ViewerClient(gateway, replay=True) as plain,
+        ViewerClient(gateway, replay=True, known={"lines": 1}) as lines,
+    ):
+        for viewer in (plain, lines):
+            viewer.load(session, gateway.root)
+        told = [viewer.updates("tool_call") for viewer in (plain, lines)]
+        assert told[0] == told[1]
+        assert len(told[0]) == 300
+        assert plain.messages == len(plain.frames)
+        assert lines.messages < len(lines.frames) / 10
+
+
 def test_sessions_of_one_viewer_do_not_mix(serve: Serve) -> None:
     gateway = serve("healthy")
     with ViewerClient(gateway) as viewer:

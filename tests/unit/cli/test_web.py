@@ -8,6 +8,7 @@ from lastword.cli.web.door import Door
 from lastword.cli.web.scripts import FOLDER, joined, served_files
 from lastword.core.timeline.entry import Kind
 from lastword.gateway.page_files import FOLDER as PAGE
+from lastword.gateway.page_files import page_files
 
 WHOLE = joined("record_file.js")
 
@@ -43,7 +44,11 @@ def test_nothing_in_it_could_end_the_script_or_the_style_that_it_stands_in() -> 
 def test_the_records_own_scripts_are_no_files_of_the_gateways_page() -> None:
     own = {path.name for path in FOLDER.iterdir()}
     assert own == {"record.html", "record.js", "record_file.js", "record_live.js"}
-    assert own < served_files().keys()
+    assert served_files().keys() == {"icon.svg", "index.html", "record.html", "style.css"} | {
+        "record_live.js"
+    }
+    assert "class RecordLog" in served_files()["record_live.js"].body.decode()
+    assert "class RecordLog" not in page_files()["main.js"].body.decode()
 
 
 def test_every_kind_of_the_record_has_words_and_every_filter_names_kinds() -> None:

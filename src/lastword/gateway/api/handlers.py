@@ -12,9 +12,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from lastword.errors import StoreError
+from lastword.gateway.abortable import EventResponse
 from lastword.gateway.api import requests
 from lastword.gateway.api.client_errors import (
     MAX_BODY_BYTES,
@@ -44,7 +45,7 @@ from lastword.gateway.viewers import Role
 from lastword.record.spans import trends_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator
 
     from starlette.requests import Request
 
@@ -139,9 +140,9 @@ class EventsApi:
             return requests.answer(page)
         stream = stream_of(self._source, session_id, query, page, self._closing)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(self._counted(stream), 200, headers, EVENTS_TYPE)
+        return EventResponse(self._counted(stream), headers)
 
-    async def _counted(self, stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def _counted(self, stream: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         self._streams += 1
         try:
             async for part in stream:

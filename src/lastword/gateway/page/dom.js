@@ -94,13 +94,6 @@ export class LongText {
     else this.#show();
   }
 
-  /** @param {string} text */
-  set(text) {
-    if (text === this.text) return;
-    this.text = text;
-    this.#show();
-  }
-
   #show() {
     const start = cut(this.text, this.limit);
     if (this.shown.data !== start) this.shown.data = start;
@@ -127,7 +120,7 @@ export const count = (number) => number.toLocaleString("en");
  * @param {number} number
  * @param {string} one
  */
-export const plural = (number, one) => `${count(number)} ${one}${number === 1 ? "" : "s"}`;
+export const plural = (number, one) => `${count(number)} ${number === 1 ? one : `${one}s`.replace(/ys$/, "ies")}`;
 
 /** @param {number} number */
 const two = (number) => String(number).padStart(2, "0");

@@ -23,7 +23,7 @@ export function healthView() {
     ...[1, 7, 30].map((each) => h("option", { value: each, selected: each === 7 }, each === 1 ? "the last day" : `the last ${each} days`)),
   );
   const place = h("div");
-  const element = h("div", {}, h("h1", {}, "Health"), h("p", { class: "bar" }, h("label", { for: "days" }, "Of"), " ", days), place);
+  const element = h("div", {}, h("h1", {}, "Health"), h("p", { class: "bar" }, h("label", { for: "days" }, "Show"), " ", days), place);
   let asked = 0;
   async function look() {
     asked += 1;
@@ -66,7 +66,7 @@ function verdict(now, before) {
   const share = (/** @type {any} */ period) => (period?.turns ? (100 * period.failed) / period.turns : null);
   const [is, was] = [share(now) ?? 0, share(before)];
   const said = `${count(now.failed)} of ${count(now.turns)} turns failed (${is.toFixed(is < 10 ? 1 : 0)} %)`;
-  if (was === null) return `${said}; there is nothing of the days before to compare it with.`;
+  if (was === null) return `${said}; nothing is known of the days before.`;
   const word = Math.abs(is - was) < 0.5 ? "as many as before" : is > was ? "more than before" : "fewer than before";
   return `${said}, ${word} (${was.toFixed(was < 10 ? 1 : 0)} %).`;
 }

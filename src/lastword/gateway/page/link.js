@@ -14,7 +14,7 @@ import { wordOfClose } from "./words.js";
  * @typedef {{
  *   frame: (frame: any) => void,
  *   anew: (isReset: boolean) => void,
- *   attached: (isReturn: boolean) => void,
+ *   attached: (isReturn: boolean, loaded: any) => void,
  *   show: (line: string, cause: string, why: string | null, advice: string, button: string) => void,
  *   refused: (error: any) => void,
  *   state: (state: State) => void,
@@ -215,7 +215,7 @@ export class Link {
   }
 
   #greet() {
-    const capabilities = { _meta: { agent_error: { version: 1, retry: true } } };
+    const capabilities = { session: { notices: {} }, _meta: { agent_error: { version: 1, retry: true } } };
     this.#send({
       id: "initialize",
       method: "initialize",
@@ -223,7 +223,7 @@ export class Link {
         protocolVersion: 1,
         clientCapabilities: capabilities,
         clientInfo: { name: "lastword page", version: "1" },
-        _meta: { lastword: { replay: 1, ...this.#known } },
+        _meta: { lastword: { replay: 1, lines: 1, ...this.#known } },
       },
     });
   }
@@ -244,9 +244,17 @@ export class Link {
     this.#rtt = undefined;
   }
 
-  /** @param {string} text */
-  #receive(text) {
+  /**
+   * A message of frames, one a line: a message costs a browser more than what is in it.
+   * @param {string} message
+   */
+  #receive(message) {
     this.#take({ event: "frame" });
+    for (const text of message.split("\n")) if (this.#socket) this.#frame(text);
+  }
+
+  /** @param {string} text */
+  #frame(text) {
     let frame;
     try {
       frame = JSON.parse(text);
@@ -314,7 +322,7 @@ export class Link {
       this.#socket?.send(waiting);
       if (id.startsWith("answer ")) this.#pending.delete(id);
     }
-    this.told.attached(isReturn);
+    this.told.attached(isReturn, frame.result ?? {});
     void sendReports();
     this.#probe();
   }

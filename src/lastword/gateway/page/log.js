@@ -7,7 +7,7 @@ import { ApiError, ask, controls, events, problem, sessionPath } from "./api.js"
 import { mark } from "./cards.js";
 import { LongText, button, clock, download, h, line, plural } from "./dom.js";
 import { sessionNav } from "./session.js";
-import { KINDS, Timeline, openIncident } from "./timeline.js";
+import { KINDS, Timeline } from "./timeline.js";
 
 const MOST = 5000;
 const MOST_EXPORTED = 200_000;
@@ -70,9 +70,15 @@ export function logView(id, query) {
       const found = await events(id, `${kinds ? `&kinds=${kinds}` : ""}${from >= session.first ? place : ""}`, MOST);
       if (mine !== asked) return;
       const more = found.more || from >= session.first ? " There is more; export it to see all." : "";
-      says.textContent = `${plural(found.events.length, "entry").replace("entrys", "entries")}.${more}`;
-      list.replaceChildren(...timelineOf(id, found.events, session.first - 1, await controls()));
-      openIncident(list, query.get("incident"));
+      says.textContent = `${plural(found.events.length, "entry")}.${more}`;
+      const gone = session.first - 1;
+      const timeline = timelineOf(id, gone, await controls());
+      list.replaceChildren(
+        gone > 0 ? h("p", { class: "note warning" }, mark("warning"), `${plural(gone, "entry")} before this are no longer kept.`) : "",
+        found.events.length ? timeline.element : h("p", { class: "quiet" }, "Nothing of this kind is in the log."),
+      );
+      timeline.add(found.events);
+      timeline.open(query.get("incident"));
     } catch (error) {
       says.textContent = "";
       const isGone = error instanceof ApiError && error.status === 404;
@@ -88,29 +94,20 @@ export function logView(id, query) {
 
 /**
  * @param {string} id
- * @param {any[]} told
  * @param {number} gone
  * @param {boolean} mayRead
  */
-function timelineOf(id, told, gone, mayRead) {
-  const parts = [];
-  if (gone > 0) {
-    const lost = plural(gone, "entry").replace("entrys", "entries");
-    parts.push(h("p", { class: "note warning" }, mark("warning"), `${lost} before this are no longer kept.`));
-  }
+function timelineOf(id, gone, mayRead) {
   const frameOf = (/** @type {any} */ event) => {
     const place = h("div");
     return { buttons: [button("Show the frame", () => showFrame(id, event, place))], place };
   };
-  const made = new Timeline({
+  return new Timeline({
     kinds: KINDS,
     start: gone > 0 ? "Earlier" : "Before the first turn",
     turn: (event, number) => (gone > 0 ? `Turn of ${clock(event.at_epoch_ms)}` : `Turn ${number}`),
     ...(mayRead ? { more: frameOf } : {}),
   });
-  made.add(told);
-  parts.push(told.length ? made.element : h("p", { class: "quiet" }, "Nothing of this kind is in the log."));
-  return parts;
 }
 
 /**
@@ -146,7 +143,7 @@ async function exported(id, kind, withContent, says) {
       const whole = { version: 1, session_id: id, epoch: found.epoch, gap: found.gap, events: found.events };
       download(name, "application/json", [JSON.stringify(whole, null, 2)]);
     }
-    says.textContent = `${plural(found.events.length, "entry").replace("entrys", "entries")} exported to ${name}.`;
+    says.textContent = `${plural(found.events.length, "entry")} exported to ${name}.`;
   } catch (error) {
     says.textContent = error instanceof Error ? error.message : "The export failed.";
   }

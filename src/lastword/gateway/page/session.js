@@ -6,6 +6,7 @@ import { readError } from "./agent_error.js";
 import { ask, controls, loginHelp, problem, sessionPath } from "./api.js";
 import { TITLES, blockText, failureCard, permissionCard } from "./cards.js";
 import { add, button, h, line, plural, span, toast } from "./dom.js";
+import { InForce } from "./in_force.js";
 import { Link } from "./link.js";
 import { Transcript } from "./transcript.js";
 import { TRANSPORT_WORDS } from "./words.js";
@@ -61,6 +62,7 @@ class SessionPage {
   #asks = new Map();
   /** @type {string | null} */
   #prompt = null;
+  #choice = "";
   #isTurn = false;
   #isLive = false;
   #isSaid = false;
@@ -86,6 +88,7 @@ class SessionPage {
     this.turn = h("p", { role: "status", class: "turn" }, "Loading the conversation…");
     this.questions = h("div");
     this.box = h("textarea", { id: "prompt", rows: 2, "aria-describedby": "prompt-hint", autocomplete: "off" });
+    this.inForce = new InForce(this.box, (mode) => this.#choose(mode));
     this.send = h("button", { type: "submit", class: "first", disabled: true }, "Send");
     this.stop = button("Stop", () => this.#cancel(), { hidden: true });
     this.form = h(
@@ -94,6 +97,7 @@ class SessionPage {
       h("label", { for: "prompt" }, "Prompt"),
       this.box,
       h("p", { class: "buttons" }, this.send, this.stop, h("small", { id: "prompt-hint", class: "quiet" }, "Enter sends, Shift+Enter begins a line.")),
+      this.inForce.commands,
     );
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -104,7 +108,7 @@ class SessionPage {
       event.preventDefault();
       this.#submit();
     });
-    const foot = h("div", { class: "foot" }, this.status, this.questions, this.turn, this.form);
+    const foot = h("div", { class: "foot" }, this.status, this.questions, h("div", { class: "now" }, this.turn, this.inForce.about), this.form);
     new ResizeObserver(() => this.transcript.keepEnd()).observe(foot);
     this.element = h(
       "div",
@@ -116,7 +120,7 @@ class SessionPage {
     this.link = new Link(id, {
       frame: (frame) => this.#frame(frame),
       anew: (isReset) => this.#anew(isReset),
-      attached: (isReturn) => this.#attached(isReturn),
+      attached: (isReturn, loaded) => this.#attached(isReturn, loaded),
       show: (...told) => this.#show(...told),
       refused: (error) => this.#refused(error),
       state: (state) => this.#state(state),
@@ -173,9 +177,13 @@ class SessionPage {
     if (isReset) this.#news(sentence("log_reset"), true);
   }
 
-  /** @param {boolean} isReturn */
-  async #attached(isReturn) {
+  /**
+   * @param {boolean} isReturn
+   * @param {any} loaded
+   */
+  async #attached(isReturn, loaded) {
     this.#isLive = true;
+    this.inForce.loaded(loaded.modes);
     this.transcript.catchUp(false);
     this.#enable();
     try {
@@ -205,6 +213,7 @@ class SessionPage {
   #show(said, cause, why, advice, label) {
     this.#isEnded = why !== null;
     this.title.textContent = why && (ENDS[why] ?? "No connection to the gateway");
+    this.title.hidden = !why;
     this.says.textContent = `${said} ${advice}`.trim();
     this.help.replaceChildren();
     this.status.hidden = !said;
@@ -249,6 +258,7 @@ class SessionPage {
     this.send.disabled = !can;
     this.stop.hidden = !this.#isTurn;
     this.stop.disabled = !this.#isLive;
+    this.inForce.mode.disabled = !this.#isLive || !this.#controls;
     let said = "";
     if (this.#isEnded) said = "";
     else if (!this.#isLive) said = this.transcript.length ? "Not connected. What the agent does meanwhile is shown once the link is back." : "Loading the conversation…";
@@ -278,6 +288,11 @@ class SessionPage {
     scrollTo({ top: document.documentElement.scrollHeight });
   }
 
+  /** @param {string} modeId */
+  #choose(modeId) {
+    this.#choice = this.link.request("session/set_mode", { sessionId: this.id, modeId });
+  }
+
   #cancel() {
     this.link.notify("session/cancel", { sessionId: this.id });
     for (const id of [...this.#asks.keys()]) {
@@ -304,7 +319,7 @@ class SessionPage {
       case "_lastword/ended":
         return this.#ended(params.stopReason, params.error && readError(params.error));
       case "_lastword/gap": {
-        const lost = plural(params.to - params.from + 1, "entry").replace("entrys", "entries");
+        const lost = plural(params.to - params.from + 1, "entry");
         return this.#news(`${sentence("gap")} (${lost})`, true);
       }
       case "_lastword/life":
@@ -339,13 +354,20 @@ class SessionPage {
       case "session_info_update":
         if (typeof update.title === "string" && update.title) this.#name(update.title);
         return this.#fail(readError(frame));
+      case "notice":
+        return this.#news(line(update.title, 300).textContent ?? "", update.severity !== "info", this.#isLive ? Date.now() : 0);
       default:
-        this.transcript.update(update);
+        if (!this.inForce.take(update)) this.transcript.update(update);
     }
   }
 
   /** @param {any} frame */
   #answered(frame) {
+    if (frame.id === this.#choice) {
+      if (!frame.error) return this.inForce.choose(this.inForce.mode.value);
+      this.inForce.choose();
+      return this.#news(`The agent keeps its mode: ${line(frame.error.message).textContent}`, true);
+    }
     if (frame.id !== this.#prompt) return;
     this.#prompt = null;
     this.#ended(frame.result?.stopReason, frame.error ? readError(frame) : readError(frame.result));
@@ -382,6 +404,7 @@ class SessionPage {
         again: this.#controls ? () => this.#say(this.transcript.lastPrompt) : null,
         edit: this.#controls ? () => this.#edit() : null,
       });
+      if (this.#isLive && this.#prompt === null) toast(`${TITLES[error.type]}. The conversation says what to do.`, "warning");
     }
     this.#enable();
   }
@@ -433,10 +456,10 @@ class SessionPage {
         if (facts.history === "none") return this.#news(sentence("restored_without_history"), true, params.at);
         return this.#news("The agent was started again, and knows this conversation.", false, params.at);
       case "agent_ended":
-        return this.#news(`The agent's process ended (exit status ${Number(facts.status)}).`, true, params.at);
-      case "viewer_lags":
-        return this.#news("This window is behind what the agent says. Nothing is lost; it catches up.", false, params.at);
+        return this.#news(`The agent's process ended (${facts.exit_signal ?? `exit status ${facts.exit_code}`}). The gateway starts it again.`, true, params.at);
       case "holder_died":
+        if (!facts.open_turns) return this.#news("The agent's process ended unexpectedly. The gateway starts it again.", true, params.at);
+        return this.#news(sentence(params.word), true, params.at);
       case "not_restored":
       case "log_reset":
       case "session_ended":

@@ -55,6 +55,9 @@ export const KINDS = {
 
 /** @typedef {{events: any[], section: HTMLElement, list: HTMLElement, about: HTMLElement}} Group */
 
+/** Rows that are made at once; the rest follow by themselves, so that what can be seen is there. */
+const AT_ONCE = 200;
+
 /** The events of a session, which may go on. */
 export class Timeline {
   /** @param {TimelineAbout} about */
@@ -67,6 +70,9 @@ export class Timeline {
     this.group = null;
     /** @type {number | undefined} */
     this.run = undefined;
+    /** @type {[Group, any][]} what is still to become a row */
+    this.waiting = [];
+    this.timer = 0;
   }
 
   /** @param {any[]} events */
@@ -79,12 +85,38 @@ export class Timeline {
       touched.add(group);
       if (this.about.shows && !this.about.shows(event)) continue;
       this.shown += 1;
-      add(group.list, row(event, this.about));
+      this.waiting.push([group, event]);
     }
-    for (const group of touched) {
-      group.about.textContent = turnAbout(group.events);
-      if (!group.section.parentNode && group.list.firstChild) this.element.append(group.section);
+    for (const group of touched) group.about.textContent = turnAbout(group.events);
+    if (!this.timer) this.fill(AT_ONCE);
+  }
+
+  /**
+   * Make rows of what waits for it.
+   * @param {number} most
+   */
+  fill(most) {
+    clearTimeout(this.timer);
+    for (const [group, event] of this.waiting.splice(0, most)) {
+      group.list.append(row(event, this.about));
+      if (!group.section.parentNode) this.element.append(group.section);
     }
+    this.timer = this.waiting.length ? setTimeout(() => this.element.isConnected && this.fill(AT_ONCE), 16) : 0;
+  }
+
+  /**
+   * Open the row of an incident; false where there is none.
+   * @param {string | null} incident
+   */
+  open(incident) {
+    if (!incident) return false;
+    if (this.waiting.some(([, event]) => event.facts.incident_id === incident)) this.fill(Infinity);
+    const found = [...this.element.querySelectorAll("details")].find((each) => each.dataset["incident"] === incident);
+    if (!found) return false;
+    found.open = true;
+    found.scrollIntoView({ block: "center" });
+    found.querySelector("summary")?.focus({ preventScroll: true });
+    return true;
   }
 
   /**
@@ -113,21 +145,6 @@ function newGroup(title) {
   const list = h("ol");
   const heading = title ? h("h2", {}, title, about) : null;
   return { events: [], section: h("section", { class: "turn-log" }, heading, list), list, about };
-}
-
-/**
- * Open the row of an incident; false where there is none.
- * @param {Element} list
- * @param {string | null} incident
- */
-export function openIncident(list, incident) {
-  if (!incident) return false;
-  const found = [...list.querySelectorAll("details")].find((each) => each.dataset["incident"] === incident);
-  if (!found) return false;
-  found.open = true;
-  found.scrollIntoView({ block: "center" });
-  found.querySelector("summary")?.focus({ preventScroll: true });
-  return true;
 }
 
 /** @param {any[]} events */
@@ -172,12 +189,12 @@ function inWords(event, kinds) {
       return `${what} after “${TITLES[about.type] ?? "a failure"}”${tries}${waits}`;
     }
     case "viewer_left": {
-      if (about.code === 1000) return `${what}, as it wanted to`;
+      if (about.code === 1000) return what;
       const word = wordOfClose(about.code ?? 0, about.cause ?? about.reason ?? "");
       return `${what}: ${word ? word.sentence.replace(/\.$/, "") : "closed"}${about.code ? ` (${about.code})` : ""}`;
     }
     case "viewer_came":
-      return `${what}: ${about.client || "without a name"}, ${about.role ?? "controller"}`;
+      return `${what}: ${about.client || "without a name"} (${about.role ?? "controller"})`;
     case "answer":
       return about.stop_reason && about.stop_reason !== "end_turn" ? `${what}: ${about.stop_reason.replaceAll("_", " ")}` : what;
     case "supervisor_exited":

@@ -406,7 +406,7 @@ export class Transcript {
     const more = this.#first;
     this.earlier.hidden = more === 0 && this.#dropped === 0;
     this.earlier.disabled = more === 0;
-    this.earlier.textContent = more ? `Show earlier (${plural(more, "more entry").replace("entrys", "entries")})` : "What came before is in the log.";
+    this.earlier.textContent = more ? `Show earlier (${plural(more, "more entry")})` : "What came before is in the log.";
   }
 
   #showEarlier() {

@@ -3,7 +3,7 @@
  * @module
  */
 import { add, h, plural, span } from "./dom.js";
-import { KINDS, Timeline, openIncident } from "./timeline.js";
+import { KINDS, Timeline } from "./timeline.js";
 
 /** @type {Record<string, string>} */
 const OWN_KINDS = {
@@ -106,10 +106,10 @@ export class RecordLog {
    * @param {string | null} incident
    */
   open(incident) {
-    if (!incident || openIncident(this.place, incident)) return;
+    if (!incident || this.timeline.open(incident)) return;
     this.filter.value = "0";
     this.#show();
-    openIncident(this.place, incident);
+    this.timeline.open(incident);
   }
 
   #newTimeline() {
@@ -131,7 +131,7 @@ export class RecordLog {
   }
 
   #tell() {
-    const told = plural(this.timeline.shown, "entry").replace("entrys", "entries");
+    const told = plural(this.timeline.shown, "entry");
     const said = this.timeline.shown || !this.events.length ? `${told}.` : "Nothing of this kind is in the record.";
     if (this.says.textContent !== said) this.says.textContent = said;
   }

@@ -89,7 +89,7 @@ async function showSessions() {
  */
 function sidesOf(run, older) {
   const sides = [run.agent ?? run.program, run.agent_version, run.client && `in ${run.client}`, run.client_version];
-  const left = older ? `; ${plural(older, "older entry").replace("entrys", "entries")} not shown` : "";
+  const left = older ? `; ${plural(older, "older entry")} not shown` : "";
   return [line(sides.filter(Boolean).join(" ")), run.alive ? ", goes on" : "", left];
 }
 
@@ -112,14 +112,12 @@ async function showSession(name, incident) {
 
   async function look() {
     clearTimeout(timer);
-    /** @type {any[]} */
-    const found = []; // shown at once: a long list that grows in parts is laid out for each
     let isOver = false;
     try {
       for (;;) {
         const told = await ask(`/record/session?name=${encodeURIComponent(name)}${after}`);
         if (mine !== views) return;
-        found.push(...told.events);
+        log.add(told.events);
         after = `&after=${told.next}`;
         older ||= told.left_out;
         about.replaceChildren(...sidesOf(told.run, older));
@@ -131,7 +129,6 @@ async function showSession(name, incident) {
       say(place, error, look);
       isOver = !(error instanceof RecordError) || error.status !== 503;
     }
-    log.add(found);
     log.open(incident);
     incident = null;
     if (!isOver) timer = setTimeout(lookAgain, EVERY_MS);
