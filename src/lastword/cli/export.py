@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
+from lastword.cli import envelope
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,
@@ -28,8 +29,8 @@ from lastword.cli.web.document import write_page
 from lastword.core.failure.durations import counted
 from lastword.errors import StoreError
 from lastword.record import reader
-from lastword.record.present import documents
-from lastword.record.present.bundle import Bundle, moment
+from lastword.record.present.bundle import Bundle
+from lastword.record.present.moments import moment
 from lastword.record.present.scrub import scrubber_here
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _why(error: OSError) -> str:
 
 def _tell(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool) -> None:
     if as_json:
-        documents.write({"file": os.path.abspath(target), "manifest": manifest})
+        envelope.write({"file": os.path.abspath(target), "manifest": manifest})
         return
     sys.stdout.write(f"{target}\n")
     turns = sum(manifest["counts"]["turns"].values())

@@ -11,10 +11,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from lastword.cli import envelope
 from lastword.cli.page import Page, fitted
 from lastword.cli.record_access import add_record_option, answer, path_of, whole_number
 from lastword.core.failure.durations import counted, duration
-from lastword.record.present import documents
 from lastword.record.spans import trends_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _days(text: str) -> int:
 def _run(options: argparse.Namespace, path: str) -> int:
     found = trends_of(path, options.days, int(time.time() * 1000) + 1)
     if options.json:
-        documents.write(found)
+        envelope.write(found)
         return 0
     page = Page()
     _show(page, options.days, found.now, found.before)

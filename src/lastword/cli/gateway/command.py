@@ -177,11 +177,11 @@ def _stop(arguments: Sequence[str]) -> int:
 
 
 def _status(arguments: Sequence[str]) -> int:
+    from lastword.cli import envelope  # noqa: PLC0415
     from lastword.cli.page import Page  # noqa: PLC0415
     from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
     from lastword.gateway.holders import Holders  # noqa: PLC0415
     from lastword.gateway.serving import pid_of  # noqa: PLC0415
-    from lastword.record.present import documents  # noqa: PLC0415
 
     parser = argparse.ArgumentParser(
         prog="lastword gateway status",
@@ -194,7 +194,7 @@ def _status(arguments: Sequence[str]) -> int:
     found = asyncio.run(Holders(template).statuses()) if os.path.isdir(folder) else []
     front = pid_of(folder)
     if options.json:
-        documents.write({"front_pid": front, "holders": found})
+        envelope.write({"front_pid": front, "holders": found})
         return 0 if front is not None else 1
     page = Page()
     page.line(f"front: process {front}" if front else "front: none")

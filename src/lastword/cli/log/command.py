@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from lastword.cli import envelope
 from lastword.cli.log.follow import follow
-from lastword.cli.log.page import mark_of, show_failures, show_head, show_parts, show_timeline
+from lastword.cli.log.page import (
+    mark_of,
+    show_failures,
+    show_head,
+    show_legend,
+    show_parts,
+    show_story,
+    show_timeline,
+)
 from lastword.cli.page import Page
 from lastword.cli.record_access import (
     UnusableError,
@@ -24,33 +33,47 @@ from lastword.cli.record_access import (
     port,
     whole_number,
 )
-from lastword.record import reader
+from lastword.core.failure.durations import counted
+from lastword.record import listing, reader
 from lastword.record.present import documents
-from lastword.record.present.sections import Section, ShownPart, ShownTurn
-from lastword.record.present.strip import LEGEND
+from lastword.record.present.sections import (
+    Section,
+    ShownFailure,
+    ShownPart,
+    ShownTurn,
+    Story,
+)
+from lastword.record.present.stories import summary_of, summary_of_request, turn_to_tell
+from lastword.record.reader import RecordedTurn
 from lastword.record.turns import FAILED
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from lastword.record.reader import Part, RecordedEntry, RecordedRun, RecordedTurn
+    from lastword.record.reader import Part, RecordedEntry, RecordedRun
 
 DEFAULT_SESSIONS, DEFAULT_FAILURES, DEFAULT_TURNS = 10, 20, 20
+ALL = 2**31
+"""A limit that no record reaches."""
+
 TURNS_IN_A_LIST = 5
 MARKS_IN_A_LIST = 80
 
 _EPILOG = """\
 examples:
-  lastword log                     the latest sessions
-  lastword log 3f2a                one session's timeline, by its id's beginning
-  lastword log --last              the latest session's
+  lastword log                     the latest sessions, numbered
+  lastword log 1                   the timeline of the first in that list
+  lastword log 3f2a                the timeline of a session, by its id's beginning
   lastword log --errors --since 2d
   lastword log --follow            what happens, as it happens
-  lastword log --web               the same in a browser, by a one-time link
+  lastword log --web 1             the same in a browser, by a one-time link
 
-Within a turn, times are seconds since its prompt. An incident's id names its
-session, too.
+A timeline opens with what failed, whose fault it was, whether a retry is safe
+and what to do. Within a turn, times are seconds since its prompt.
+A whole id or incident wins over a number of the list, so that what opened a
+session once opens it always; a number wins over the beginning of an id, since
+one more character of the id tells them apart.
 No prompt, no answer and no tool's content is in the record.
 """
 
@@ -72,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_session(parser)
-    parser.add_argument("--errors", action="store_true", help="failures alone")
+    parser.add_argument("--errors", action="store_true", help="each failure, and what to do")
     parser.add_argument("--follow", action="store_true", help="show what happens as it happens")
     add_since_option(parser)
     parser.add_argument(
@@ -82,7 +105,12 @@ def _parser() -> argparse.ArgumentParser:
         help=f"at most so many sessions (default {DEFAULT_SESSIONS}), failures "
         f"({DEFAULT_FAILURES}), or turns of one session ({DEFAULT_TURNS})",
     )
-    parser.add_argument("--json", action="store_true", help="for machines; with --follow, by line")
+    parser.add_argument(
+        "--all", action="store_true", help="every session, failure or turn, instead of the latest"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="write JSON; with --follow, an object a line"
+    )
     parser.add_argument("--web", action="store_true", help="show it in a browser on this machine")
     parser.add_argument(
         "--no-open", dest="open", action="store_false", help="with --web: print the link alone"
@@ -97,13 +125,15 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, path: str) -> int:
     if options.last and options.session is not None:
         raise UnusableError("--last names a session by itself; leave the other name out")
+    if options.all and options.limit is not None:
+        raise UnusableError("--all has no limit; leave --limit out")
     if options.web:
         return _web(options, path)
     if not options.open or options.port is not None:
         raise UnusableError("--no-open and --port belong to --web")
     if options.follow:
-        if options.limit is not None or options.since is not None:
-            raise UnusableError("--follow begins now; leave --since and --limit out")
+        if options.limit is not None or options.since is not None or options.all:
+            raise UnusableError("--follow begins now; leave --since, --limit and --all out")
         return follow(options, path)
     with reader.reading(path) as record:
         if options.session is not None or options.last:
@@ -116,7 +146,7 @@ def _run(options: argparse.Namespace, path: str) -> int:
 
 
 def _web(options: argparse.Namespace, path: str) -> int:
-    others = ("errors", "follow", "json", "limit", "since")
+    others = ("errors", "follow", "json", "limit", "all", "since")
     given = [f"--{name}" for name in others if getattr(options, name)]
     if given:
         raise UnusableError(f"--web shows all of it as it happens; leave {given[0]} out")
@@ -125,30 +155,49 @@ def _web(options: argparse.Namespace, path: str) -> int:
     return serve(options, path)
 
 
+def _limit(options: argparse.Namespace, usual: int) -> int:
+    return ALL if options.all else options.limit or usual
+
+
 def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
-    limit = options.limit or DEFAULT_SESSIONS
-    parts, more = reader.latest_parts(record, limit, options.since or 0)
-    shown = [_shown(record, part, options.since or 0) for part in parts]
+    since = options.since or 0
+    parts, more = reader.latest_parts(record, _limit(options, DEFAULT_SESSIONS), since)
+    left_out = listing.count_parts(record, since) - len(parts) if more else 0
+    shown = [_shown(record, part, number, since) for number, part in enumerate(parts, 1)]
     if options.json:
-        documents.write({"sessions": [documents.part(each) for each in shown], "more": more})
+        told = [documents.part(each) for each in shown]
+        envelope.write({"sessions": told, "more": more, "left_out": left_out})
         return
     page = Page()
     show_parts(page, shown)
-    page.line(LEGEND if parts else "No turn is recorded" + _since(options), "dim")
-    if more:
-        page.line(f"There are more sessions; --limit {limit * 2} shows more of them.", "dim")
+    if shown:
+        show_legend(page, shown)
+        page.line("`lastword log 1` opens the first of these, `lastword log 2` the second.", "dim")
+    else:
+        page.line("No turn is recorded" + _since(options), "dim")
+    if left_out:
+        are = "is" if left_out == 1 else "are"
+        page.line(
+            f"{counted(left_out, 'older session')} {are} not shown; `lastword log --all` lists "
+            "every one.",
+            "dim",
+        )
     sys.stdout.write(page.take())
 
 
-def _shown(record: sqlite3.Connection, part: Part, since: int) -> ShownPart:
+def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> ShownPart:
     run = reader.run_of(record, part.run)
     turns = reader.turns_of(record, part, MARKS_IN_A_LIST, since)
-    latest = tuple(ShownTurn(turn, _waits(record, turn)) for turn in turns[-TURNS_IN_A_LIST:])
-    marks = tuple(mark_of(turn, run) for turn in turns)
+    silent = listing.silences_of(record, turns)
+    latest = tuple(
+        ShownTurn(turn, _waits(record, turn), silent.get(turn.turn))
+        for turn in turns[-TURNS_IN_A_LIST:]
+    )
+    marks = tuple(mark_of(turn, run, silent=turn.turn in silent) for turn in turns)
     count = reader.count_turns(record, part)
     failures = () if count else reader.failures_of(record, part)
     name = reader.gateways_name(record, part)
-    return ShownPart(part, run, latest, marks, count, tuple(failures), name)
+    return ShownPart(part, run, latest, marks, count, tuple(failures), name, number)
 
 
 def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
@@ -159,7 +208,7 @@ def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
 
 
 def _failures(options: argparse.Namespace, record: sqlite3.Connection) -> None:
-    limit, since = options.limit or DEFAULT_FAILURES, options.since or 0
+    limit, since = _limit(options, DEFAULT_FAILURES), options.since or 0
     found: list[tuple[int, RecordedTurn | RecordedEntry]] = [
         (turn.started_epoch_ms, turn) for turn in reader.failed_turns(record, limit + 1, since)
     ]
@@ -170,26 +219,44 @@ def _failures(options: argparse.Namespace, record: sqlite3.Connection) -> None:
     for _, failure in found[:limit]:
         if failure.run not in runs:
             runs[failure.run] = reader.run_of(record, failure.run)
-    shown = [(failure, runs[failure.run]) for _, failure in found[:limit]]
+    shown = [
+        ShownFailure(failure, runs[failure.run], _facts_of(record, failure))
+        for _, failure in found[:limit]
+    ]
     more = len(found) > limit
     if options.json:
-        documents.write({"failures": [documents.failure(*each) for each in shown], "more": more})
+        envelope.write({"failures": [documents.failure(each) for each in shown], "more": more})
         return
     page = Page()
     show_failures(page, shown)
-    if not shown:
+    if shown:
+        page.line("`lastword log INCIDENT` shows the whole turn, with what led to it.", "dim")
+    else:
         page.line("No failure is recorded" + _since(options), "dim")
     if more:
-        page.line(f"There are more failures; --limit {limit * 2} shows more of them.", "dim")
+        page.line(
+            f"Older failures are not shown; --limit {limit * 2} shows more of them, --all every "
+            "one.",
+            "dim",
+        )
     sys.stdout.write(page.take())
+
+
+def _facts_of(record: sqlite3.Connection, failure: RecordedTurn | RecordedEntry) -> dict[str, Any]:
+    if isinstance(failure, RecordedTurn):
+        return listing.failure_of(record, failure)
+    return failure.entry.facts
 
 
 def _one(options: argparse.Namespace, record: sqlite3.Connection) -> None:
     sections = _sections(options, record, chosen_session(record, options))
+    story = _story(record, sections)
     if options.json:
-        documents.write(documents.timeline(record, sections))
+        envelope.write(documents.timeline(record, sections, story))
         return
     page = Page()
+    if story is not None:
+        show_story(page, story)
     for number, section in enumerate(sections):
         if number:
             page.line()
@@ -200,9 +267,22 @@ def _one(options: argparse.Namespace, record: sqlite3.Connection) -> None:
         sys.stdout.write(page.take())
 
 
+def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | None:
+    """Return what the timeline opens with: of the latest part that has something to tell."""
+    for section in reversed(sections):
+        turn = turn_to_tell(section.turns, alive=reader.is_alive(section.run))
+        if turn is not None:
+            entries = reader.entries_of(record, section.part, turn.started_seconds)
+            return Story(turn.turn, summary_of(turn, entries))
+        failures = reader.failures_of(record, section.part)
+        if failures and not section.turns:
+            return Story(None, summary_of_request(failures[-1].entry.facts))
+    return None
+
+
 def _sections(options: argparse.Namespace, record: sqlite3.Connection, part: Part) -> list[Section]:
     """Return the session's parts with the latest of the turns that were asked for."""
-    left = options.limit or DEFAULT_TURNS
+    left = _limit(options, DEFAULT_TURNS)
     sections: list[Section] = []
     for each in reversed(reader.with_earlier_parts(record, part)):
         turns = reader.turns_of(record, each, since_epoch_ms=options.since or 0)

@@ -22,8 +22,9 @@ from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.payload import read_payload
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
-from lastword.record.present.bundle import encoded, moment
+from lastword.record.present.bundle import encoded
 from lastword.record.present.events import event, sentence_of
+from lastword.record.present.moments import moment
 from lastword.record.present.words import words
 
 if TYPE_CHECKING:

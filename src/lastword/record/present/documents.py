@@ -1,43 +1,40 @@
 """The record for machines: what `lastword log --json` writes.
 
-Owns the names in that JSON. Moments are milliseconds since 1970 UTC, durations seconds.
+Owns the names in that JSON. Durations are seconds; how a moment is said is `moments`'s, and the
+envelope the command line's.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.redact.printable import printable_json
 from lastword.record import reader
+from lastword.record.present.moments import moment
+from lastword.record.present.stories import sentences_of
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from lastword.record.present.sections import Section, ShownPart
-
-
-def write(value: object, *, indent: int = 2) -> None:
-    """Write one JSON document, or, without an indent, one line."""
-    data = msgspec.json.encode(value)
-    text = msgspec.json.format(data, indent=indent) if indent else data
-    sys.stdout.write(printable_json(text.decode()) + "\n")
+    from lastword.record.present.sections import Section, ShownFailure, ShownPart, Story
 
 
 def part(shown: ShownPart) -> dict[str, Any]:
     """A session in the list."""
     return {
+        "number": shown.number or None,
         "session_id": shown.part.session_id or None,
         "gateway_session_id": _other(shown.name, shown.part.session_id),
         "run": run(shown.run),
         "failures": [entry(failure) for failure in shown.failures],
         "turn_count": shown.count,
         "turns": [
-            turn(each.turn) | {"retry_wait_seconds": each.waits_seconds} for each in shown.turns
+            turn(each.turn)
+            | {"retry_wait_seconds": each.waits_seconds, "silent_seconds": each.silent_seconds}
+            for each in shown.turns
         ],
     }
 
@@ -64,6 +61,7 @@ def entry(recorded: RecordedEntry) -> dict[str, Any]:
     return {
         "kind": recorded.entry.kind,
         "level": recorded.level,
+        "at": moment(recorded.at_epoch_ms),
         "at_epoch_ms": recorded.at_epoch_ms,
         "at_seconds": recorded.entry.at_seconds,
         "session_id": recorded.entry.session_id,
@@ -73,15 +71,40 @@ def entry(recorded: RecordedEntry) -> dict[str, Any]:
     }
 
 
-def failure(recorded: RecordedTurn | RecordedEntry, of_run: RecordedRun) -> dict[str, Any]:
-    """A failure: a turn's, or of a request outside of turns."""
-    told = turn(recorded) if isinstance(recorded, RecordedTurn) else entry(recorded)
-    shape = "turn" if isinstance(recorded, RecordedTurn) else "request"
-    return {"of": shape, "run": run(of_run)} | told
+def failure(shown: ShownFailure) -> dict[str, Any]:
+    """A failure: a turn's, or of a request outside of turns; in sentences, too."""
+    is_turn = isinstance(shown.of, RecordedTurn)
+    told = turn(shown.of) if isinstance(shown.of, RecordedTurn) else entry(shown.of)
+    said = sentences_of(shown.facts)
+    return {
+        "of": "turn" if is_turn else "request",
+        "sentence": said.what,
+        "advice": said.advice,
+        "retry": said.retry,
+        "run": run(shown.run),
+        **told,
+    }
 
 
-def timeline(record: sqlite3.Connection, sections: Sequence[Section]) -> dict[str, Any]:
-    """A session: its runs, each with turns and entries."""
+def story(told: Story | None) -> dict[str, Any] | None:
+    """What a session's timeline opens with."""
+    if told is None:
+        return None
+    summary = told.summary
+    return {
+        "turn": told.turn,
+        "outcome": summary.outcome,
+        "text": summary.text,
+        "advice": summary.action,
+        "confidence": summary.confidence,
+        "missing": summary.missing,
+    }
+
+
+def timeline(
+    record: sqlite3.Connection, sections: Sequence[Section], told_first: Story | None
+) -> dict[str, Any]:
+    """A session: what it opens with, and its runs, each with turns and entries."""
     told = []
     for section in sections:
         shown = {recorded.turn for recorded in section.turns}
@@ -102,6 +125,7 @@ def timeline(record: sqlite3.Connection, sections: Sequence[Section]) -> dict[st
     return {
         "session_id": last.part.session_id or None,
         "gateway_session_id": _other(last.name, last.part.session_id),
+        "summary": story(told_first),
         "runs": told,
     }
 

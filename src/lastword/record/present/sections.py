@@ -5,8 +5,11 @@ Owns what a list and a timeline are made of. Reads nothing itself.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
+from lastword.core.timeline.summary import Summary  # noqa: TC001 - a struct's types, at runtime
 from lastword.record.reader import (  # noqa: TC001 - a struct's types, at runtime
     Part,
     RecordedEntry,
@@ -16,10 +19,17 @@ from lastword.record.reader import (  # noqa: TC001 - a struct's types, at runti
 
 
 class ShownTurn(msgspec.Struct, frozen=True):
-    """A turn, and how long each of its retries was to wait."""
+    """A turn of a list.
+
+    Attributes:
+        turn: which it is.
+        waits_seconds: how long each of its retries was to wait.
+        silent_seconds: the longest silence that was noticed; it lasted at least as long.
+    """
 
     turn: RecordedTurn
     waits_seconds: tuple[float, ...] = ()
+    silent_seconds: float | None = None
 
 
 class ShownPart(msgspec.Struct, frozen=True):
@@ -33,6 +43,7 @@ class ShownPart(msgspec.Struct, frozen=True):
         count: how many turns it has had.
         failures: where it has had none, the requests that failed.
         name: the session's, which is a gateway's where that gave it another than the agent did.
+        number: its place in the list, from 1 for the latest; 0 outside of a list.
     """
 
     part: Part
@@ -42,6 +53,27 @@ class ShownPart(msgspec.Struct, frozen=True):
     count: int
     failures: tuple[RecordedEntry, ...] = ()
     name: str = ""
+    number: int = 0
+
+
+class ShownFailure(msgspec.Struct, frozen=True):
+    """A failure of a list: a turn's, or of a request outside of turns; its run, and its facts."""
+
+    of: RecordedTurn | RecordedEntry
+    run: RecordedRun
+    facts: dict[str, Any]
+
+
+class Story(msgspec.Struct, frozen=True):
+    """What a session's timeline opens with.
+
+    Attributes:
+        turn: the turn that it tells of; nothing where it tells of a request.
+        summary: that turn in one paragraph, and what is known of it.
+    """
+
+    turn: int | None
+    summary: Summary
 
 
 class Section(msgspec.Struct, frozen=True):
