@@ -24,14 +24,12 @@ VERSION = 1
 
 def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> None:
     """Write one document; without an indent on one line."""
-    text = encoded(members)
-    if indent:
-        text = msgspec.json.format(text, indent=indent)
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(document(members, indent=indent))
 
 
-def encoded(members: Mapping[str, Any] | msgspec.Struct) -> str:
-    """Return one document on one line, in which every character can be printed."""
-    document = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
+def document(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> str:
+    """Return one document, in which every character can be printed."""
+    told = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
     # An argument may hold half a character, which msgspec refuses and an escape can say.
-    return printable_json(json.dumps(document, ensure_ascii=False))
+    text = printable_json(json.dumps(told, ensure_ascii=False))
+    return (msgspec.json.format(text, indent=indent) if indent else text) + "\n"

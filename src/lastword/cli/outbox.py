@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     does.add_argument("--send", action="store_true", help="send now what waits")
     does.add_argument("--test", action="store_true", help="send a report that tells of no failure")
     does.add_argument("--clear-dead", action="store_true", help="forget what was refused for good")
-    does.add_argument("--json", action="store_true", help="for machines")
+    does.add_argument("--json", action="store_true", help="write JSON")
     for key in ("report_to", "report_format", "report_secret_file"):
         option = BY_KEY[key]
         parser.add_argument(
@@ -183,7 +183,7 @@ def _document(status: Status | None, aside: list[str]) -> dict[str, Any]:
         {"place": place, "said": said, "report": _members(report)}
         for place, said, report in status.dead_letters
     ]
-    return {"version": 1, **known, "set_aside": aside}
+    return {**known, "set_aside": aside}
 
 
 def _members(report: FailureReport) -> Any:

@@ -167,6 +167,14 @@ def fitted(text: str, columns: int) -> str:
     return text[:columns].ljust(columns)
 
 
+def shortened(text: str, columns: int) -> str:
+    """Return the text, or its beginning and a mark that more of it was cut."""
+    if len(text) <= columns:
+        return text
+    mark = "…" if takes_bars() else "..."
+    return text[: columns - len(mark)] + mark
+
+
 def takes_bars() -> bool:
     """Can what stdout is written in hold block characters?"""
     try:

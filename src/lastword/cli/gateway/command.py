@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lastword.cli.run.options import UsageError
 from lastword.errors import StoreError
@@ -188,13 +188,13 @@ def _status(arguments: Sequence[str]) -> int:
         description="Tells what a gateway runs.",
         allow_abbrev=False,
     )
-    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.add_argument("--json", action="store_true", help="write JSON")
     folder, options = _run_folder(arguments, parser)
     template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
     found = asyncio.run(Holders(template).statuses()) if os.path.isdir(folder) else []
     front = pid_of(folder)
     if options.json:
-        envelope.write({"front_pid": front, "holders": found})
+        envelope.write({"front_pid": front, "holders": [_holder(each) for each in found]})
         return 0 if front is not None else 1
     page = Page()
     page.line(f"front: process {front}" if front else "front: none")
@@ -208,6 +208,12 @@ def _status(arguments: Sequence[str]) -> int:
             page.line(f"  {session.get('sessionId')}: {what}, {viewers} viewers{waits}")
     sys.stdout.write(page.take())
     return 0 if front is not None else 1
+
+
+def _holder(told: dict[str, Any]) -> dict[str, Any]:
+    """Return what a holder says of itself; `sessionId` is an older name of `session_id`."""
+    sessions = [{"session_id": each.get("sessionId"), **each} for each in told.get("sessions", [])]
+    return told | {"sessions": sessions}
 
 
 _WORDS = {"token": _token, "status": _status, "reload": _reload, "stop": _stop}

@@ -11,8 +11,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
-from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS, shortened
-from lastword.cli.page import Page, local
+from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS
+from lastword.cli.page import Page, local, shortened
 from lastword.cli.record_access import chosen_session
 from lastword.errors import StoreError
 from lastword.record import reader

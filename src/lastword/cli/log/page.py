@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.page import Page, day_and_time, fitted, local, takes_bars
+from lastword.cli.page import Page, day_and_time, fitted, local, shortened, takes_bars
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
 from lastword.record.present import strip
@@ -38,14 +38,6 @@ LEVEL_STYLES = {"error": "red", "warning": "yellow", "debug": "dim"}
 _RETRY_COLUMNS = 8
 _KIND_COLUMNS = 20
 _NUMBER_COLUMNS = 4
-
-
-def shortened(text: str, columns: int) -> str:
-    """Return the text, or its beginning and a mark that more of it was cut."""
-    if len(text) <= columns:
-        return text
-    mark = "…" if takes_bars() else "..."
-    return text[: columns - len(mark)] + mark
 
 
 def _id(page: Page, text: str) -> str:

@@ -82,7 +82,7 @@ def retry_words(facts: Mapping[str, Any]) -> str:
             return f"yes, after {short_duration(wait)}"
         return "yes, it is safe"
     if safety == RetrySafety.OFFER_CONTINUE:
-        return "it would repeat what was shown; ask the agent to continue instead"
+        return "it would repeat what was shown, so ask the agent to continue"
     if safety == RetrySafety.ASK:
         ran = "had run" if facts.get("phase") in _TOOL_PHASES else "may have run"
         return f"only if the user agrees, because a tool {ran}"

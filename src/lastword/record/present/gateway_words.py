@@ -60,7 +60,7 @@ _RESETS = {
     "rebooted": "the machine went down while it was written",
     "disk": "the disk takes no more, and it goes on in memory",
 }
-_ENDS = {
+ENDS = {
     "closed": "a viewer closed it",
     "left": "its last viewer had left",
     "idle": "nobody was there for too long",
@@ -163,7 +163,7 @@ def _reset(facts: dict[str, Any]) -> str:
 
 
 def _ended(facts: dict[str, Any]) -> str:
-    why = _ENDS.get(str(facts.get("cause")), str(facts.get("cause") or ""))
+    why = ENDS.get(str(facts.get("cause")), str(facts.get("cause") or ""))
     return f"session ended: {why}" if why else "session ended"
 
 

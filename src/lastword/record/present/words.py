@@ -173,11 +173,11 @@ def _retry(facts: dict[str, Any]) -> str:
     attempt, most = facts.pop("attempt", None), facts.pop("max_attempts", None)
     wait, kind = facts.pop("wait_seconds", None), facts.pop("type", None)
     what = plain(kind, TYPES) if kind else "a failure"
-    tries = f": attempt {_value(attempt)}" if attempt else ""
-    tries += f" of {_value(most)}" if attempt and most else ""
-    waits = f", in {duration(wait)}" if isinstance(wait, int | float) else ""
+    tries = f" (attempt {_value(attempt)}" if attempt else ""
+    tries += f" of {_value(most)})" if attempt and most else ")" if attempt else ""
+    waits = f" in {duration(wait)}" if isinstance(wait, int | float) else ""
     seen = _SEEN.get(str(facts.pop("source", "")), "")
-    return _plain(f"the model call is tried again after: {what}{tries}{waits}{seen}", facts)
+    return _plain(f"the model call is tried again{waits}{tries}, after {what}{seen}", facts)
 
 
 _SEEN = {
