@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
 from lastword.cli.log.follow import follow
 from lastword.cli.log.page import (
     mark_of,
-    show_failures,
-    show_head,
     show_legend,
     show_parts,
-    show_story,
-    show_timeline,
 )
 from lastword.cli.page import Page
 from lastword.cli.record_access import (
@@ -28,7 +24,6 @@ from lastword.cli.record_access import (
     add_session,
     add_since_option,
     answer,
-    chosen_session,
     path_of,
     port,
     whole_number,
@@ -37,21 +32,15 @@ from lastword.core.failure.durations import counted
 from lastword.record import listing, reader
 from lastword.record.present import documents
 from lastword.record.present.sections import (
-    Section,
-    ShownFailure,
     ShownPart,
     ShownTurn,
-    Story,
 )
-from lastword.record.present.stories import summary_of, summary_of_request, turn_to_tell
-from lastword.record.reader import RecordedTurn
-from lastword.record.turns import FAILED
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from lastword.record.reader import Part, RecordedEntry, RecordedRun
+    from lastword.record.reader import Part, RecordedTurn
 
 DEFAULT_SESSIONS, DEFAULT_FAILURES, DEFAULT_TURNS = 10, 20, 20
 ALL = 2**31
@@ -136,12 +125,16 @@ def _run(options: argparse.Namespace, path: str) -> int:
             raise UnusableError("--follow begins now; leave --since, --limit and --all out")
         return follow(options, path)
     with reader.reading(path) as record:
-        if options.session is not None or options.last:
-            _one(options, record)
-        elif options.errors:
-            _failures(options, record)
-        else:
+        if options.session is None and not options.last and not options.errors:
             _list(options, record)
+            return 0
+        from lastword.cli.log.told import show_all_failures, show_session  # noqa: PLC0415
+
+        if options.session is not None or options.last:
+            limit = _limit(options, DEFAULT_TURNS)
+            show_session(record, options, limit)
+        else:
+            show_all_failures(record, options, _limit(options, DEFAULT_FAILURES))
     return 0
 
 
@@ -205,98 +198,6 @@ def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
         return ()
     told = [each.entry.facts.get("wait_seconds") for each in reader.retries_of(record, turn)]
     return tuple(float(wait) if isinstance(wait, int | float) else 0.0 for wait in told)
-
-
-def _failures(options: argparse.Namespace, record: sqlite3.Connection) -> None:
-    limit, since = _limit(options, DEFAULT_FAILURES), options.since or 0
-    found: list[tuple[int, RecordedTurn | RecordedEntry]] = [
-        (turn.started_epoch_ms, turn) for turn in reader.failed_turns(record, limit + 1, since)
-    ]
-    outside = reader.failed_requests(record, since, limit=limit + 1)
-    found += [(entry.at_epoch_ms, entry) for entry in outside]
-    found.sort(key=lambda each: each[0], reverse=True)
-    runs: dict[int, RecordedRun] = {}
-    for _, failure in found[:limit]:
-        if failure.run not in runs:
-            runs[failure.run] = reader.run_of(record, failure.run)
-    shown = [
-        ShownFailure(failure, runs[failure.run], _facts_of(record, failure))
-        for _, failure in found[:limit]
-    ]
-    more = len(found) > limit
-    if options.json:
-        envelope.write({"failures": [documents.failure(each) for each in shown], "more": more})
-        return
-    page = Page()
-    show_failures(page, shown)
-    if shown:
-        page.line("`lastword log INCIDENT` shows the whole turn, with what led to it.", "dim")
-    else:
-        page.line("No failure is recorded" + _since(options), "dim")
-    if more:
-        page.line(
-            f"Older failures are not shown; --limit {limit * 2} shows more of them, --all every "
-            "one.",
-            "dim",
-        )
-    sys.stdout.write(page.take())
-
-
-def _facts_of(record: sqlite3.Connection, failure: RecordedTurn | RecordedEntry) -> dict[str, Any]:
-    if isinstance(failure, RecordedTurn):
-        return listing.failure_of(record, failure)
-    return failure.entry.facts
-
-
-def _one(options: argparse.Namespace, record: sqlite3.Connection) -> None:
-    sections = _sections(options, record, chosen_session(record, options))
-    story = _story(record, sections)
-    if options.json:
-        envelope.write(documents.timeline(record, sections, story))
-        return
-    page = Page()
-    if story is not None:
-        show_story(page, story)
-    for number, section in enumerate(sections):
-        if number:
-            page.line()
-        show_head(page, section)
-        entries = reader.entries_of(record, section.part, section.from_seconds)
-        for text in show_timeline(page, section, entries):
-            sys.stdout.write(text)
-        sys.stdout.write(page.take())
-
-
-def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | None:
-    """Return what the timeline opens with: of the latest part that has something to tell."""
-    for section in reversed(sections):
-        turn = turn_to_tell(section.turns, alive=reader.is_alive(section.run))
-        if turn is not None:
-            entries = reader.entries_of(record, section.part, turn.started_seconds)
-            return Story(turn.turn, summary_of(turn, entries))
-        failures = reader.failures_of(record, section.part)
-        if failures and not section.turns:
-            return Story(None, summary_of_request(failures[-1].entry.facts))
-    return None
-
-
-def _sections(options: argparse.Namespace, record: sqlite3.Connection, part: Part) -> list[Section]:
-    """Return the session's parts with the latest of the turns that were asked for."""
-    left = _limit(options, DEFAULT_TURNS)
-    sections: list[Section] = []
-    for each in reversed(reader.with_earlier_parts(record, part)):
-        turns = reader.turns_of(record, each, since_epoch_ms=options.since or 0)
-        if options.errors:
-            turns = [turn for turn in turns if turn.outcome == FAILED]
-        shown = tuple(turns[-left:] if left > 0 else ())
-        count = reader.count_turns(record, each)
-        # One without a turn is what a gateway has restored.
-        is_shown = bool(shown) or not sections or (count == 0 and left > 0)
-        left -= len(shown)
-        if is_shown:
-            run, name = reader.run_of(record, each.run), reader.gateways_name(record, each)
-            sections.append(Section(each, run, shown, count - len(shown), name))
-    return sections[::-1]
 
 
 def _since(options: argparse.Namespace) -> str:

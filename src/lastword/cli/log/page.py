@@ -11,7 +11,7 @@ from lastword.cli.page import Page, day_and_time, fitted, local, shortened, take
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
 from lastword.record.present import strip
-from lastword.record.present.stories import how_it_ended, sentences_of
+from lastword.record.present.endings import how_it_ended
 from lastword.record.present.words import words
 from lastword.record.reader import RecordedTurn, is_alive
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from lastword.record.present.sections import (
         Section,
-        ShownFailure,
         ShownPart,
         ShownTurn,
-        Story,
     )
     from lastword.record.reader import RecordedEntry, RecordedRun
 
@@ -33,14 +31,15 @@ SHOWN_ID_CHARS, MOST_ID_CHARS = 18, 36
 _WIDE_COLUMNS = 90
 """From here on an id is shown with up to `MOST_ID_CHARS`, which is a whole UUID."""
 
-_STYLES = {OK: "green", FAILED: "red", CANCELLED: "yellow", OPEN: "yellow"}
+STYLES = {OK: "green", FAILED: "red", CANCELLED: "yellow", OPEN: "yellow"}
 LEVEL_STYLES = {"error": "red", "warning": "yellow", "debug": "dim"}
 _RETRY_COLUMNS = 8
 _KIND_COLUMNS = 20
 _NUMBER_COLUMNS = 4
 
 
-def _id(page: Page, text: str) -> str:
+def shown_id(page: Page, text: str) -> str:
+    """Return an id as far as this page has room for it."""
     return shortened(text, MOST_ID_CHARS if page.columns >= _WIDE_COLUMNS else SHOWN_ID_CHARS)
 
 
@@ -71,7 +70,7 @@ def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
 
 def _show_name(page: Page, shown: ShownPart, name: str, when: str) -> None:
     number = str(shown.number).ljust(_NUMBER_COLUMNS - 1)
-    lead = ((f"{number} ", "bold"), (f"{_id(page, name)}  {when}  ", "bold"))
+    lead = ((f"{number} ", "bold"), (f"{shown_id(page, name)}  {when}  ", "bold"))
     page.row(lead, _sides(shown.run), "bold")
 
 
@@ -106,7 +105,7 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
         strip.retries(shown.waits_seconds, _RETRY_COLUMNS, bars=bars),
         "" if silent is None else f"silent for {duration(silent)} or more",
     )
-    page.row(start, "  ".join(cells).rstrip(), _STYLES.get(turn.outcome, ""))
+    page.row(start, "  ".join(cells).rstrip(), STYLES.get(turn.outcome, ""))
 
 
 def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
@@ -121,30 +120,6 @@ def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
     page.line(row, "dim")
     if any(turn.waits_seconds for shown in parts for turn in shown.turns):
         page.line(strip.bars_legend(bars=takes_bars()), "dim")
-
-
-def show_failures(page: Page, failures: Iterable[ShownFailure]) -> None:
-    """Show failures in sentences, one below the other."""
-    for shown in failures:
-        failed = shown.of
-        if isinstance(failed, RecordedTurn):
-            at, where = failed.started_epoch_ms, f"turn {failed.turn}"
-            session = failed.session_id
-        else:
-            at, session = failed.at_epoch_ms, failed.entry.session_id or ""
-            where = str(shown.facts.get("method", "a request"))
-        about = [where, f"session {_id(page, session)}" if session else "", _agent(shown.run)]
-        page.row(f"{day_and_time(at)}  ", what_failed(shown.facts), "red")
-        said = sentences_of(shown.facts)
-        page.line(said.what, indent=4)
-        if said.advice:
-            page.row("    To do: ", said.advice)
-        if said.retry:
-            page.row("    Retry: ", f"{said.retry}.")
-        page.row("    Where: ", ", ".join(each for each in about if each) + ".")
-        if shown.facts.get("incident_id"):
-            page.line(f"    Incident {shown.facts['incident_id']}", "dim")
-        page.line()
 
 
 def show_head(page: Page, section: Section) -> None:
@@ -163,14 +138,6 @@ def show_head(page: Page, section: Section) -> None:
             f"{counted(section.left_out, 'turn')} of this session not shown; --all shows every one",
             "dim",
         )
-
-
-def show_story(page: Page, story: Story) -> None:
-    """Show what a session's timeline opens with: one turn, or failed request, in a paragraph."""
-    lead = f"Turn {story.turn}: " if story.turn is not None else ""
-    style = _STYLES.get(story.summary.outcome, "")
-    page.line(f"{lead}{story.summary.text}", style if style != "green" else "", hang=0)
-    page.line()
 
 
 def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]) -> Iterator[str]:
@@ -202,7 +169,7 @@ def show_turn_head(page: Page, turn: RecordedTurn, *, alive: bool) -> None:
     after = f" after {took}" if took else ""
     ended = how_it_ended(turn, alive=alive)
     began = f"{local(turn.started_epoch_ms):%Y-%m-%d %H:%M:%S}"
-    page.line(f"turn {turn.turn}: {ended}{after}, {began}", _STYLES.get(turn.outcome, "bold"))
+    page.line(f"turn {turn.turn}: {ended}{after}, {began}", STYLES.get(turn.outcome, "bold"))
 
 
 def show_entry(page: Page, recorded: RecordedEntry, turn: RecordedTurn | None = None) -> None:
@@ -215,7 +182,7 @@ def show_entry(page: Page, recorded: RecordedEntry, turn: RecordedTurn | None = 
 
 
 def _sides(run: RecordedRun, *, versions: bool = False) -> str:
-    agent = _agent(run)
+    agent = agent_of(run)
     client = run.client or ""
     if versions:
         agent = " ".join(filter(None, (agent, run.agent_version)))
@@ -223,5 +190,6 @@ def _sides(run: RecordedRun, *, versions: bool = False) -> str:
     return f"{agent} in {client}" if client else agent
 
 
-def _agent(run: RecordedRun) -> str:
+def agent_of(run: RecordedRun) -> str:
+    """Return what the agent of a run calls itself, else its program."""
     return run.agent or run.program

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.record import reader
-from lastword.record.present.moments import moment
-from lastword.record.present.stories import sentences_of
+from lastword.record.present.moments import moment, with_moments
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from lastword.record.present.sections import Section, ShownFailure, ShownPart, Story
+    from lastword.record.present.sections import Section, ShownPart
 
 
 def part(shown: ShownPart) -> dict[str, Any]:
@@ -41,14 +40,14 @@ def part(shown: ShownPart) -> dict[str, Any]:
 
 def run(recorded: RecordedRun) -> dict[str, Any]:
     """A run."""
-    values = msgspec.structs.asdict(recorded)
+    values = with_moments(msgspec.structs.asdict(recorded))
     del values["id"]
     return values | {"alive": is_alive(recorded)}
 
 
 def turn(recorded: RecordedTurn) -> dict[str, Any]:
     """A turn."""
-    values = msgspec.structs.asdict(recorded)
+    values = with_moments(msgspec.structs.asdict(recorded))
     for name in ("run", "started_seconds", "ended_seconds", "first_output_seconds"):
         del values[name]
     values["duration_seconds"] = recorded.duration_seconds
@@ -71,38 +70,8 @@ def entry(recorded: RecordedEntry) -> dict[str, Any]:
     }
 
 
-def failure(shown: ShownFailure) -> dict[str, Any]:
-    """A failure: a turn's, or of a request outside of turns; in sentences, too."""
-    is_turn = isinstance(shown.of, RecordedTurn)
-    told = turn(shown.of) if isinstance(shown.of, RecordedTurn) else entry(shown.of)
-    said = sentences_of(shown.facts)
-    return {
-        "of": "turn" if is_turn else "request",
-        "sentence": said.what,
-        "advice": said.advice,
-        "retry": said.retry,
-        "run": run(shown.run),
-        **told,
-    }
-
-
-def story(told: Story | None) -> dict[str, Any] | None:
-    """What a session's timeline opens with."""
-    if told is None:
-        return None
-    summary = told.summary
-    return {
-        "turn": told.turn,
-        "outcome": summary.outcome,
-        "text": summary.text,
-        "advice": summary.action,
-        "confidence": summary.confidence,
-        "missing": summary.missing,
-    }
-
-
 def timeline(
-    record: sqlite3.Connection, sections: Sequence[Section], told_first: Story | None
+    record: sqlite3.Connection, sections: Sequence[Section], summary: dict[str, Any] | None
 ) -> dict[str, Any]:
     """A session: what it opens with, and its runs, each with turns and entries."""
     told = []
@@ -125,7 +94,7 @@ def timeline(
     return {
         "session_id": last.part.session_id or None,
         "gateway_session_id": _other(last.name, last.part.session_id),
-        "summary": story(told_first),
+        "summary": summary,
         "runs": told,
     }
 

@@ -15,7 +15,8 @@ from lastword.core.failure.naming import CANCELLED_BY, plain
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import GATEWAY, Kind
 from lastword.core.timeline.summary import QUOTED
-from lastword.record.present.stories import DOORS, how_it_ended, sentences_of, summary_of
+from lastword.record.present.endings import how_it_ended
+from lastword.record.present.stories import sentences_of, summary_of
 from lastword.record.present.words import words
 from lastword.record.turns import CANCELLED, FAILED, OPEN
 
@@ -33,6 +34,14 @@ MAX_TOLD_BEFALLEN = 50
 """Entries of a gateway's that are told in words: the latest."""
 
 _MAX_NAME_CHARS = 120
+_DOORS = {
+    "run": "in front of the agent (lastword run)",
+    "guard": "in the agent's own process (lastword.guard)",
+    "serve": "in the agent's own process (lastword.serve)",
+    "gateway": "as a gateway (lastword gateway)",
+}
+"""By which way a run came, by its recorded word."""
+
 _NOT_WELL = (FAILED, OPEN, CANCELLED)
 
 
@@ -81,7 +90,7 @@ class Document:
         client = self._side(run.client, run.client_version) if run.client else "not known"
         ended = "" if run.ended else ", which did not say that it ended"
         when = f"{_minute(run.started_epoch_ms)} to {_minute(run.last_epoch_ms)}"
-        lastword = f"lastword {run.lastword_version}, {DOORS.get(run.door, run.door)}"
+        lastword = f"lastword {run.lastword_version}, {_DOORS.get(run.door, run.door)}"
         self.lines += [
             f"- Agent: {agent}",
             f"- Client: {client}",

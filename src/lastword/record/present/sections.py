@@ -5,11 +5,8 @@ Owns what a list and a timeline are made of. Reads nothing itself.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from lastword.core.timeline.summary import Summary  # noqa: TC001 - a struct's types, at runtime
 from lastword.record.reader import (  # noqa: TC001 - a struct's types, at runtime
     Part,
     RecordedEntry,
@@ -54,26 +51,6 @@ class ShownPart(msgspec.Struct, frozen=True):
     failures: tuple[RecordedEntry, ...] = ()
     name: str = ""
     number: int = 0
-
-
-class ShownFailure(msgspec.Struct, frozen=True):
-    """A failure of a list: a turn's, or of a request outside of turns; its run, and its facts."""
-
-    of: RecordedTurn | RecordedEntry
-    run: RecordedRun
-    facts: dict[str, Any]
-
-
-class Story(msgspec.Struct, frozen=True):
-    """What a session's timeline opens with.
-
-    Attributes:
-        turn: the turn that it tells of; nothing where it tells of a request.
-        summary: that turn in one paragraph, and what is known of it.
-    """
-
-    turn: int | None
-    summary: Summary
 
 
 class Section(msgspec.Struct, frozen=True):

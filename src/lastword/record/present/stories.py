@@ -1,7 +1,8 @@
-"""A turn or a failure in sentences, from what is recorded of it.
+"""A turn or a failure in sentences, from what is recorded of it; and both as JSON.
 
-Owns which turn of a session is told, which entries it is told from, and what a failure is told by
-where a paragraph would be too long. The paragraph itself is `core.timeline.summary`'s.
+Owns which entries a turn is told from, and what a failure is told by where a paragraph would be too
+long. The paragraph itself is `core.timeline.summary`'s. It is a module of its own because sentences
+load the redactor, which a list on the terminal does without.
 """
 
 from __future__ import annotations
@@ -12,24 +13,34 @@ import msgspec
 
 from lastword.core.failure import wording
 from lastword.core.failure.durations import plain_duration
-from lastword.core.failure.naming import PHASES, TYPES, plain, retry_words
+from lastword.core.failure.naming import PHASES, plain, retry_words
 from lastword.core.failure.taxonomy import Action, ErrorType, Origin
 from lastword.core.timeline.summary import Outcome, Summary, summarise
-from lastword.record.present.words import STOP_REASONS
-from lastword.record.turns import FAILED, OK, OPEN
+from lastword.record.present import documents
+from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from lastword.record.reader import RecordedEntry, RecordedTurn
 
-DOORS = {
-    "run": "in front of the agent (lastword run)",
-    "guard": "in the agent's own process (lastword.guard)",
-    "serve": "in the agent's own process (lastword.serve)",
-    "gateway": "as a gateway (lastword gateway)",
-}
-"""By which way a run came, by its recorded word."""
+class ShownFailure(msgspec.Struct, frozen=True):
+    """A failure of a list: a turn's, or of a request outside of turns; its run, and its facts."""
+
+    of: RecordedTurn | RecordedEntry
+    run: RecordedRun
+    facts: dict[str, Any]
+
+
+class Story(msgspec.Struct, frozen=True):
+    """What a session's timeline opens with.
+
+    Attributes:
+        turn: the turn that it tells of; nothing where it tells of a request.
+        summary: that turn in one paragraph, and what is known of it.
+    """
+
+    turn: int | None
+    summary: Summary
 
 
 class FailureSentences(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,27 +92,6 @@ def _advice(facts: Mapping[str, Any], reason: str) -> str:
     return wording.ADVICE_BY_REASON.get(reason) or usual
 
 
-def how_it_ended(turn: RecordedTurn, *, alive: bool = False) -> str:
-    """A turn's end in a few words; `alive` says that its run goes on."""
-    if turn.outcome == FAILED:
-        return plain(turn.type or FAILED, TYPES)
-    if turn.outcome == OPEN:
-        return "running" if alive else "no end recorded"
-    if turn.outcome == OK and turn.stop_reason:
-        return plain(turn.stop_reason, STOP_REASONS)
-    return turn.outcome
-
-
-def turn_to_tell(turns: Sequence[RecordedTurn], *, alive: bool) -> RecordedTurn | None:
-    """The turn of which a session's first paragraph tells: the last that did not end well.
-
-    A turn that is still running has no story yet.
-    """
-    over = [turn for turn in turns if turn.outcome != OPEN or not alive]
-    bad = [turn for turn in over if turn.outcome != OK]
-    return next(reversed(bad or over), None)
-
-
 def summary_of(turn: RecordedTurn, recorded: Iterable[RecordedEntry]) -> Summary:
     """A turn in one paragraph, from its session's entries in order."""
     return summarise([each.entry for each in recorded if _concerns(each, turn)])
@@ -121,3 +111,37 @@ def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
         return entry.turn == turn.turn
     ended = float("inf") if turn.ended_seconds is None else turn.ended_seconds
     return entry.at_seconds <= ended
+
+
+def failure_document(shown: ShownFailure) -> dict[str, Any]:
+    """A failure: a turn's, or of a request outside of turns; in sentences, too."""
+    is_turn = isinstance(shown.of, RecordedTurn)
+    told = (
+        documents.turn(shown.of)
+        if isinstance(shown.of, RecordedTurn)
+        else documents.entry(shown.of)
+    )
+    said = sentences_of(shown.facts)
+    return {
+        "of": "turn" if is_turn else "request",
+        "sentence": said.what,
+        "advice": said.advice,
+        "retry": said.retry,
+        "run": documents.run(shown.run),
+        **told,
+    }
+
+
+def story_document(told: Story | None) -> dict[str, Any] | None:
+    """What a session's timeline opens with."""
+    if told is None:
+        return None
+    summary = told.summary
+    return {
+        "turn": told.turn,
+        "outcome": summary.outcome,
+        "text": summary.text,
+        "advice": summary.action,
+        "confidence": summary.confidence,
+        "missing": summary.missing,
+    }
