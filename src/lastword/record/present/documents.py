@@ -40,14 +40,14 @@ def part(shown: ShownPart) -> dict[str, Any]:
 
 def run(recorded: RecordedRun) -> dict[str, Any]:
     """A run."""
-    values = with_moments(msgspec.structs.asdict(recorded))
+    values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     del values["id"]
     return values | {"alive": is_alive(recorded)}
 
 
 def turn(recorded: RecordedTurn) -> dict[str, Any]:
     """A turn."""
-    values = with_moments(msgspec.structs.asdict(recorded))
+    values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     for name in ("run", "started_seconds", "ended_seconds", "first_output_seconds"):
         del values[name]
     values["duration_seconds"] = recorded.duration_seconds
