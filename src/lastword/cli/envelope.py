@@ -30,6 +30,13 @@ def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> No
 def document(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> str:
     """Return one document, in which every character can be printed."""
     told = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
-    # An argument may hold half a character, which msgspec refuses and an escape can say.
     text = printable_json(json.dumps(told, ensure_ascii=False))
-    return (msgspec.json.format(text, indent=indent) if indent else text) + "\n"
+    return f"{_indented(text, indent) if indent else text}\n"
+
+
+def _indented(text: str, indent: int) -> str:
+    try:
+        return msgspec.json.format(text, indent=indent)
+    except msgspec.DecodeError:
+        # An argument may hold half a character, which msgspec refuses and an escape can say.
+        return json.dumps(json.loads(text), indent=indent)

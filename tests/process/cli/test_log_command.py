@@ -171,7 +171,7 @@ def test_an_agent_that_never_started_is_listed_and_its_incident_opens(tmp_path: 
     assert [(each["session_id"], each["turn_count"]) for each in told] == [(None, 0)]
     assert told[0]["failures"][0]["facts"]["incident_id"] == incident
     failures = lastword("log", "--errors", state=tmp_path).stdout
-    assert "agent crashed, spawn failed\n    The agent could not be started. It failed while" in failures
+    assert "agent crashed, spawn failed\n    The agent could not be started. It " in failures
     assert "To do: Check that the agent is installed and its command is right.\n" in failures
     assert "Where: initialize, nonexistent-agent.\n" in failures
 

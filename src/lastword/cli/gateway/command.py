@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli.run.options import UsageError
+from lastword.core.failure.durations import counted
 from lastword.errors import StoreError
 
 if TYPE_CHECKING:
@@ -204,8 +205,8 @@ def _status(arguments: Sequence[str]) -> int:
             what = "a turn runs" if session.get("turn") else "idle"
             viewers = session.get("controllers", 0) + session.get("observers", 0)
             asked = session.get("questions", 0)
-            waits = f", {asked} questions wait" if asked else ""
-            page.line(f"  {session.get('sessionId')}: {what}, {viewers} viewers{waits}")
+            waits = f", {counted(asked, 'question')} open" if asked else ""
+            page.line(f"  {session.get('sessionId')}: {what}, {counted(viewers, 'viewer')}{waits}")
     sys.stdout.write(page.take())
     return 0 if front is not None else 1
 

@@ -71,7 +71,7 @@ def entry(recorded: RecordedEntry) -> dict[str, Any]:
 
 
 def timeline(
-    record: sqlite3.Connection, sections: Sequence[Section], summary: dict[str, Any] | None
+    record: sqlite3.Connection, sections: Sequence[Section], story: dict[str, Any] | None
 ) -> dict[str, Any]:
     """A session: what it opens with, and its runs, each with turns and entries."""
     told = []
@@ -94,7 +94,7 @@ def timeline(
     return {
         "session_id": last.part.session_id or None,
         "gateway_session_id": _other(last.name, last.part.session_id),
-        "summary": summary,
+        "story": story,
         "runs": told,
     }
 

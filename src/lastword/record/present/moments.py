@@ -10,8 +10,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 _SUFFIX = "_epoch_ms"
-_AS_RECORDED = frozenset({"facts"})
-"""Members whose shape is fixed elsewhere: the facts of entries and reports."""
+FIXED_ELSEWHERE = frozenset(
+    {
+        *("facts", "frames", "script", "error", "error_in_version_2", "detail"),
+        *("view", "quality"),  # of a gateway's holder: as its API, and its metrics, have them
+    }
+)
+"""Members whose shape the protocol or a file format says; nothing is added in them."""
 
 
 def moment(epoch_ms: int) -> str:
@@ -33,7 +38,7 @@ def with_moments(value: Any) -> Any:
     for name, each in value.items():
         if name.endswith(_SUFFIX) and _is_number(each):
             told.setdefault(_name(name), moment(each))
-        told[name] = each if name in _AS_RECORDED else with_moments(each)
+        told[name] = each if name in FIXED_ELSEWHERE else with_moments(each)
     return told
 
 
