@@ -185,7 +185,9 @@ def _named(record: sqlite3.Connection, name: str) -> Part:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= len(str(listing.MAX_NUMBER))
+    """Is it written as the list writes a number? `019` is the beginning of an id."""
+    is_short = len(text) <= len(str(listing.MAX_NUMBER))
+    return is_short and text.isascii() and text.isdigit() and text[0] != "0"
 
 
 def _tell_of_number(number: str, begins: list[Part]) -> None:
