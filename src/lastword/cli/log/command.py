@@ -53,7 +53,7 @@ _EPILOG = """\
 examples:
   lastword log                     the latest sessions, numbered
   lastword log 1                   the timeline of the first in that list
-  lastword log 3f2a                the timeline of a session, by its id's beginning
+  lastword log 3f2a                that of the session whose id begins so
   lastword log --errors --since 2d
   lastword log --follow            what happens, as it happens
   lastword log --web 1             the same in a browser, by a one-time link
