@@ -14,6 +14,7 @@ No ACP turn ends in silence: typed errors between coding agents and their editor
 
 commands:
   run       put lastword in front of an agent:  lastword run -- opencode acp
+  setup     put it into an editor's settings:  lastword setup zed claude
   demo      the same failing turn without and with lastword, side by side
   explain   what an error means, whether to retry, and why:  lastword explain error.log
   check     does an agent keep to the protocol and the contract:  lastword check -- CMD
@@ -80,6 +81,10 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.doctor import main as doctor  # noqa: PLC0415
 
         return doctor(rest)
+    if command == "setup":
+        from lastword.cli.setup.command import main as setup  # noqa: PLC0415
+
+        return setup(rest)
     if command in {"gateway", "connect"}:
         return _far(command, rest)
     if command == "check":
