@@ -188,12 +188,9 @@ def fitted(text: str, columns: int) -> str:
     return kept + " " * (columns - text_width(kept))
 
 
-def shortened(text: str, columns: int) -> str:
-    """Return the text, or its beginning and a mark that more of it was cut."""
-    if len(text) <= columns:
-        return text
-    mark = "…" if takes_bars() else "..."
-    return text[: columns - len(mark)] + mark
+def visibly_cut(text: str, columns: int) -> str:
+    """Return the text, or its beginning and a mark that stdout can hold."""
+    return shortened(text, columns, mark="…" if takes_bars() else "...")
 
 
 def takes_bars() -> bool:

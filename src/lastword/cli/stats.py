@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
-from lastword.cli.page import Page, shortened
+from lastword.cli.page import Page, visibly_cut
 from lastword.cli.record_access import add_record_option, answer, path_of, whole_number
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
@@ -253,4 +253,4 @@ class _Table:
     def label(self, text: str, figures: int = _COUNT_COLUMNS) -> str:
         """Return a row's label, in as many columns as leave room for its figures."""
         columns = min(_LABEL_COLUMNS, self.page.columns - figures)
-        return f"{shortened(text, columns).ljust(columns)} "
+        return f"{visibly_cut(text, columns).ljust(columns)} "

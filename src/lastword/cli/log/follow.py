@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
 from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS
-from lastword.cli.page import Page, local, shortened
+from lastword.cli.page import Page, local, visibly_cut
 from lastword.cli.record_access import chosen_session
 from lastword.errors import StoreError
 from lastword.record import reader
@@ -146,7 +146,7 @@ def _show(page: Page, recorded: RecordedEntry, *, as_json: bool) -> None:
         envelope.write(documents.entry(recorded), indent=0)
         return
     entry = recorded.entry
-    where = shortened(entry.session_id or "-", SHOWN_ID_CHARS)
+    where = visibly_cut(entry.session_id or "-", SHOWN_ID_CHARS)
     where += f" {entry.turn}" if entry.turn else ""
     start = f"{local(recorded.at_epoch_ms):%H:%M:%S}  "
     page.row(start, f"{where}  {words(entry)}", LEVEL_STYLES.get(recorded.level, ""))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lastword.cli.page import Page, day_and_time, fitted, local, shortened, takes_bars
+from lastword.cli.page import Page, day_and_time, fitted, local, takes_bars, visibly_cut
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
 from lastword.record.present import strip
@@ -40,7 +40,7 @@ _NUMBER_COLUMNS = 4
 
 def shown_id(page: Page, text: str) -> str:
     """Return an id as far as this page has room for it."""
-    return shortened(text, MOST_ID_CHARS if page.columns >= _WIDE_COLUMNS else SHOWN_ID_CHARS)
+    return visibly_cut(text, MOST_ID_CHARS if page.columns >= _WIDE_COLUMNS else SHOWN_ID_CHARS)
 
 
 def mark_of(turn: RecordedTurn, run: RecordedRun, *, silent: bool = False) -> str:
@@ -99,7 +99,7 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
     bars = takes_bars()
     silent = shown.silent_seconds
     cells = (
-        shortened(how_it_ended(turn, alive=alive), _KIND_COLUMNS).ljust(_KIND_COLUMNS),
+        visibly_cut(how_it_ended(turn, alive=alive), _KIND_COLUMNS).ljust(_KIND_COLUMNS),
         duration(turn.duration_seconds).rjust(7),
         fitted(counted(turn.tools, "tool") if turn.tools else "", 8),
         strip.retries(shown.waits_seconds, _RETRY_COLUMNS, bars=bars),
