@@ -93,6 +93,7 @@ NAMES = {
     "holders_died": "such processes that died",
     "http_status": "the provider's HTTP status",
     "incident_id": "what a user can quote",
+    "install": "what installs an agent",
     "kind": "the kind of an entry",
     "lags": "how often a viewer was far behind",
     "last_at": "when the last entry came",
