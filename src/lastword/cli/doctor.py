@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.link.option_table import OPTIONS
@@ -83,7 +83,10 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("lastword doctor: stopped; the agent has been ended\n")
         return 1
-    sys.stdout.write(json.dumps(report.told(), indent=2) + "\n" if chosen.json else _text(report))
+    if chosen.json:
+        envelope.write(report.told())
+    else:
+        sys.stdout.write(_text(report))
     return 0 if report.is_well else 1
 
 
@@ -106,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         default=TIMEOUT_SECONDS,
         help=f"how long each answer may take ({TIMEOUT_SECONDS:g})",
     )
-    parser.add_argument("--json", action="store_true", help="for a machine")
+    parser.add_argument("--json", action="store_true", help="write JSON")
     return parser
 
 

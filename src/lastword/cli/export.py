@@ -16,6 +16,8 @@ from contextlib import suppress
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
+from lastword.cli import envelope
+from lastword.cli.page import Page
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,
@@ -28,9 +30,9 @@ from lastword.cli.web.document import write_page
 from lastword.core.failure.durations import counted
 from lastword.errors import StoreError
 from lastword.record import reader
-from lastword.record.present import documents
-from lastword.record.present.bundle import Bundle, moment
-from lastword.record.present.scrub import scrubber_here
+from lastword.record.present.bundle import Bundle
+from lastword.record.present.moments import moment
+from lastword.record.present.scrub import scrubber_here, taken_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +48,8 @@ No prompt, no answer and no tool's content is in it; keys, tokens, addresses,
 and the names of you and your machine are taken out.
 
 examples:
-  lastword export 3f2a                  into the current folder
+  lastword export 1                     the latest session, into this folder
+  lastword export 3f2a                  the one whose id begins so
   lastword export --last -o report.zip
   lastword export 3f2a -o -             the summary alone, on stdout
   lastword export --last --html         a page, to open in a browser
@@ -77,7 +80,9 @@ def _parser() -> argparse.ArgumentParser:
         "--html", action="store_true", help="a page to read in a browser instead of a zip file"
     )
     parser.add_argument("--force", action="store_true", help="write over a file that exists")
-    parser.add_argument("--json", action="store_true", help="print the manifest and where it is")
+    parser.add_argument(
+        "--json", action="store_true", help="write JSON: the manifest, and where the file is"
+    )
     add_record_option(parser)
     return parser
 
@@ -184,14 +189,23 @@ def _why(error: OSError) -> str:
 
 def _tell(target: str, manifest: dict[str, Any], *, as_json: bool, as_page: bool) -> None:
     if as_json:
-        documents.write({"file": os.path.abspath(target), "manifest": manifest})
+        envelope.write({"file": os.path.abspath(target), "manifest": manifest})
         return
     sys.stdout.write(f"{target}\n")
-    turns = sum(manifest["counts"]["turns"].values())
-    entries = sum(manifest["counts"]["entries"].values())
-    taken = sum(manifest["redactions"]["when_exported"].values())
-    what = "it" if as_page else "summary.md in it"
-    sys.stderr.write(
-        f"lastword export: {counted(turns, 'turn')}, {counted(entries, 'entry')}, "
-        f"{counted(taken, 'redaction')}; read {what} before you attach it\n"
-    )
+    turns = counted(sum(manifest["counts"]["turns"].values()), "turn")
+    entries = counted(sum(manifest["counts"]["entries"].values()), "entry")
+    if as_page:
+        held = f"In it: one page with {turns} and {entries}, to open in a browser."
+        read = "Read it before you attach it."
+    else:
+        held = (
+            f"In it: summary.md, to read; timeline.jsonl, with {entries} of {turns}; "
+            "manifest.json, with versions and counts."
+        )
+        read = "Read summary.md before you attach the file."
+    page = Page(colours=False, keeps_words=True)
+    page.line(f"Written to {os.path.abspath(target)}")
+    page.line(held)
+    page.line(taken_out(manifest["redactions"]["when_exported"]))
+    page.line(f"No prompt, no answer and no tool's content is in it. {read}")
+    sys.stderr.write(page.take())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lastword.cli import envelope
 from lastword.cli.page import Page, day_and_time
 from lastword.cli.record_access import add_record_option, path_of
 from lastword.core.failure.durations import counted, duration
@@ -27,7 +28,6 @@ from lastword.outbox.sender import ask, send_due
 from lastword.outbox.store import Outbox, now_ms
 from lastword.outbox.tables import COUNTS, DROPPED, SENT, Status
 from lastword.outbox.target import OTLP, ReportTarget, TargetError, Wish, target_of
-from lastword.record.present import documents
 from lastword.record.run import this_run
 from lastword.record.store import set_aside_before
 
@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     does.add_argument("--send", action="store_true", help="send now what waits")
     does.add_argument("--test", action="store_true", help="send a report that tells of no failure")
     does.add_argument("--clear-dead", action="store_true", help="forget what was refused for good")
-    does.add_argument("--json", action="store_true", help="for machines")
+    does.add_argument("--json", action="store_true", help="write JSON")
     for key in ("report_to", "report_format", "report_secret_file"):
         option = BY_KEY[key]
         parser.add_argument(
@@ -139,7 +139,7 @@ def _show(outbox: Outbox, *, as_json: bool) -> int:
     status = outbox.status() if os.path.exists(outbox.path) else None
     aside = set_aside_before(outbox.path)
     if as_json:
-        documents.write(_document(status, aside))
+        envelope.write(_document(status, aside))
         return 0
     page = Page()
     if status is None:
@@ -183,7 +183,7 @@ def _document(status: Status | None, aside: list[str]) -> dict[str, Any]:
         {"place": place, "said": said, "report": _members(report)}
         for place, said, report in status.dead_letters
     ]
-    return {"version": 1, **known, "set_aside": aside}
+    return {**known, "set_aside": aside}
 
 
 def _members(report: FailureReport) -> Any:

@@ -188,6 +188,11 @@ def fitted(text: str, columns: int) -> str:
     return kept + " " * (columns - text_width(kept))
 
 
+def visibly_cut(text: str, columns: int) -> str:
+    """Return the text, or its beginning and a mark that stdout can hold."""
+    return shortened(text, columns, mark="…" if takes_bars() else "...")
+
+
 def takes_bars() -> bool:
     """Can what stdout is written in hold block characters?"""
     try:

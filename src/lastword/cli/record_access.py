@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lastword.core.redact.printable import one_line
 from lastword.errors import StoreError
-from lastword.record import reader
+from lastword.record import listing, reader
 from lastword.record.paths import named_folder, state_folder, store_path
 from lastword.record.store import set_aside_before
 
@@ -137,7 +137,11 @@ def _tell_of_damaged(command: str, path: str) -> None:
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the options of which session: by a name, or the latest."""
     parser.add_argument(
-        "session", nargs="?", metavar="SESSION", help="its id, the beginning of it, or an incident"
+        "session",
+        nargs="?",
+        metavar="SESSION",
+        help="its number in `lastword log` (1 is the latest), its id or the beginning of it, "
+        "or an incident",
     )
     parser.add_argument(
         "--last", action="store_true", help="the latest session, or start that failed"
@@ -159,14 +163,39 @@ def chosen_session(record: sqlite3.Connection, options: argparse.Namespace) -> P
 
 
 def _named(record: sqlite3.Connection, name: str) -> Part:
-    # An argument may hold bytes that are no text, which no id does.
-    text = name.encode(errors="replace").decode()
-    found = reader.find(record, text) if text.strip() else []
+    # An argument may hold bytes that are no text, which no id does; a list cuts an id with "…".
+    text = name.encode(errors="replace").decode().rstrip("…")
+    whole = reader.find_whole(record, text) if text.strip() else None
+    if whole is not None:
+        # What has always opened a session opens it still.
+        if _is_number(text):
+            sys.stderr.write(f"lastword: {text} is a session's id here, not a number of the list\n")
+        return whole
+    numbered = listing.part_by_number(record, int(text)) if _is_number(text) else None
+    found = reader.find_by_beginning(record, text) if text.strip() else []
+    if numbered is not None:
+        # The list shows numbers, and an id that begins so can be given with one character more.
+        _tell_of_number(text, found)
+        return numbered
     if not found:
         raise UnusableError(f"no session begins with {name!r}; `lastword log` lists them")
     if len(found) > 1:
         raise UnusableError(f"{name!r} may be any of these; give more of it:\n{_candidates(found)}")
     return found[0]
+
+
+def _is_number(text: str) -> bool:
+    """Is it written as the list writes a number? `019` is the beginning of an id."""
+    is_short = len(text) <= len(str(listing.MAX_NUMBER))
+    return is_short and text.isascii() and text.isdigit() and text[0] != "0"
+
+
+def _tell_of_number(number: str, begins: list[Part]) -> None:
+    if begins:
+        sys.stderr.write(
+            f"lastword: {number} is taken as the session's number in the list; give more of an id "
+            f"that begins with {number}\n"
+        )
 
 
 def _candidates(found: list[Part]) -> str:

@@ -11,10 +11,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from lastword.cli.page import Page, fitted
+from lastword.cli import envelope
+from lastword.cli.page import Page, visibly_cut
 from lastword.cli.record_access import add_record_option, answer, path_of, whole_number
 from lastword.core.failure.durations import counted, duration
-from lastword.record.present import documents
+from lastword.core.failure.naming import TYPES, plain
+from lastword.record.present.gateway_words import CAUSES, ENDS
 from lastword.record.spans import trends_of
 
 if TYPE_CHECKING:
@@ -26,7 +28,11 @@ if TYPE_CHECKING:
 DEFAULT_DAYS = 7
 MAX_DAYS = 3650
 MAX_ROWS = 12
-_LABEL_COLUMNS = 24
+_LABEL_COLUMNS = 36
+_NUMBER_COLUMNS = 7
+_COUNT_COLUMNS, _SPREAD_COLUMNS = 20, 29
+"""What a row's label leaves room for: a count with its change, three durations."""
+
 _BAR_COLUMNS = 20
 
 
@@ -52,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help=f"the last N days (default {DEFAULT_DAYS}), against the N days before",
     )
-    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.add_argument("--json", action="store_true", help="write JSON")
     add_record_option(parser)
     return parser
 
@@ -67,7 +73,7 @@ def _days(text: str) -> int:
 def _run(options: argparse.Namespace, path: str) -> int:
     found = trends_of(path, options.days, int(time.time() * 1000) + 1)
     if options.json:
-        documents.write(found)
+        envelope.write(found)
         return 0
     page = Page()
     _show(page, options.days, found.now, found.before)
@@ -78,127 +84,173 @@ def _run(options: argparse.Namespace, path: str) -> int:
 def _show(page: Page, days: int, now: Period, before: Period) -> None:
     """Show everything, one part below the other."""
     span = "day" if days == 1 else f"{days} days"
-    page.line(f"the last {span}, and the change against the {span} before", "bold")
+    page.line(f"The last {span}, and the change against the {span} before", "bold")
     page.line()
     if not now.turns and not now.failed_requests:
         page.line("No turn is recorded in this time; --days 30 looks further back.", "dim")
         if not before.turns and now.gateway is None:
             return
-    _turns(page, now, before)
-    _counts(page, "failed turns by type", now.by_type, before.by_type)
-    _counts(page, "failed turns by agent", now.by_agent, before.by_agent)
-    _counts(page, "other failed requests by type", now.requests_by_type, before.requests_by_type)
-    _counts(page, "other failed requests by agent", now.requests_by_agent, before.requests_by_agent)
-    _by_day(page, now)
-    _latency(page, now, before)
+    compares = bool(before.turns or before.failed_requests or before.gateway is not None)
+    table = _Table(page, compares=compares)
+    if not compares:
+        page.line(f"Nothing is recorded of the {span} before.", "dim")
+        page.line()
+    _turns(table, now, before)
+    by_type, by_agent = _named(now.by_type), now.by_agent
+    _counts(table, "Failed turns by what failed", by_type, _named(before.by_type))
+    _counts(table, "Failed turns by agent", by_agent, before.by_agent)
+    types = (_named(now.requests_by_type), _named(before.requests_by_type))
+    _counts(table, "Other failed requests by what failed", *types)
+    _counts(
+        table, "Other failed requests by agent", now.requests_by_agent, before.requests_by_agent
+    )
+    _by_day(table, now)
+    _latency(table, now, before)
     if now.gateway is not None:
-        _gateway(page, now.gateway, before.gateway)
+        _gateway(table, now.gateway, before.gateway)
 
 
-def _gateway(page: Page, now: GatewayPeriod, before: GatewayPeriod | None) -> None:
+def _named(counts: Mapping[str, int]) -> dict[str, int]:
+    return {plain(name, TYPES): count for name, count in counts.items()}
+
+
+def _gateway(table: _Table, now: GatewayPeriod, before: GatewayPeriod | None) -> None:
     """Show what befell sessions behind a gateway; what did not happen is left out."""
-    page.line()
-    page.line("behind a gateway", "bold")
+    table.page.line()
+    table.page.line("Behind a gateway", "bold")
     rows = _gateway_rows(now)
     earlier = {} if before is None else _gateway_rows(before)
     for label, count in rows.items():
         if count or earlier.get(label):
-            _row(page, label, count, earlier.get(label, 0))
+            table.row(label, count, earlier.get(label, 0))
 
 
 def _gateway_rows(period: GatewayPeriod) -> dict[str, int]:
-    ended = {
-        f"  {each.replace('_', ' ')}": count for each, count in period.connections_ended.items()
-    }
     return {
         "viewers came": period.viewers_came,
-        "  to go on": period.viewers_came_back,
+        "  of them, back to where they were": period.viewers_came_back,
         "viewers left": sum(period.connections_ended.values()),
-        **ended,
-        "far behind": period.lags,
-        "gaps told": period.gaps,
+        **{f"  {_ended(how)}": count for how, count in period.connections_ended.items()},
+        "times a viewer was far behind": period.lags,
+        "times a viewer missed entries": period.gaps,
         "  entries missed": period.missed_entries,
-        "questions held": period.questions_held,
-        **{f"questions {how}": count for how, count in period.questions.items()},
-        "holders died": period.holders_died,
-        "lastword run ended": period.supervisors_exited,
-        "sessions restored": period.restored,
-        "  without history": period.restored_without_history,
-        "sessions not restored": period.not_restored,
-        "logs begun anew": period.log_resets,
-        **{f"sessions ended: {why}": count for why, count in period.sessions_ended.items()},
+        "questions with nobody to answer": period.questions_held,
+        **{f"questions {plain(how, _DECIDED)}": n for how, n in period.questions.items()},
+        "session processes that died": period.holders_died,
+        "lastword run ended unasked": period.supervisors_exited,
+        "sessions brought back": period.restored,
+        "  without what was said before": period.restored_without_history,
+        "sessions that could not be": period.not_restored,
+        "session logs begun anew": period.log_resets,
+        **{f"sessions ended: {plain(why, ENDS)}": n for why, n in period.sessions_ended.items()},
     }
 
 
-def _turns(page: Page, now: Period, before: Period) -> None:
-    _row(page, "turns", now.turns, before.turns)
-    _row(page, "  ok", now.ok, before.ok)
-    _row(page, "  failed", now.failed, before.failed)
-    _row(page, "  cancelled", now.cancelled, before.cancelled)
+def _ended(how: str) -> str:
+    """Say how a connection ended, from its close code and its cause."""
+    code, _, cause = how.partition(" ")
+    return f"{plain(cause, CAUSES)} ({code})" if cause else plain(code)
+
+
+_DECIDED = {
+    "answered": "answered",
+    "expired": "refused, nobody came",
+    "rejected": "refused, nobody there",
+    "withdrawn": "withdrawn by the agent",
+    "lost": "lost with the agent",
+}
+
+
+def _turns(table: _Table, now: Period, before: Period) -> None:
+    table.row("turns", now.turns, before.turns)
+    table.row("  ok", now.ok, before.ok)
+    table.row("  failed", now.failed, before.failed)
+    table.row("  cancelled", now.cancelled, before.cancelled)
     if now.running:
-        _row(page, "  running", now.running, None)
+        table.row("  running", now.running, None)
     if now.no_end or before.no_end:
-        _row(page, "  no end recorded", now.no_end, before.no_end)
+        table.row("  no end recorded", now.no_end, before.no_end)
     if now.answered_percent is not None:
         whole = now.answered_percent == 100  # noqa: PLR2004 - percent
         # Cut, not rounded: 99.99 is not 100.
         told = "100 %" if whole else f"{int(now.answered_percent * 100) / 100:.2f} %"
-        page.row(f"{fitted('  answered', _LABEL_COLUMNS)} ", f"{told:>7}", "" if whole else "red")
-    _row(page, "other requests failed", now.failed_requests, before.failed_requests)
-    _row(page, "restarts of an agent", now.restarts, before.restarts)
-    _row(page, "retries", now.retries, before.retries)
+        told = f"{told:>{_NUMBER_COLUMNS}}"
+        table.page.row(table.label("  answered (of those over)"), told, "" if whole else "red")
+    table.row("other requests that failed", now.failed_requests, before.failed_requests)
+    table.row("agents started again", now.restarts, before.restarts)
+    table.row("model calls tried again", now.retries, before.retries)
     if now.wait_seconds or before.wait_seconds:
-        told = f"{duration(now.wait_seconds)}, before {duration(before.wait_seconds)}"
-        page.row(f"{fitted('  waits', _LABEL_COLUMNS)} ", told)
+        told = duration(now.wait_seconds)
+        if before.wait_seconds:
+            told += f" ({duration(before.wait_seconds)} before)"
+        table.page.row(table.label("  time spent waiting for that"), told)
 
 
-def _counts(page: Page, title: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:
+def _counts(table: _Table, title: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:
     names = list(dict.fromkeys([*now, *before]))
     if not names:
         return
-    page.line()
-    page.line(title, "bold")
+    table.page.line()
+    table.page.line(title, "bold")
     for name in names[:MAX_ROWS]:
-        _row(page, name, now.get(name, 0), before.get(name, 0))
+        table.row(name, now.get(name, 0), before.get(name, 0))
     if len(names) > MAX_ROWS:
-        page.line(f"and {len(names) - MAX_ROWS} more; --json has all", "dim")
+        table.page.line(f"and {len(names) - MAX_ROWS} more; --json has all", "dim")
 
 
-def _by_day(page: Page, now: Period) -> None:
+def _by_day(table: _Table, now: Period) -> None:
     days = sorted({*now.by_day, *now.turns_by_day})[-14:]
     if not days:
         return
-    page.line()
-    page.line("failed turns by day", "bold")
+    table.page.line()
+    table.page.line("Failed turns by day", "bold")
     most = max((now.by_day.get(day, 0) for day in days), default=0)
+    if most:
+        table.page.line("The longest bar is the day with the most failures.", "dim")
     for day in days:
         failed = now.by_day.get(day, 0)
         bar = "#" * -(-failed * _BAR_COLUMNS // most) if most else ""
         turns = counted(now.turns_by_day.get(day, 0), "turn")
-        page.row(f"{day}  ", f"{failed:>5,} in {turns:<12} {bar}", "red" if failed else "")
+        table.page.row(f"{day}  ", f"{failed:>5,} in {turns:<12} {bar}", "red" if failed else "")
 
 
-def _latency(page: Page, now: Period, before: Period) -> None:
+def _latency(table: _Table, now: Period, before: Period) -> None:
     if not now.first_output.count and not now.whole_turn.count:
         return
-    page.line()
-    page.line(f"{'how long it took':<{_LABEL_COLUMNS}}{'p50':>8}{'p90':>9}{'p99':>9}", "bold")
+    table.page.line()
+    table.page.line("How long turns took", "bold")
+    table.page.line(
+        "Half of them took no longer than the first figure, 9 of 10 no longer than the second, 99 "
+        "of 100 no longer than the third.",
+        "dim",
+    )
     for label, mine, theirs in (
-        ("to the first output", now.first_output, before.first_output),
-        ("whole turns, ended well", now.whole_turn, before.whole_turn),
+        ("to the first text or tool call", now.first_output, before.first_output),
+        ("whole turns that ended well", now.whole_turn, before.whole_turn),
     ):
-        page.row(fitted(label, _LABEL_COLUMNS), _spread(mine))
+        table.page.row(table.label(label, _SPREAD_COLUMNS), _spread(mine))
         if theirs.count:
-            page.row(fitted("  before", _LABEL_COLUMNS), _spread(theirs), "dim")
+            table.page.row(table.label("  before", _SPREAD_COLUMNS), _spread(theirs), "dim")
 
 
 def _spread(spread: Spread) -> str:
-    return "".join(
-        f"{duration(value) or '-':>{width}}"
-        for value, width in ((spread.p50, 8), (spread.p90, 9), (spread.p99, 9))
-    )
+    return "".join(f"{duration(each) or '-':>9}" for each in (spread.p50, spread.p90, spread.p99))
 
 
-def _row(page: Page, label: str, now: int, before: int | None) -> None:
-    change = "" if before is None or before == now else f"{now - before:+,}"
-    page.row(f"{fitted(label, _LABEL_COLUMNS)} ", f"{now:>7,}  {change:>8}")
+class _Table:
+    """Rows of figures, each with its change where there is something to compare it with."""
+
+    def __init__(self, page: Page, *, compares: bool) -> None:
+        self.page = page
+        self._compares = compares
+
+    def row(self, label: str, now: int, before: int | None) -> None:
+        change = ""
+        if self._compares and before is not None and before != now:
+            change = f"  {abs(now - before):,} {'more' if now > before else 'fewer'}"
+        self.page.row(self.label(label), f"{now:>{_NUMBER_COLUMNS},}{change}")
+
+    def label(self, text: str, figures: int = _COUNT_COLUMNS) -> str:
+        """Return a row's label, in as many columns as leave room for its figures."""
+        columns = min(_LABEL_COLUMNS, self.page.columns - figures)
+        return f"{visibly_cut(text, columns).ljust(columns)} "

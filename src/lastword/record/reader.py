@@ -202,17 +202,26 @@ def find(record: sqlite3.Connection, text: str) -> list[Part]:
     An id that is given whole wins over those that go on from it. Of sessions of the same id the
     latest is given, since the parts before it are found from there (`earlier_parts`).
     """
+    whole = find_whole(record, text)
+    return [whole] if whole is not None else find_by_beginning(record, text)
+
+
+def find_whole(record: sqlite3.Connection, text: str) -> Part | None:
+    """The session whose id, name or incident this is, whole."""
     exact = _parts(record, "t.session_id = ? OR r.run_id || '/' || t.session_id = ?", text, text)
     if exact:
         own = (part for part in exact if text in {part.name, gateways_name(record, part)})
-        return [next(own, exact[0])]
+        return next(own, exact[0])
     held = _restored_parts(record, text)
     if held:
-        return held[:1]
+        return held[0]
     incident = _parts(record, "t.incident_id = ?", text)
     incident = incident or _of_request(record, text)
-    if incident:
-        return incident[:1]
+    return incident[0] if incident else None
+
+
+def find_by_beginning(record: sqlite3.Connection, text: str) -> list[Part]:
+    """The sessions whose id, run or name by a gateway begins so."""
     begins = "substr(t.session_id, 1, ?) = ? OR substr(r.run_id || '/' || t.session_id, 1, ?) = ?"
     found = _parts(record, begins, len(text), text, len(text), text)
     if not found:

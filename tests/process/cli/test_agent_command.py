@@ -58,7 +58,7 @@ def test_the_list_says_which_scenarios_need_a_process_of_their_own() -> None:
 
 def test_the_list_is_there_for_machines_too() -> None:
     status, out, err = agent("--list", "--json")
-    listed = json.loads(out)
+    listed = json.loads(out)["scenarios"]
     assert (status, err) == (0, "")
     assert [entry["name"] for entry in listed] == list(SCENARIOS)
     assert {entry["error_type"] for entry in listed} >= {word.value for word in ErrorType}
@@ -71,7 +71,7 @@ def test_the_list_is_there_for_machines_too() -> None:
 
 def test_the_rungs_are_the_ladders_own() -> None:
     status, out, err = agent("--rungs", "--json")
-    told = {entry["rung"]: entry for entry in json.loads(out)}
+    told = {entry["rung"]: entry for entry in json.loads(out)["rungs"]}
     assert (status, err) == (0, "")
     assert set(told) == {rung.value for rung in Rung}
     for entry in told.values():

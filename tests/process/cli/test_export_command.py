@@ -111,7 +111,7 @@ def test_a_real_session_is_told_in_sentences(tmp_path: Path) -> None:
     members = exported(state, "scripted-1-1")
     summary = members["summary.md"]
     assert summary.startswith("# Session `scripted-1-1`\n")
-    assert "`rate_limit: tokens_per_minute`" in summary
+    assert "`rate limit: tokens per minute`" in summary
     assert "## Turn 1\n" in summary
     assert "## Turn 2\n" not in summary  # it went well
     assert "## Turn 3\n" in summary

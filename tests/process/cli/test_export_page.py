@@ -37,7 +37,9 @@ def exported(state: Path, *arguments: str, **environment: str) -> str:
     words = ("export", "--last", "--html", "--force", "-o", str(target), *arguments)
     done = lastword(*words, state=state, **environment)
     assert (done.returncode, done.stdout) == (0, f"{target}\n"), done.stderr
-    assert done.stderr.endswith("; read it before you attach it\n")
+    said = " ".join(done.stderr.split())
+    assert said.startswith(f"Written to {target} In it: one page with "), said
+    assert said.endswith("Read it before you attach it."), said
     return target.read_bytes().decode()
 
 

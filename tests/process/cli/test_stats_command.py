@@ -63,10 +63,12 @@ def test_a_person_sees_the_change(state: Path) -> None:
     done = lastword("stats", state=state, COLUMNS="60")
     assert (done.returncode, done.stderr) == (0, "")
     rows = {" ".join(line.split()) for line in done.stdout.splitlines()}
-    assert done.stdout.startswith("the last 7 days, and the change against the 7 days")
-    assert {"turns 6 +4", "failed 4 +2", "answered 100 %", "restarts of an agent 1 +1"} <= rows
-    assert {"rate_limit 3 +2", "network 0 -1", "new-agent 4 +4", "old-agent 0 -2"} <= rows
-    assert "to the first output 500 ms 500 ms 500 ms" in rows
+    assert done.stdout.startswith("The last 7 days, and the change against the 7 days")
+    assert {"turns 6 4 more", "failed 4 2 more", "agents started again 1 1 more"} <= rows
+    assert "answered (of those over) 100 %" in rows
+    assert {"rate limit 3 2 more", "network error 0 1 fewer", "new-agent 4 4 more"} <= rows
+    assert "old-agent 0 2 fewer" in rows
+    assert "to the first text or tool call 500 ms 500 ms 500 ms" in rows
     assert any(re.match(r"\d{4}-\d\d-\d\d 4 in 6 turns #+$", row) for row in rows)
     assert max(map(len, done.stdout.splitlines())) <= 60
 

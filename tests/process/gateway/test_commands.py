@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ import pytest
 from lastword.gateway.serving import GatewaySettings, run_folder_of
 from tests.kit.gateway.serving import GATEWAY, until
 from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -133,7 +135,10 @@ def test_status_tells_what_runs_and_where_nothing_does(serve: Serve) -> None:
         told = gateway.tell("status")
         assert told.returncode == 0
         assert f"front: process {gateway.front.pid}" in told.stdout
-        assert f"{session}: idle, 1 viewers" in told.stdout
+        assert f"{session}: idle, 1 viewer\n" in told.stdout
+        document = json.loads(gateway.tell("status", "--json").stdout)
+        assert problems_in(document, "gateway") == []
+        assert document["holders"][0]["sessions"][0]["session_id"] == session
     gateway.kill_front()
     told = gateway.tell("status")
     assert told.returncode == 1

@@ -70,7 +70,7 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
         (
             Kind.SESSION_NOT_RESTORED,
             {"type": "agent_crash", "reason": "exit_status"},
-            "session not restored: the agent refused (agent crash, exit status)",
+            "session not restored: the agent refused (agent crashed, exit status)",
         ),
         (Kind.LOG_RESET, {"reason": "disk"}, None),
         (Kind.SESSION_ENDED, {"cause": "idle"}, "session ended: nobody was there for too long"),

@@ -33,6 +33,7 @@ from lastword.gateway.api.views import KnownOfSession, view_of, visible
 from lastword.gateway.entries import About, LogEntry, LogKind, Numbered
 from lastword.gateway.log import MemoryLog
 from lastword.gateway.pull import CursorError
+from lastword.record.present.moments import moment
 
 SECRET = "canary-of-the-conversation"
 RATE_LIMIT = {
@@ -161,6 +162,8 @@ def test_an_entry_is_told_by_words_and_numbers(
     assert (event.seq, event.kind, event.facts) == (5, kind, facts)
     assert SECRET not in msgspec.json.encode(event).decode()
     assert event.at_seconds * 1000 == event.at_epoch_ms
+    assert event.at == moment(event.at_epoch_ms)
+    assert event.at.endswith("Z")
 
 
 def test_an_event_of_a_kind_of_the_records_has_its_level_and_its_facts() -> None:

@@ -200,7 +200,7 @@ def test_a_fact_that_is_read_is_one_of_some_kind() -> None:
 @pytest.mark.parametrize(
     "names",
     [
-        [name for name, _ in summary._SHOWN],
+        [name for name, _ in summary._QUOTED],
         words._SAID,
         words._LEFT_TO_JSON,
         spans._END_FACTS,

@@ -145,7 +145,7 @@ def test_a_crash_while_a_tool_runs_names_the_tool_and_the_signal() -> None:
     text = told.summary.text
     assert "A tool was running (execute)." in text
     assert "The agent's process ended (killed by SIGKILL), and lastword answered for it." in text
-    assert ("agent's exit", "killed by SIGKILL") in told.summary.facts
+    assert ("Agent's exit", "killed by SIGKILL") in told.summary.facts
 
 
 def test_retries_are_counted_with_their_waits() -> None:
@@ -200,7 +200,7 @@ def test_the_turn_that_is_told_of_is_the_last_that_did_not_end_well() -> None:
             facts={"stop_reason": "end_turn"},
         ),
     ]
-    assert dict(summarise([*first.entries, *healthy]).facts)["type"] == "auth"
+    assert dict(summarise([*first.entries, *healthy]).facts)["Failure"] == "login refused"
     assert summarise(healthy).text == "The turn ended well after 1.0 seconds."
 
 
@@ -269,14 +269,14 @@ def test_a_turn_that_was_cancelled_by_our_own_end_says_so() -> None:
     ("exit_facts", "shown"),
     [
         ({"exit_code": 3}, "exit status 3"),
-        ({"reason": "closed_stdout"}, "closed_stdout"),
+        ({"reason": "closed_stdout"}, "closed stdout"),
         ({}, "its exit status is unknown"),
     ],
 )
 def test_an_exit_is_told_as_far_as_it_is_known(exit_facts: dict[str, Any], shown: str) -> None:
     told = Told().around(Kind.AGENT_EXITED, **exit_facts)
     assert told.summary.text.startswith("The agent's process ended at once, and nothing")
-    assert ("agent's exit", shown) in told.fails(ErrorType.AGENT_CRASH).summary.facts
+    assert ("Agent's exit", shown) in told.fails(ErrorType.AGENT_CRASH).summary.facts
 
 
 def test_what_would_say_more_is_named() -> None:
@@ -293,10 +293,10 @@ def test_what_happened_on_the_side_is_in_the_facts() -> None:
     for _ in range(2):
         told(Kind.FRAME_DROPPED, reason="not_json")
     facts = dict(told.fails(ErrorType.NETWORK).summary.facts)
-    assert facts["stderr"] == "700 bytes"
-    assert facts["longest silence noticed"] == "45 seconds"
-    assert facts["ended early by"] == "user"
-    assert facts["frames kept back"] == "2 not_json"
+    assert facts["Error output"] == "700 bytes"
+    assert facts["Longest silence noticed"] == "45 seconds"
+    assert facts["Ended early by"] == "the user"
+    assert facts["Messages kept back"] == "2 (not json)"
 
 
 def test_tools_that_only_read_and_one_that_failed_are_told_as_such() -> None:
@@ -378,7 +378,7 @@ def test_a_stalled_agent_is_not_blamed_for_what_it_waited_for(
 
 def test_a_moment_is_told_in_milliseconds() -> None:
     facts = dict(Told()(Kind.FIRST_OUTPUT, after=0.02).fails(ErrorType.NETWORK).summary.facts)
-    assert facts["first output after"] == "20 ms"
+    assert facts["First output after"] == "20 ms"
 
 
 def test_what_the_client_did_for_the_agent_counts_as_done() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.core.protocol import acp
 from lastword.kit.agent import rungs as ladder
@@ -38,7 +39,7 @@ def scenarios(chosen: argparse.Namespace) -> str:
             for group, members in GROUPS.items()
             for scenario in members
         ]
-        return json.dumps(told, indent=2) + "\n"
+        return envelope.document({"scenarios": told})
     page = Page(colours=False, keeps_words=True)
     for group, members in GROUPS.items():
         page.verbatim((group.upper(), ""))
@@ -67,7 +68,7 @@ def rungs(chosen: argparse.Namespace) -> str:
     """Return one failure on every rung."""
     told = ladder.listed()
     if chosen.json:
-        return json.dumps(told, indent=2) + "\n"
+        return envelope.document({"rungs": told})
     page = Page(colours=False, keeps_words=True)
     for number, entry in enumerate(told):
         if number:

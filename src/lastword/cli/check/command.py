@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import signal
@@ -12,8 +11,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from lastword.cli import envelope
 from lastword.cli.check import report
-from lastword.core.redact.printable import printable_json
 from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict
 from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find, is_in_front
@@ -100,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--protocol", type=int, choices=(1, 2), default=1, help="the version that is spoken (1)")
     add("--only", metavar="ID,…", help="these checks, by requirement or by name")
     add("--list", action="store_true", help="show the checks")
-    add("--json", action="store_true", help="everything as JSON on stdout")
+    add("--json", action="store_true", help="write JSON: everything")
     add("--junit", type=Path, metavar="FILE", help="write JUnit XML")
     add("--keep", type=Path, metavar="DIR", help="write what passed, redacted")
     add("--timeout", type=_seconds, default=usual.answer_seconds, metavar="SECONDS",
@@ -145,7 +144,7 @@ def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:
 
 def _list(checks: Sequence[Check], *, as_json: bool) -> int:
     if as_json:
-        sys.stdout.write(json.dumps([documents.described(row) for row in checks], indent=2) + "\n")
+        envelope.write({"checks": [documents.described(row) for row in checks]})
     else:
         page = report.page()
         report.show_list(page, checks)
@@ -167,8 +166,7 @@ def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.N
             sys.stdout.flush()
     seconds = time.monotonic() - started
     if options.json:
-        told = documents.told(settings.command, rows, seconds)
-        sys.stdout.write(printable_json(json.dumps(told, indent=2, ensure_ascii=False)) + "\n")
+        envelope.write(documents.told(settings.command, rows, seconds))
     else:
         report.show_summary(page, rows, seconds)
         sys.stdout.write(page.take())

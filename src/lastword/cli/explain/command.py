@@ -7,11 +7,11 @@ Owns the command line and the exit status: 0 when every error was answered, 1 wh
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
+from lastword.cli import envelope
 from lastword.cli.explain.case import Case, case_of_exit, case_of_response, case_of_text
 from lastword.cli.explain.lines import explain_lines
 from lastword.cli.explain.page import Explanation, explain, shown
@@ -78,7 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     ending.add_argument("--exit-code", type=int, metavar="N", help="its exit status")
     ending.add_argument("--exit-signal", metavar="NAME", help="the signal, such as SIGKILL or 9")
     output = parser.add_argument_group("output")
-    output.add_argument("--json", action="store_true", help="the error's fields, rule and evidence")
+    output.add_argument(
+        "--json", action="store_true", help="write JSON: the error's fields, rule and evidence"
+    )
     output.add_argument(
         "--jsonl", action="store_true", help="read one sample a line, write one line for each"
     )
@@ -189,7 +191,7 @@ def _text(data: bytes) -> str:
 
 def _write(explanation: Explanation, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(explanation.as_json(), indent=2) + "\n")
+        envelope.write(explanation.as_json())
     else:
         told = shown(explanation, columns=terminal_columns(), colours=has_colours())
         sys.stdout.write(told)

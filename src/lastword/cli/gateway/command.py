@@ -12,9 +12,10 @@ import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lastword.cli.run.options import UsageError
+from lastword.core.failure.durations import counted
 from lastword.errors import StoreError, missing_extra
 
 if TYPE_CHECKING:
@@ -175,24 +176,24 @@ def _stop(arguments: Sequence[str]) -> int:
 
 
 def _status(arguments: Sequence[str]) -> int:
+    from lastword.cli import envelope  # noqa: PLC0415
     from lastword.cli.page import Page  # noqa: PLC0415
     from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
     from lastword.gateway.holders import Holders  # noqa: PLC0415
     from lastword.gateway.serving import pid_of  # noqa: PLC0415
-    from lastword.record.present import documents  # noqa: PLC0415
 
     parser = argparse.ArgumentParser(
         prog="lastword gateway status",
         description="Tells what a gateway runs.",
         allow_abbrev=False,
     )
-    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.add_argument("--json", action="store_true", help="write JSON")
     folder, options = _run_folder(arguments, parser)
     template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
     found = asyncio.run(Holders(template).statuses()) if os.path.isdir(folder) else []
     front = pid_of(folder)
     if options.json:
-        documents.write({"front_pid": front, "holders": found})
+        envelope.write({"front_pid": front, "holders": [_holder(each) for each in found]})
         return 0 if front is not None else 1
     page = Page()
     page.line(f"front: process {front}" if front else "front: none")
@@ -202,10 +203,16 @@ def _status(arguments: Sequence[str]) -> int:
             what = "a turn runs" if session.get("turn") else "idle"
             viewers = session.get("controllers", 0) + session.get("observers", 0)
             asked = session.get("questions", 0)
-            waits = f", {asked} questions wait" if asked else ""
-            page.line(f"  {session.get('sessionId')}: {what}, {viewers} viewers{waits}")
+            waits = f", {counted(asked, 'question')} open" if asked else ""
+            page.line(f"  {session.get('sessionId')}: {what}, {counted(viewers, 'viewer')}{waits}")
     sys.stdout.write(page.take())
     return 0 if front is not None else 1
+
+
+def _holder(told: dict[str, Any]) -> dict[str, Any]:
+    """Return what a holder says of itself; `sessionId` is an older name of `session_id`."""
+    sessions = [{"session_id": each.get("sessionId"), **each} for each in told.get("sessions", [])]
+    return told | {"sessions": sessions}
 
 
 _WORDS = {"token": _token, "status": _status, "reload": _reload, "stop": _stop}

@@ -10,8 +10,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from lastword.cli import envelope
 from lastword.cli.log.follow import follow
-from lastword.cli.log.page import mark_of, show_failures, show_head, show_parts, show_timeline
+from lastword.cli.log.page import (
+    mark_of,
+    show_legend,
+    show_parts,
+)
 from lastword.cli.page import Page
 from lastword.cli.record_access import (
     UnusableError,
@@ -19,38 +24,45 @@ from lastword.cli.record_access import (
     add_session,
     add_since_option,
     answer,
-    chosen_session,
     path_of,
     port,
     whole_number,
 )
-from lastword.record import reader
+from lastword.core.failure.durations import counted
+from lastword.record import listing, reader
 from lastword.record.present import documents
-from lastword.record.present.sections import Section, ShownPart, ShownTurn
-from lastword.record.present.strip import LEGEND
-from lastword.record.turns import FAILED
+from lastword.record.present.sections import (
+    ShownPart,
+    ShownTurn,
+)
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Sequence
 
-    from lastword.record.reader import Part, RecordedEntry, RecordedRun, RecordedTurn
+    from lastword.record.reader import Part, RecordedTurn
 
 DEFAULT_SESSIONS, DEFAULT_FAILURES, DEFAULT_TURNS = 10, 20, 20
+ALL = 2**31
+"""A limit that no record reaches."""
+
 TURNS_IN_A_LIST = 5
 MARKS_IN_A_LIST = 80
 
 _EPILOG = """\
 examples:
-  lastword log                     the latest sessions
-  lastword log 3f2a                one session's timeline, by its id's beginning
-  lastword log --last              the latest session's
+  lastword log                     the latest sessions, numbered
+  lastword log 1                   the timeline of the first in that list
+  lastword log 3f2a                that of the session whose id begins so
   lastword log --errors --since 2d
   lastword log --follow            what happens, as it happens
-  lastword log --web               the same in a browser, by a one-time link
+  lastword log --web 1             the same in a browser, by a one-time link
 
-Within a turn, times are seconds since its prompt. An incident's id names its
-session, too.
+A timeline opens with what failed, whose fault it was, whether a retry is safe
+and what to do. Within a turn, times are seconds since its prompt.
+A whole id or incident wins over a number of the list, so that what opened a
+session once opens it always; a number wins over the beginning of an id, since
+one more character of the id tells them apart.
 No prompt, no answer and no tool's content is in the record.
 """
 
@@ -72,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_session(parser)
-    parser.add_argument("--errors", action="store_true", help="failures alone")
+    parser.add_argument("--errors", action="store_true", help="each failure, and what to do")
     parser.add_argument("--follow", action="store_true", help="show what happens as it happens")
     add_since_option(parser)
     parser.add_argument(
@@ -82,7 +94,12 @@ def _parser() -> argparse.ArgumentParser:
         help=f"at most so many sessions (default {DEFAULT_SESSIONS}), failures "
         f"({DEFAULT_FAILURES}), or turns of one session ({DEFAULT_TURNS})",
     )
-    parser.add_argument("--json", action="store_true", help="for machines; with --follow, by line")
+    parser.add_argument(
+        "--all", action="store_true", help="every session, failure or turn, instead of the latest"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="write JSON; with --follow, an object a line"
+    )
     parser.add_argument("--web", action="store_true", help="show it in a browser on this machine")
     parser.add_argument(
         "--no-open", dest="open", action="store_false", help="with --web: print the link alone"
@@ -97,26 +114,32 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, path: str) -> int:
     if options.last and options.session is not None:
         raise UnusableError("--last names a session by itself; leave the other name out")
+    if options.all and options.limit is not None:
+        raise UnusableError("--all has no limit; leave --limit out")
     if options.web:
         return _web(options, path)
     if not options.open or options.port is not None:
         raise UnusableError("--no-open and --port belong to --web")
     if options.follow:
-        if options.limit is not None or options.since is not None:
-            raise UnusableError("--follow begins now; leave --since and --limit out")
+        if options.limit is not None or options.since is not None or options.all:
+            raise UnusableError("--follow begins now; leave --since, --limit and --all out")
         return follow(options, path)
     with reader.reading(path) as record:
-        if options.session is not None or options.last:
-            _one(options, record)
-        elif options.errors:
-            _failures(options, record)
-        else:
+        if options.session is None and not options.last and not options.errors:
             _list(options, record)
+            return 0
+        from lastword.cli.log.told import show_all_failures, show_session  # noqa: PLC0415
+
+        if options.session is not None or options.last:
+            limit = _limit(options, DEFAULT_TURNS)
+            show_session(record, options, limit)
+        else:
+            show_all_failures(record, options, _limit(options, DEFAULT_FAILURES))
     return 0
 
 
 def _web(options: argparse.Namespace, path: str) -> int:
-    others = ("errors", "follow", "json", "limit", "since")
+    others = ("errors", "follow", "json", "limit", "all", "since")
     given = [f"--{name}" for name in others if getattr(options, name)]
     if given:
         raise UnusableError(f"--web shows all of it as it happens; leave {given[0]} out")
@@ -125,30 +148,49 @@ def _web(options: argparse.Namespace, path: str) -> int:
     return serve(options, path)
 
 
+def _limit(options: argparse.Namespace, usual: int) -> int:
+    return ALL if options.all else options.limit or usual
+
+
 def _list(options: argparse.Namespace, record: sqlite3.Connection) -> None:
-    limit = options.limit or DEFAULT_SESSIONS
-    parts, more = reader.latest_parts(record, limit, options.since or 0)
-    shown = [_shown(record, part, options.since or 0) for part in parts]
+    since = options.since or 0
+    parts, more = reader.latest_parts(record, _limit(options, DEFAULT_SESSIONS), since)
+    left_out = listing.count_parts(record, since) - len(parts) if more else 0
+    shown = [_shown(record, part, number, since) for number, part in enumerate(parts, 1)]
     if options.json:
-        documents.write({"sessions": [documents.part(each) for each in shown], "more": more})
+        told = [documents.part(each) for each in shown]
+        envelope.write({"sessions": told, "more": more, "left_out": left_out})
         return
     page = Page()
     show_parts(page, shown)
-    page.line(LEGEND if parts else "No turn is recorded" + _since(options), "dim")
-    if more:
-        page.line(f"There are more sessions; --limit {limit * 2} shows more of them.", "dim")
+    if shown:
+        show_legend(page, shown)
+        page.line("`lastword log 1` opens the first of these, `lastword log 2` the second.", "dim")
+    else:
+        page.line("No turn is recorded" + _since(options), "dim")
+    if left_out:
+        are = "is" if left_out == 1 else "are"
+        page.line(
+            f"{counted(left_out, 'older session')} {are} not shown; `lastword log --all` lists "
+            "every one.",
+            "dim",
+        )
     sys.stdout.write(page.take())
 
 
-def _shown(record: sqlite3.Connection, part: Part, since: int) -> ShownPart:
+def _shown(record: sqlite3.Connection, part: Part, number: int, since: int) -> ShownPart:
     run = reader.run_of(record, part.run)
     turns = reader.turns_of(record, part, MARKS_IN_A_LIST, since)
-    latest = tuple(ShownTurn(turn, _waits(record, turn)) for turn in turns[-TURNS_IN_A_LIST:])
-    marks = tuple(mark_of(turn, run) for turn in turns)
+    silent = listing.silences_of(record, turns)
+    latest = tuple(
+        ShownTurn(turn, _waits(record, turn), silent.get(turn.turn))
+        for turn in turns[-TURNS_IN_A_LIST:]
+    )
+    marks = tuple(mark_of(turn, run, silent=turn.turn in silent) for turn in turns)
     count = reader.count_turns(record, part)
     failures = () if count else reader.failures_of(record, part)
     name = reader.gateways_name(record, part)
-    return ShownPart(part, run, latest, marks, count, tuple(failures), name)
+    return ShownPart(part, run, latest, marks, count, tuple(failures), name, number)
 
 
 def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
@@ -156,67 +198,6 @@ def _waits(record: sqlite3.Connection, turn: RecordedTurn) -> tuple[float, ...]:
         return ()
     told = [each.entry.facts.get("wait_seconds") for each in reader.retries_of(record, turn)]
     return tuple(float(wait) if isinstance(wait, int | float) else 0.0 for wait in told)
-
-
-def _failures(options: argparse.Namespace, record: sqlite3.Connection) -> None:
-    limit, since = options.limit or DEFAULT_FAILURES, options.since or 0
-    found: list[tuple[int, RecordedTurn | RecordedEntry]] = [
-        (turn.started_epoch_ms, turn) for turn in reader.failed_turns(record, limit + 1, since)
-    ]
-    outside = reader.failed_requests(record, since, limit=limit + 1)
-    found += [(entry.at_epoch_ms, entry) for entry in outside]
-    found.sort(key=lambda each: each[0], reverse=True)
-    runs: dict[int, RecordedRun] = {}
-    for _, failure in found[:limit]:
-        if failure.run not in runs:
-            runs[failure.run] = reader.run_of(record, failure.run)
-    shown = [(failure, runs[failure.run]) for _, failure in found[:limit]]
-    more = len(found) > limit
-    if options.json:
-        documents.write({"failures": [documents.failure(*each) for each in shown], "more": more})
-        return
-    page = Page()
-    show_failures(page, shown)
-    if not shown:
-        page.line("No failure is recorded" + _since(options), "dim")
-    if more:
-        page.line(f"There are more failures; --limit {limit * 2} shows more of them.", "dim")
-    sys.stdout.write(page.take())
-
-
-def _one(options: argparse.Namespace, record: sqlite3.Connection) -> None:
-    sections = _sections(options, record, chosen_session(record, options))
-    if options.json:
-        documents.write(documents.timeline(record, sections))
-        return
-    page = Page()
-    for number, section in enumerate(sections):
-        if number:
-            page.line()
-        show_head(page, section)
-        entries = reader.entries_of(record, section.part, section.from_seconds)
-        for text in show_timeline(page, section, entries):
-            sys.stdout.write(text)
-        sys.stdout.write(page.take())
-
-
-def _sections(options: argparse.Namespace, record: sqlite3.Connection, part: Part) -> list[Section]:
-    """Return the session's parts with the latest of the turns that were asked for."""
-    left = options.limit or DEFAULT_TURNS
-    sections: list[Section] = []
-    for each in reversed(reader.with_earlier_parts(record, part)):
-        turns = reader.turns_of(record, each, since_epoch_ms=options.since or 0)
-        if options.errors:
-            turns = [turn for turn in turns if turn.outcome == FAILED]
-        shown = tuple(turns[-left:] if left > 0 else ())
-        count = reader.count_turns(record, each)
-        # One without a turn is what a gateway has restored.
-        is_shown = bool(shown) or not sections or (count == 0 and left > 0)
-        left -= len(shown)
-        if is_shown:
-            run, name = reader.run_of(record, each.run), reader.gateways_name(record, each)
-            sections.append(Section(each, run, shown, count - len(shown), name))
-    return sections[::-1]
 
 
 def _since(options: argparse.Namespace) -> str:

@@ -10,8 +10,9 @@ import select
 import sys
 from typing import TYPE_CHECKING
 
+from lastword.cli import envelope
 from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS
-from lastword.cli.page import Page, local
+from lastword.cli.page import Page, local, visibly_cut
 from lastword.cli.record_access import chosen_session
 from lastword.errors import StoreError
 from lastword.record import reader
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from lastword.record.reader import Part, RecordedEntry
 
 EVERY_SECONDS = 0.25
+_COLUMNS = (
+    "lastword log: each line has the time, the session with its turn's number (- outside of a "
+    "session), and what happened\n"
+)
 _PATIENCE = 8
 """So many looks in a row may find a store that cannot be read."""
 
@@ -42,6 +47,8 @@ def follow(options: argparse.Namespace, path: str) -> int:
         sys.stderr.write(f"lastword log: there is no record at {path} yet; waiting for it\n")
     else:
         sys.stderr.write("lastword log: following; Ctrl-C ends it\n")
+    if not options.json:
+        sys.stderr.write(_COLUMNS)
     sys.stderr.flush()
     try:
         _until_enough(options, place, part)
@@ -136,10 +143,11 @@ class _Place:
 
 def _show(page: Page, recorded: RecordedEntry, *, as_json: bool) -> None:
     if as_json:
-        documents.write(documents.entry(recorded), indent=0)
+        envelope.write(documents.entry(recorded), indent=0)
         return
     entry = recorded.entry
-    where = (entry.session_id or "-")[:SHOWN_ID_CHARS] + (f" {entry.turn}" if entry.turn else "")
+    where = visibly_cut(entry.session_id or "-", SHOWN_ID_CHARS)
+    where += f" {entry.turn}" if entry.turn else ""
     start = f"{local(recorded.at_epoch_ms):%H:%M:%S}  "
     page.row(start, f"{where}  {words(entry)}", LEVEL_STYLES.get(recorded.level, ""))
     sys.stdout.write(page.take())

@@ -5,30 +5,48 @@ Owns the layout. It gets what the reader found and reads nothing itself, but for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lastword.cli.page import Page, day_and_time, fitted, local, takes_bars
+from lastword.cli.page import Page, day_and_time, fitted, local, takes_bars, visibly_cut
 from lastword.core.failure.durations import counted, duration
+from lastword.core.failure.naming import TYPES, plain
 from lastword.record.present import strip
+from lastword.record.present.endings import how_it_ended
 from lastword.record.present.words import words
-from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
+from lastword.record.reader import RecordedTurn, is_alive
 from lastword.record.turns import CANCELLED, FAILED, OK, OPEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from lastword.record.present.sections import Section, ShownPart, ShownTurn
+    from lastword.record.present.sections import (
+        Section,
+        ShownPart,
+        ShownTurn,
+    )
+    from lastword.record.reader import RecordedEntry, RecordedRun
 
-SHOWN_ID_CHARS = 18
-_STYLES = {OK: "green", FAILED: "red", CANCELLED: "yellow", OPEN: "yellow"}
+SHOWN_ID_CHARS, MOST_ID_CHARS = 18, 36
+_WIDE_COLUMNS = 90
+"""From here on an id is shown with up to `MOST_ID_CHARS`, which is a whole UUID."""
+
+STYLES = {OK: "green", FAILED: "red", CANCELLED: "yellow", OPEN: "yellow"}
 LEVEL_STYLES = {"error": "red", "warning": "yellow", "debug": "dim"}
 _RETRY_COLUMNS = 8
 _KIND_COLUMNS = 20
+_NUMBER_COLUMNS = 4
 
 
-def mark_of(turn: RecordedTurn, run: RecordedRun) -> str:
+def shown_id(page: Page, text: str) -> str:
+    """Return an id as far as this page has room for it."""
+    return visibly_cut(text, MOST_ID_CHARS if page.columns >= _WIDE_COLUMNS else SHOWN_ID_CHARS)
+
+
+def mark_of(turn: RecordedTurn, run: RecordedRun, *, silent: bool = False) -> str:
     """Return a turn's mark in a strip."""
+    if turn.outcome == OK and silent:
+        return strip.SILENT
     if turn.outcome in strip.TURN_MARKS:
         return strip.TURN_MARKS[turn.outcome]
     return strip.RUNNING if is_alive(run) else strip.NO_END
@@ -40,75 +58,68 @@ def show_parts(page: Page, parts: Sequence[ShownPart]) -> None:
         if not shown.turns:
             show_start(page, shown)
             continue
-        name = (shown.name or shown.part.session_id)[:SHOWN_ID_CHARS]
         when = day_and_time(shown.turns[-1].turn.started_epoch_ms)
-        page.line(f"{name}  {when}  {_sides(shown.run)}", "bold")
-        marks = strip.turns(shown.marks, page.columns - 16)
-        page.line(f"  {marks}  {counted(shown.count, 'turn')}")
+        _show_name(page, shown, shown.name or shown.part.session_id, when)
+        marks = strip.turns(shown.marks, page.columns - 18)
+        page.line(f"    {marks}  {counted(shown.count, 'turn')}")
         alive, day = is_alive(shown.run), local(shown.turns[-1].turn.started_epoch_ms).date()
         for each in shown.turns:
             show_turn(page, each, day, alive=alive)
         page.line()
 
 
+def _show_name(page: Page, shown: ShownPart, name: str, when: str) -> None:
+    number = str(shown.number).ljust(_NUMBER_COLUMNS - 1)
+    lead = ((f"{number} ", "bold"), (f"{shown_id(page, name)}  {when}  ", "bold"))
+    page.row(lead, _sides(shown.run), "bold")
+
+
 def show_start(page: Page, shown: ShownPart) -> None:
     """Show a run that failed before a turn began."""
-    when = day_and_time(shown.part.last_epoch_ms)
-    page.line(f"{shown.part.run_id[:SHOWN_ID_CHARS]}  {when}  {_sides(shown.run)}", "bold")
+    _show_name(page, shown, shown.part.run_id, day_and_time(shown.part.last_epoch_ms))
     for failure in shown.failures:
         facts = failure.entry.facts
-        about = [str(facts[key]).replace("_", " ") for key in ("type", "reason") if key in facts]
-        row = f"{facts.get('method', 'a request')} failed: {', '.join(about)}"
-        page.row(f"  {local(failure.at_epoch_ms):%H:%M:%S}  ", row, "red")
-        page.line(f"    {facts.get('incident_id', '')}", "dim")
+        row = f"{facts.get('method', 'a request')} failed: {what_failed(facts)}"
+        page.row(f"    {local(failure.at_epoch_ms):%H:%M:%S}  ", row, "red")
+        page.line(f"      incident {facts.get('incident_id', '')}", "dim")
     page.line()
+
+
+def what_failed(facts: Mapping[str, Any]) -> str:
+    """Return a failure's type and reason in words."""
+    told = [plain(facts.get("type") or "error", TYPES)]
+    return ", ".join(told + ([plain(facts["reason"])] if facts.get("reason") else []))
 
 
 def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
     """Show a turn's row: when (another day than `day` as a date), end, time, tools, retries."""
     turn = shown.turn
     began = local(turn.started_epoch_ms)
-    start = f"  {began:%H:%M:%S}  " if began.date() == day else f"  {began:%m-%d}     "
+    start = f"    {began:%H:%M:%S}  " if began.date() == day else f"    {began:%m-%d}     "
     bars = takes_bars()
+    silent = shown.silent_seconds
     cells = (
-        fitted(how_it_ended(turn, alive=alive), _KIND_COLUMNS),
+        visibly_cut(how_it_ended(turn, alive=alive), _KIND_COLUMNS).ljust(_KIND_COLUMNS),
         duration(turn.duration_seconds).rjust(7),
         fitted(counted(turn.tools, "tool") if turn.tools else "", 8),
         strip.retries(shown.waits_seconds, _RETRY_COLUMNS, bars=bars),
+        "" if silent is None else f"silent for {duration(silent)} or more",
     )
-    page.row(start, "  ".join(cells), _STYLES.get(turn.outcome, ""))
+    page.row(start, "  ".join(cells).rstrip(), STYLES.get(turn.outcome, ""))
 
 
-def how_it_ended(turn: RecordedTurn, *, alive: bool) -> str:
-    """Return a turn's end in a word or two."""
-    if turn.outcome == FAILED:
-        return turn.type or FAILED
-    if turn.outcome == OPEN:
-        return "running" if alive else "no end recorded"
-    if turn.outcome == OK and turn.stop_reason not in (None, "end_turn"):
-        return turn.stop_reason
-    return turn.outcome
-
-
-def show_failures(
-    page: Page, failures: Iterable[tuple[RecordedTurn | RecordedEntry, RecordedRun]]
-) -> None:
-    """Show failures, one below the other."""
-    for failure, run in failures:
-        if isinstance(failure, RecordedTurn):
-            at, kind, session = failure.started_epoch_ms, failure.type, failure.session_id
-            about = [failure.reason, failure.phase]
-            where, incident = f"turn {failure.turn}", failure.incident_id
-        else:
-            facts, session = failure.entry.facts, failure.entry.session_id or ""
-            at, kind = failure.at_epoch_ms, str(facts.get("type") or "error")
-            about = [facts.get("reason"), facts.get("phase")]
-            where, incident = str(facts.get("method", "")), facts.get("incident_id")
-        page.row(f"{day_and_time(at)}  ", fitted(kind or FAILED, _KIND_COLUMNS).rstrip(), "red")
-        told = [str(word).replace("_", " ") for word in about if word]
-        told += [word for word in (where, _agent(run)) if word]
-        page.line(f"    {', '.join(told)}")
-        page.line(f"    {session[:SHOWN_ID_CHARS]}  {incident or ''}", "dim")
+def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
+    """Say what the marks of a list mean."""
+    row = ""
+    for piece in strip.LEGEND:
+        longer = f"{row}   {piece}" if row else piece
+        if row and len(longer) > page.columns:
+            page.line(row, "dim")
+            longer = f"    {piece}"
+        row = longer
+    page.line(row, "dim")
+    if any(turn.waits_seconds for shown in parts for turn in shown.turns):
+        page.line(strip.bars_legend(bars=takes_bars()), "dim")
 
 
 def show_head(page: Page, section: Section) -> None:
@@ -123,7 +134,10 @@ def show_head(page: Page, section: Section) -> None:
     if run.lost_entries:
         page.line(f"{counted(run.lost_entries, 'entry')} could not be written", "yellow")
     if section.left_out:
-        page.line(f"{counted(section.left_out, 'turn')} of this session not shown", "dim")
+        page.line(
+            f"{counted(section.left_out, 'turn')} of this session not shown; --all shows every one",
+            "dim",
+        )
 
 
 def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]) -> Iterator[str]:
@@ -155,7 +169,7 @@ def show_turn_head(page: Page, turn: RecordedTurn, *, alive: bool) -> None:
     after = f" after {took}" if took else ""
     ended = how_it_ended(turn, alive=alive)
     began = f"{local(turn.started_epoch_ms):%Y-%m-%d %H:%M:%S}"
-    page.line(f"turn {turn.turn}: {ended}{after}, {began}", _STYLES.get(turn.outcome, "bold"))
+    page.line(f"turn {turn.turn}: {ended}{after}, {began}", STYLES.get(turn.outcome, "bold"))
 
 
 def show_entry(page: Page, recorded: RecordedEntry, turn: RecordedTurn | None = None) -> None:
@@ -168,7 +182,7 @@ def show_entry(page: Page, recorded: RecordedEntry, turn: RecordedTurn | None = 
 
 
 def _sides(run: RecordedRun, *, versions: bool = False) -> str:
-    agent = _agent(run)
+    agent = agent_of(run)
     client = run.client or ""
     if versions:
         agent = " ".join(filter(None, (agent, run.agent_version)))
@@ -176,5 +190,6 @@ def _sides(run: RecordedRun, *, versions: bool = False) -> str:
     return f"{agent} in {client}" if client else agent
 
 
-def _agent(run: RecordedRun) -> str:
+def agent_of(run: RecordedRun) -> str:
+    """Return what the agent of a run calls itself, else its program."""
     return run.agent or run.program

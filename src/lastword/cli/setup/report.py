@@ -9,10 +9,10 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.cli.setup.places import settings_paths, shown
 from lastword.quirks import agent_commands, editors
-from lastword.record.present import documents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ _NAME_COLUMNS = 20
 def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
     """Say which editors and agents are known."""
     if as_json:
-        documents.write(_list_document(environment))
+        envelope.write(_list_document(environment))
         return
     page = Page(keeps_words=True)
     page.line("editors, and where each is told of its agents:", "bold")
@@ -51,7 +51,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
 def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool) -> None:
     """Say what was done, or what is to be done."""
     if as_json:
-        documents.write(_document(request, outcome))
+        envelope.write(_document(request, outcome))
         return
     page = Page(keeps_words=True)
     path = shown(outcome.path, request.environment)

@@ -22,8 +22,11 @@ from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.payload import read_payload
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
-from lastword.record.present.bundle import encoded, moment
-from lastword.record.present.events import event, sentence_of
+from lastword.record.present.bundle import encoded
+from lastword.record.present.events import event
+from lastword.record.present.moments import moment
+from lastword.record.present.scrub import taken_out
+from lastword.record.present.stories import sentences_of
 from lastword.record.present.words import words
 
 if TYPE_CHECKING:
@@ -83,11 +86,11 @@ def _about(manifest: dict[str, Any], kept: int) -> Iterator[str]:
     sides += ["in", run["client"], run["client_version"]] if run["client"] else []
     rows = [
         ("Agent", " ".join(filter(None, sides))),
-        ("From", run["started"] if len(manifest["runs"]) == 1 else manifest["runs"][0]["started"]),
-        ("To", run["last"]),
+        ("From", manifest["runs"][0]["started_at"]),
+        ("To", run["last_at"]),
         ("Turns", _counts(manifest["counts"]["turns"])),
         ("Entries", _entries(sum(manifest["counts"]["entries"].values()), kept)),
-        ("Taken out", _counts(manifest["redactions"]["when_exported"]) or "nothing"),
+        ("Taken out", taken_out(manifest["redactions"]["when_exported"])),
         ("Made by", manifest["made_by"]),
     ]
     yield '<dl class="facts">\n'
@@ -112,7 +115,7 @@ def _failure(recorded: RecordedEntry) -> str:
     entry = recorded.entry
     title = TITLES[read_payload(entry.facts).type]
     where = f"Turn {entry.turn}: " if entry.turn is not None else ""
-    said = f"<strong>{title}</strong>. {html.escape(sentence_of(entry))}"
+    said = f"<strong>{title}</strong>. {html.escape(sentences_of(entry.facts).text)}"
     incident = _incident(entry.facts)
     if incident:
         said += f' <a href="#{_anchor(incident)}">Incident <bdi>{_plain(incident)}</bdi></a>'

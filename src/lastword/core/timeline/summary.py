@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.core.failure import wording
-from lastword.core.failure.durations import plain_duration
+from lastword.core.failure.durations import counted, plain_duration
+from lastword.core.failure.naming import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
 from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, RetrySafety
 from lastword.core.timeline.entry import By, tells_of_cancel
 from lastword.core.timeline.history import TurnHistory, histories
@@ -389,42 +390,56 @@ def _missing(story: TurnHistory, outcome: Outcome) -> tuple[str, ...]:
     return tuple(missing)
 
 
-_SHOWN = (
-    ("type", "type"),
-    ("reason", "reason"),
-    ("phase", "phase"),
-    ("origin", "origin"),
-    ("retry_safety", "retry"),
+_QUOTED = (
+    ("reason", "More exactly"),
     ("http_status", "HTTP status"),
-    ("provider_code", "error code"),
-    ("request_id", "provider's request"),
-    ("attempts", "attempts"),
-    ("incident_id", "incident"),
+    ("provider_code", "Provider's error code"),
+    ("request_id", "Provider's request"),
+    ("attempts", "Attempts"),
+    ("incident_id", "Incident"),
 )
+
+QUOTED = frozenset(label for _, label in _QUOTED)
+"""Labels of values that may be somebody else's words."""
 
 
 def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
-    facts = [("outcome", outcome.value), ("duration", _duration(story.seconds))]
+    ended = "no end recorded" if outcome is Outcome.OPEN else outcome.value
+    facts = [("Outcome", ended), ("Took", _duration(story.seconds))]
     if story.output_at is not None:
-        facts.append(("first output after", _duration(story.output_at - story.started_at)))
-    error = story.error or {}
-    facts += [(label, str(error[key])) for key, label in _SHOWN if error.get(key) is not None]
+        facts.append(("First output after", _duration(story.output_at - story.started_at)))
+    facts += _facts_of_error(story.error or {})
     if story.exited is not None:
-        facts.append(("agent's exit", _exit(story.exited)))
+        facts.append(("Agent's exit", _exit(story.exited)))
     if story.tools:
-        facts.append(("tool calls", f"{len(story.tools)} ({_listed(story.tools)})"))
+        facts.append(("Tool calls", f"{len(story.tools)} ({_listed(story.tools)})"))
     if story.retries:
-        facts.append(("retries", str(len(story.retries))))
+        facts.append(("Retries", str(len(story.retries))))
     if story.silences:
-        facts.append(("longest silence noticed", _duration(max(story.silences))))
+        facts.append(("Longest silence noticed", _duration(max(story.silences))))
     if story.cancels:
-        facts.append(("ended early by", _listed([cancel.by for cancel in story.cancels])))
+        by = [plain(cancel.by, CANCELLED_BY) for cancel in story.cancels]
+        facts.append(("Ended early by", _listed(by)))
     if story.dropped:
-        dropped = [f"{count} {reason}" for reason, count in sorted(story.dropped.items())]
-        facts.append(("frames kept back", ", ".join(dropped)))
+        dropped = [f"{count} ({plain(reason)})" for reason, count in sorted(story.dropped.items())]
+        facts.append(("Messages kept back", ", ".join(dropped)))
     if story.stderr_bytes:
-        facts.append(("stderr", f"{story.stderr_bytes} bytes"))
+        facts.append(("Error output", counted(story.stderr_bytes, "byte")))
     return facts
+
+
+def _facts_of_error(error: dict[str, object]) -> list[tuple[str, str]]:
+    told = (
+        ("Failure", plain(_error_type(error), TYPES) if error else ""),
+        ("When", plain(error["phase"], PHASES) if error.get("phase") else ""),
+        ("Fault", plain(error["origin"], ORIGINS) if error.get("origin") else ""),
+        ("Retry", retry_words(error)),
+    )
+    facts = [(label, value) for label, value in told if value]
+    known = [(label, error[key]) for key, label in _QUOTED if error.get(key) is not None]
+    return facts + [
+        (label, plain(value) if label == "More exactly" else str(value)) for label, value in known
+    ]
 
 
 def _exit(facts: dict[str, object]) -> str:
@@ -433,7 +448,7 @@ def _exit(facts: dict[str, object]) -> str:
     if facts.get("exit_code") is not None:
         return f"exit status {facts['exit_code']}"
     reason = facts.get("reason")
-    return str(reason) if reason else "its exit status is unknown"
+    return plain(reason) if reason else "its exit status is unknown"
 
 
 def _error_type(error: dict[str, object]) -> ErrorType:

@@ -2,7 +2,8 @@
 
 Owns their names and meanings: answers are made of these, and the OpenAPI document is made from
 them (`openapi`), so neither can say what the other does not. Moments are milliseconds since 1970
-UTC. What is not known is left out where it may not be told, and null where it is not there.
+UTC; an event has its own as ISO 8601, too. What is not known is left out where it may not be told,
+and null where it is not there.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ class SessionEvent(Struct, frozen=True, kw_only=True):
         seq: its number in the log.
         kind: what it tells.
         level: how much it matters.
-        at_epoch_ms: when.
+        at: when, as ISO 8601 in UTC, to the millisecond.
+        at_epoch_ms: the same in milliseconds since 1970 UTC.
         at_seconds: the same in seconds, for readers of the record, which has monotonic ones there.
         session_id: the session's.
         turn: of a prompt, and of how it ended: a number that both have, and none other; what stands
@@ -98,6 +100,7 @@ class SessionEvent(Struct, frozen=True, kw_only=True):
     seq: Annotated[int, Meta(ge=1)]
     kind: EventKind
     level: EventLevel
+    at: str
     at_epoch_ms: int
     at_seconds: float
     session_id: str

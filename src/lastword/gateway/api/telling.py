@@ -23,6 +23,7 @@ from lastword.core.timeline.entry import Kind, level_of
 from lastword.gateway.api.shapes import EventKind, EventLevel, SessionEvent
 from lastword.gateway.entries import LogKind
 from lastword.gateway.recorded_entries import recorded
+from lastword.record.present.moments import moment
 
 if TYPE_CHECKING:
     from lastword.core.failure.taxonomy import AgentError
@@ -65,6 +66,7 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
         seq=seq,
         kind=kind,
         level=_level(kind, facts),
+        at=moment(entry.at_ms),
         at_epoch_ms=entry.at_ms,
         at_seconds=entry.at_ms / 1000,
         session_id=session_id,

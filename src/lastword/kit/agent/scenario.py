@@ -110,7 +110,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         return f"{shown}; {self.then}" if self.then else shown
 
     def listed(self) -> dict[str, Any]:
-        """Return the scenario for a machine."""
+        """Return the scenario for a machine; `client` is an older name of `advice`."""
         told, second = self.told, self.told_in(acp.V2.version)
         return {
             "name": self.name,
@@ -118,6 +118,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
             "error": _plain(told) if told else None,
             "error_in_version_2": _plain(second) if second else None,
             "sees": self.sees,
+            "advice": self.advice,
             "client": self.advice,
             "bare": self.bare,
             "per_turn": self.per_turn,

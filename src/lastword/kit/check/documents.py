@@ -30,22 +30,35 @@ _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def described(check: Check, command: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a check without a finding; with what mends it for this agent."""
+    """Return a check without a finding; with what mends it for this agent.
+
+    `mend` is an older name of `advice`.
+    """
+    advice = check.advice(is_in_front=is_in_front(command))
     return {
         "name": check.name,
         "requirement": check.requirement,
         "title": check.title,
-        "mend": check.advice(is_in_front=is_in_front(command)),
+        "advice": advice,
+        "mend": advice,
     }
 
 
 def told(command: Sequence[str], rows: Sequence[Row], seconds: float) -> dict[str, Any]:
-    """Return everything, for `--json`."""
+    """Return everything, for `--json`.
+
+    `agent`, `lastword` and `seconds` are older names of `command`, `lastword_version` and
+    `duration_seconds`.
+    """
     verdicts = [finding.verdict for _, finding in rows]
+    took = round(seconds, 1)
     return {
+        "command": list(command),
         "agent": list(command),
+        "lastword_version": __version__,
         "lastword": __version__,
-        "seconds": round(seconds, 1),
+        "duration_seconds": took,
+        "seconds": took,
         "summary": {verdict.value: verdicts.count(verdict) for verdict in CheckVerdict},
         "checks": [
             {

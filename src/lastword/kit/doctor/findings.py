@@ -34,12 +34,13 @@ class Observation(msgspec.Struct, frozen=True):
     facts: dict[str, Any] = {}
 
     def told(self) -> dict[str, Any]:
-        """Return the finding for a machine."""
+        """Return the finding for a machine; `says` and `do` are older names."""
         return {
             "step": self.step,
             "verdict": self.verdict.value,
+            "sentence": self.says,
             "says": self.says,
-            **({"do": self.action} if self.action else {}),
+            **({"advice": self.action, "do": self.action} if self.action else {}),
             **({"facts": self.facts} if self.facts else {}),
         }
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zipfile
 from collections import Counter
-from datetime import UTC, datetime
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from lastword.core.redact.printable import printable_json
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.record import reader
 from lastword.record.present.markdown import Document, summary
+from lastword.record.present.moments import moment
 
 if TYPE_CHECKING:
     import sqlite3
@@ -105,8 +105,10 @@ class Bundle:
     def manifest(self) -> dict[str, Any]:
         """Versions, counts, and what was taken out; of the summary and entries made so far."""
         return {
+            "version": FORMAT,
             "format": FORMAT,
             "made_by": f"lastword {__version__}",
+            "session_id": self.session_id,
             "session": self.session_id,
             "runs": [self._about(run) for run in self._runs()],
             "counts": {
@@ -121,30 +123,25 @@ class Bundle:
 
     def _about(self, run: RecordedRun) -> dict[str, Any]:
         told = {name: self._scrub.facts(getattr(run, name)) for name in _ABOUT_RUN}
-        told["started"], told["last"] = moment(run.started_epoch_ms), moment(run.last_epoch_ms)
+        began, last = moment(run.started_epoch_ms), moment(run.last_epoch_ms)
+        told |= {"started_at": began, "last_at": last, "started": began, "last": last}
         return told | {"capabilities": self._sides.get(run.id, {})}
 
     def _runs(self) -> list[RecordedRun]:
         return [reader.run_of(self._record, part.run) for part in self._parts]
 
 
-def moment(epoch_ms: int) -> str:
-    """A moment in UTC, to the millisecond."""
-    try:
-        known = datetime.fromtimestamp(epoch_ms / 1000, tz=UTC)
-    except (ValueError, OverflowError, OSError):
-        return str(epoch_ms)
-    return f"{known:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03}Z"
-
-
 def _line(number: int, recorded: RecordedEntry) -> dict[str, Any]:
+    """An entry, with the names of `lastword log --json`; `seconds` and `session` are older ones."""
     entry = recorded.entry
     return {
         "run": number,
         "at": moment(recorded.at_epoch_ms),
+        "at_seconds": round(entry.at_seconds, 6),
         "seconds": round(entry.at_seconds, 6),
         "kind": entry.kind.value,
         "level": recorded.level,
+        "session_id": entry.session_id,
         "session": entry.session_id,
         "turn": entry.turn,
         "request_id": entry.request_id,

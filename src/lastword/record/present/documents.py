@@ -1,17 +1,17 @@
 """The record for machines: what `lastword log --json` writes.
 
-Owns the names in that JSON. Moments are milliseconds since 1970 UTC, durations seconds.
+Owns the names in that JSON. Durations are seconds; how a moment is said is `moments`'s, and the
+envelope the command line's.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.redact.printable import printable_json
 from lastword.record import reader
+from lastword.record.present.moments import moment, with_moments
 from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn, is_alive
 
 if TYPE_CHECKING:
@@ -21,37 +21,33 @@ if TYPE_CHECKING:
     from lastword.record.present.sections import Section, ShownPart
 
 
-def write(value: object, *, indent: int = 2) -> None:
-    """Write one JSON document, or, without an indent, one line."""
-    data = msgspec.json.encode(value)
-    text = msgspec.json.format(data, indent=indent) if indent else data
-    sys.stdout.write(printable_json(text.decode()) + "\n")
-
-
 def part(shown: ShownPart) -> dict[str, Any]:
     """A session in the list."""
     return {
+        "number": shown.number or None,
         "session_id": shown.part.session_id or None,
         "gateway_session_id": _other(shown.name, shown.part.session_id),
         "run": run(shown.run),
         "failures": [entry(failure) for failure in shown.failures],
         "turn_count": shown.count,
         "turns": [
-            turn(each.turn) | {"retry_wait_seconds": each.waits_seconds} for each in shown.turns
+            turn(each.turn)
+            | {"retry_wait_seconds": each.waits_seconds, "silent_seconds": each.silent_seconds}
+            for each in shown.turns
         ],
     }
 
 
 def run(recorded: RecordedRun) -> dict[str, Any]:
     """A run."""
-    values = msgspec.structs.asdict(recorded)
+    values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     del values["id"]
     return values | {"alive": is_alive(recorded)}
 
 
 def turn(recorded: RecordedTurn) -> dict[str, Any]:
     """A turn."""
-    values = msgspec.structs.asdict(recorded)
+    values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     for name in ("run", "started_seconds", "ended_seconds", "first_output_seconds"):
         del values[name]
     values["duration_seconds"] = recorded.duration_seconds
@@ -64,6 +60,7 @@ def entry(recorded: RecordedEntry) -> dict[str, Any]:
     return {
         "kind": recorded.entry.kind,
         "level": recorded.level,
+        "at": moment(recorded.at_epoch_ms),
         "at_epoch_ms": recorded.at_epoch_ms,
         "at_seconds": recorded.entry.at_seconds,
         "session_id": recorded.entry.session_id,
@@ -73,15 +70,10 @@ def entry(recorded: RecordedEntry) -> dict[str, Any]:
     }
 
 
-def failure(recorded: RecordedTurn | RecordedEntry, of_run: RecordedRun) -> dict[str, Any]:
-    """A failure: a turn's, or of a request outside of turns."""
-    told = turn(recorded) if isinstance(recorded, RecordedTurn) else entry(recorded)
-    shape = "turn" if isinstance(recorded, RecordedTurn) else "request"
-    return {"of": shape, "run": run(of_run)} | told
-
-
-def timeline(record: sqlite3.Connection, sections: Sequence[Section]) -> dict[str, Any]:
-    """A session: its runs, each with turns and entries."""
+def timeline(
+    record: sqlite3.Connection, sections: Sequence[Section], story: dict[str, Any] | None
+) -> dict[str, Any]:
+    """A session: what it opens with, and its runs, each with turns and entries."""
     told = []
     for section in sections:
         shown = {recorded.turn for recorded in section.turns}
@@ -102,6 +94,7 @@ def timeline(record: sqlite3.Connection, sections: Sequence[Section]) -> dict[st
     return {
         "session_id": last.part.session_id or None,
         "gateway_session_id": _other(last.name, last.part.session_id),
+        "story": story,
         "runs": told,
     }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.durations import counted
+from lastword.core.failure.naming import TYPES, plain
 from lastword.core.timeline.entry import Kind
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ _RESETS = {
     "rebooted": "the machine went down while it was written",
     "disk": "the disk takes no more, and it goes on in memory",
 }
-_ENDS = {
+ENDS = {
     "closed": "a viewer closed it",
     "left": "its last viewer had left",
     "idle": "nobody was there for too long",
@@ -148,7 +149,8 @@ def _restored(facts: dict[str, Any]) -> str:
 
 
 def _not_restored(facts: dict[str, Any]) -> str:
-    about = [str(facts[name]).replace("_", " ") for name in ("type", "reason") if facts.get(name)]
+    about = [plain(facts["type"], TYPES)] if facts.get("type") else []
+    about += [plain(facts["reason"])] if facts.get("reason") else []
     if facts.get("incident_id"):
         about.append(f"incident {facts['incident_id']}")
     told = "session not restored: the agent refused"
@@ -161,7 +163,7 @@ def _reset(facts: dict[str, Any]) -> str:
 
 
 def _ended(facts: dict[str, Any]) -> str:
-    why = _ENDS.get(str(facts.get("cause")), str(facts.get("cause") or ""))
+    why = ENDS.get(str(facts.get("cause")), str(facts.get("cause") or ""))
     return f"session ended: {why}" if why else "session ended"
 
 

@@ -11,9 +11,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.durations import counted, duration
+from lastword.core.failure.naming import CANCELLED_BY, plain
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import GATEWAY, Kind
-from lastword.core.timeline.summary import summarise
+from lastword.core.timeline.summary import QUOTED
+from lastword.record.present.endings import how_it_ended
+from lastword.record.present.stories import sentences_of, summary_of
 from lastword.record.present.words import words
 from lastword.record.turns import CANCELLED, FAILED, OPEN
 
@@ -31,6 +34,14 @@ MAX_TOLD_BEFALLEN = 50
 """Entries of a gateway's that are told in words: the latest."""
 
 _MAX_NAME_CHARS = 120
+_DOORS = {
+    "run": "in front of the agent (lastword run)",
+    "guard": "in the agent's own process (lastword.guard)",
+    "serve": "in the agent's own process (lastword.serve)",
+    "gateway": "as a gateway (lastword gateway)",
+}
+"""By which way a run came, by its recorded word."""
+
 _NOT_WELL = (FAILED, OPEN, CANCELLED)
 
 
@@ -77,14 +88,14 @@ class Document:
     def _about(self, run: RecordedRun, turns: list[RecordedTurn]) -> None:
         agent = self._side(run.agent or run.program, run.agent_version)
         client = self._side(run.client, run.client_version) if run.client else "not known"
-        ended = "" if run.ended else ", without a word at its end"
+        ended = "" if run.ended else ", which did not say that it ended"
         when = f"{_minute(run.started_epoch_ms)} to {_minute(run.last_epoch_ms)}"
-        lastword = f"lastword {run.lastword_version} ({run.door})"
+        lastword = f"lastword {run.lastword_version}, {_DOORS.get(run.door, run.door)}"
         self.lines += [
-            f"- agent: {agent}",
-            f"- client: {client}",
-            f"- {lastword}, Python {run.python_version}, {run.platform}",
-            f"- run {self._code(run.run_id)}, {when}{ended}",
+            f"- Agent: {agent}",
+            f"- Client: {client}",
+            f"- {lastword}; Python {run.python_version} on {run.platform}",
+            f"- Run {self._code(run.run_id)}, {when}{ended}",
             f"- {counted(len(turns), 'turn')}",
         ]
         if run.lost_entries:
@@ -95,11 +106,11 @@ class Document:
         if len(turns) > MAX_LISTED_TURNS:
             self.lines += [f"The latest {MAX_LISTED_TURNS} turns:", ""]
         self.lines += [
-            "| turn | began | ended | after | first output after | tools | retries |",
+            "| Turn | Began | Ended | After | First output after | Tools | Retries |",
             "|---|---|---|---|---|---|---|",
         ]
         for turn in turns[-MAX_LISTED_TURNS:]:
-            waits = f" ({duration(turn.wait_seconds)})" if turn.wait_seconds else ""
+            waits = f" (waited {duration(turn.wait_seconds)})" if turn.wait_seconds else ""
             cells = (
                 str(turn.turn),
                 f"{_moment(turn.started_epoch_ms):%H:%M:%S} UTC",
@@ -117,10 +128,9 @@ class Document:
         for each in recorded:
             facts = each.entry.facts
             if each.entry.kind is Kind.ERROR:
-                why = ": ".join(str(facts[key]) for key in ("type", "reason") if key in facts)
                 asked, incident = str(facts.get("method", "")), str(facts.get("incident_id", ""))
-                told = f"{self._code(why)}, incident {self._code(incident)}"
-                self.lines.append(f"- {self._code(asked)} failed: {told}")
+                told = f"{self._plain(sentences_of(facts).text)} Incident {self._code(incident)}."
+                self.lines.append(f"- {self._code(asked)} failed. {told}")
         self.lines.append("")
 
     def _gateway(self, recorded: Iterable[RecordedEntry]) -> None:
@@ -137,18 +147,21 @@ class Document:
         self.lines.append("")
 
     def _ended(self, turn: RecordedTurn) -> str:
-        if turn.outcome == FAILED:
-            return ": ".join(word for word in (turn.type, turn.reason) if word) or FAILED
+        told = how_it_ended(turn)
+        if turn.outcome == FAILED and turn.reason:
+            return f"{told}: {plain(turn.reason)}"
         if turn.outcome == CANCELLED and turn.by:
-            return f"{CANCELLED}: {turn.by}"
-        return "no end recorded" if turn.outcome == OPEN else turn.stop_reason or turn.outcome
+            return f"{told} by {plain(turn.by, CANCELLED_BY)}"
+        return told
 
     def _tell(self, turn: RecordedTurn, recorded: list[RecordedEntry]) -> None:
-        summary = summarise([each.entry for each in recorded if _concerns(each, turn)])
+        summary = summary_of(turn, recorded)
         self.lines += [f"## Turn {turn.turn}", "", self._plain(summary.text), ""]
-        self.lines += [f"- {label}: {self._code(value)}" for label, value in summary.facts]
-        self.lines.append(f"- confidence: {summary.confidence}")
-        self.lines += [f"- not recorded: {self._plain(word)}" for word in summary.missing]
+        for label, value in summary.facts:
+            shown = self._code(value) if label in QUOTED else self._plain(value)
+            self.lines.append(f"- {label}: {shown}")
+        self.lines.append(f"- How sure the cause is: {summary.confidence}")
+        self.lines += [f"- Not recorded: {self._plain(word)}" for word in summary.missing]
         self.lines.append("")
 
     def _side(self, name: str | None, version: str | None) -> str:
@@ -173,15 +186,6 @@ def summary(document: Document) -> str:
         "the rest."
     )
     return "\n".join([*document.lines, last, ""])
-
-
-def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
-    """Does this belong to a turn, or to what went on around it?"""
-    entry = recorded.entry
-    if entry.turn is not None:
-        return entry.turn == turn.turn
-    ended = float("inf") if turn.ended_seconds is None else turn.ended_seconds
-    return entry.at_seconds <= ended
 
 
 def _moment(epoch_ms: int) -> datetime:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure import taxonomy
+from lastword.core.failure.naming import plain
 from lastword.core.redact.known_secrets import secrets_of
 from lastword.core.redact.redactor import CUT, REDACTED, Redactor, is_denied_name
 from lastword.core.timeline import entry as timeline_entry
@@ -80,6 +81,45 @@ class Scrubber:
             self._redactor.count("secret_name")
             return REDACTED
         return self.facts(value, depth + 1)
+
+
+_RULES = {
+    "account": "accounts",
+    "api_key": "API keys",
+    "authorization": "authorization headers",
+    "cookie": "cookies",
+    "email": "e-mail addresses",
+    "jwt": "signed tokens (JWT)",
+    "named_secret": "values that are named as secrets",
+    "option": "secrets of command lines",
+    "private_key": "private keys",
+    "token": "tokens",
+    "url_credentials": "passwords in addresses",
+    "url_parameter": "secrets in addresses",
+    "webhook": "webhook addresses",
+    "hook": "what your own rule finds",
+    "hook_failed": "texts of which your own rule could say nothing",
+    "user_name": "the user's name",
+    "host_name": "this machine's name",
+    "home_directory": "home folders",
+    "known_value": "secrets of this environment",
+    "secret_name": "members that are named as secrets",
+}
+"""What a rule takes out, in words."""
+
+
+def taken_out(counts: Mapping[str, int]) -> str:
+    """What a scrubber took out, as a sentence."""
+    if not sum(counts.values()):
+        return (
+            "Nothing had to be taken out: no secret was found, and no name of you or this machine."
+        )
+    told = [
+        f"{plain(rule, _RULES)} ({'once' if found == 1 else f'{found:,} times'})"
+        for rule, found in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+        if found
+    ]
+    return f"Taken out: {', '.join(told)}."
 
 
 def scrubber_here() -> Scrubber:

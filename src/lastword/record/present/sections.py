@@ -16,10 +16,17 @@ from lastword.record.reader import (  # noqa: TC001 - a struct's types, at runti
 
 
 class ShownTurn(msgspec.Struct, frozen=True):
-    """A turn, and how long each of its retries was to wait."""
+    """A turn of a list.
+
+    Attributes:
+        turn: which it is.
+        waits_seconds: how long each of its retries was to wait.
+        silent_seconds: the longest silence that was noticed; it lasted at least as long.
+    """
 
     turn: RecordedTurn
     waits_seconds: tuple[float, ...] = ()
+    silent_seconds: float | None = None
 
 
 class ShownPart(msgspec.Struct, frozen=True):
@@ -33,6 +40,7 @@ class ShownPart(msgspec.Struct, frozen=True):
         count: how many turns it has had.
         failures: where it has had none, the requests that failed.
         name: the session's, which is a gateway's where that gave it another than the agent did.
+        number: its place in the list, from 1 for the latest; 0 outside of a list.
     """
 
     part: Part
@@ -42,6 +50,7 @@ class ShownPart(msgspec.Struct, frozen=True):
     count: int
     failures: tuple[RecordedEntry, ...] = ()
     name: str = ""
+    number: int = 0
 
 
 class Section(msgspec.Struct, frozen=True):

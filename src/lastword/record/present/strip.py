@@ -13,8 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 TURN_MARKS = {OK: ".", FAILED: "x", CANCELLED: "-"}
-NO_END, RUNNING, MORE = "?", "~", "<"
-LEGEND = ". ok   x failed   - cancelled   ~ running   ? no end recorded"
+NO_END, RUNNING, SILENT, MORE = "?", "~", "s", "<"
+LEGEND = (
+    "One mark a turn, the latest last:",
+    ". ok",
+    f"{SILENT} ok after a long silence",
+    "x failed",
+    "- cancelled",
+    f"{RUNNING} running",
+    f"{NO_END} no end recorded",
+    f"{MORE} earlier turns",
+)
+"""What the marks of turns mean, a piece each."""
 
 _BARS, _PLAIN = "▁▂▃▄▅▆▇█", ".:-=+*%#"
 _STEPS_SECONDS = (1, 2, 5, 15, 45, 120, 600)
@@ -25,6 +35,15 @@ def turns(marks: Iterable[str], columns: int) -> str:
     """One mark a turn, the latest at the end; `<` says that there were more."""
     strip = "".join(marks)
     return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]
+
+
+def bars_legend(*, bars: bool) -> str:
+    """What the marks of retries mean."""
+    marks = _BARS if bars else _PLAIN
+    return (
+        f"{marks} one mark a retry, by how long it waited: up to 1 s ({marks[0]}) to over 10 min "
+        f"({marks[-1]})."
+    )
 
 
 def retries(waits_seconds: Sequence[float], columns: int, *, bars: bool) -> str:

@@ -9,24 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.failure.durations import counted, duration
+from lastword.core.failure.naming import CANCELLED_BY, PHASES, TYPES, plain, retry_words
 from lastword.core.protocol.tolerant import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.record.present import gateway_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from lastword.core.timeline.entry import Entry
 
 MAX_TEXT_CHARS = 300
 _MAX_VALUE_CHARS = 80
 
-_SAFE = {
-    "auto": "a retry is safe",
-    "offer_continue": "a retry repeats what was shown",
-    "ask": "a retry may repeat what tools did",
-    "never": "a retry does not help",
-}
 _SAID = frozenset(
     {
         *("type", "reason", "phase", "origin", "retryable", "retry_safety", "retry_after_seconds"),
@@ -36,6 +31,70 @@ _SAID = frozenset(
 )
 _LEFT_TO_JSON = frozenset({"rule", "redactions", "detail", "reset_at_epoch_ms", "traceparent"})
 """What only a machine, or a maintainer, wants to know."""
+
+
+STOP_REASONS = {
+    "end_turn": "ok",
+    "max_tokens": "token limit reached",
+    "max_turn_requests": "request limit reached",
+    "refusal": "the agent refused",
+    "cancelled": "cancelled",
+}
+"""How a turn ended that was answered, by ACP's stop reason."""
+
+_TAKES = {
+    "typed": "typed errors",
+    "retry": "retry updates",
+    "notices": "notices",
+    "air": "AIR's session failures",
+}
+_HOW = {"new": "new session", "load": "session loaded", "resume": "session resumed"}
+_ASKED = {"permission": "for a permission", "form": "to fill in a form"}
+_DELEGATED = {"file": "to write a file", "command": "to run a command"}
+_NOT_BACK = {
+    "agent_cannot": "the agent cannot do that",
+    "refused": "the agent refused",
+    "timeout": "the agent did not answer in time",
+    "id_taken": "its id is another session's now",
+}
+_LIMITS = {
+    "first_update_timeout": "nothing came within the limit",
+    "idle_timeout": "silent for longer than the limit",
+    "tool_timeout": "a tool took longer than the limit",
+    "turn_timeout": "the turn took longer than the limit",
+    "runaway": "it repeated the same step",
+    "stderr_limit": "its error output was over the limit",
+    "busy_with_ended_turn": "it did not let go of a turn that had been ended",
+}
+_EXITS = {
+    "client_left": "the client left",
+    "shutdown": "lastword was told to stop",
+    "closed_stdout": "it closed its output",
+}
+_KEPT_BACK = {
+    "answer_to_nobody": "it answers no request",
+    "answer_without_id": "it is an answer without an id",
+    "echo": "it only repeats what the client sent",
+    "error_without_id": "it is an error without an id",
+    "late_answer": "its turn had already been answered",
+    "line_too_long": "it is too long",
+    "quarantine": "it belongs to a turn that had been ended",
+    "replay": "it was asked for by lastword, to bring the session back",
+}
+_ACTIONS = {
+    "wait": "wait, then try again",
+    "retry": "try again",
+    "continue": "ask the agent to continue",
+    "confirm_retry": "check what has been done, then try again",
+    "login": "log in, or check the API key",
+    "top_up": "add credits, wait for the reset, or switch models",
+    "switch_model": "choose another model",
+    "shorten": "shorten the conversation",
+    "rephrase": "rephrase the prompt",
+    "fix_configuration": "check the agent's configuration",
+    "restart": "start the agent again, then try again",
+    "report": "check the details, and report it if it happens again",
+}
 
 
 def words(entry: Entry) -> str:
@@ -49,9 +108,7 @@ def words(entry: Entry) -> str:
 
 def _plain(name: str, facts: dict[str, Any]) -> str:
     shown = [
-        f"{key.replace('_', ' ')} {_value(value)}"
-        for key, value in facts.items()
-        if key not in _LEFT_TO_JSON
+        f"{plain(key)} {_value(value)}" for key, value in facts.items() if key not in _LEFT_TO_JSON
     ]
     return f"{name}: {', '.join(shown)}" if shown else name
 
@@ -63,22 +120,31 @@ def _value(value: object) -> str:
 
 
 def _error(facts: dict[str, Any]) -> str:
-    what = str(facts.get("type", "error"))
-    about = [str(facts[key]).replace("_", " ") for key in ("reason", "phase") if facts.get(key)]
+    about = [plain(facts["reason"])] if facts.get("reason") else []
+    about += [plain(facts["phase"], PHASES)] if facts.get("phase") else []
     about += _told_by(facts)
-    wait = facts.get("retry_after_seconds")
-    if isinstance(wait, int | float):
-        about.append(f"wait {duration(wait)}")
-    about += filter(None, [_SAFE.get(str(facts.get("retry_safety")))])
-    if facts.get("action"):
-        about.append(f"to do: {str(facts['action']).replace('_', ' ')}")
-    if facts.get("incident_id"):
-        about.append(f"incident {facts['incident_id']}")
-    told = f"{what}: {', '.join(about)}" if about else what
+    what = f"failed: {plain(facts.get('type', 'error'), TYPES)}"
+    what += f" ({', '.join(about)})" if about else ""
+    told = "; ".join([what, *_next(facts)])
     said = _said(facts)
     rest = {key: value for key, value in facts.items() if key not in _SAID}
     told = _plain(told, rest).replace(f"{told}:", f"{told},", 1)
     return f'{told}; "{said[:MAX_TEXT_CHARS]}"' if said else told
+
+
+def _next(facts: dict[str, Any]) -> list[str]:
+    """What may be done after a failure, and what it can be quoted by."""
+    told = []
+    retry = retry_words(facts)
+    if retry:
+        told.append(f"retry: {retry}")
+    elif isinstance(facts.get("retry_after_seconds"), int | float):
+        told.append(f"wait {duration(facts['retry_after_seconds'])}")
+    if facts.get("action"):
+        told.append(f"to do: {plain(facts['action'], _ACTIONS)}")
+    if facts.get("incident_id"):
+        told.append(f"incident {facts['incident_id']}")
+    return told
 
 
 def _said(facts: dict[str, Any]) -> str:
@@ -105,21 +171,21 @@ def _told_by(facts: dict[str, Any]) -> list[str]:
 
 def _retry(facts: dict[str, Any]) -> str:
     attempt, most = facts.pop("attempt", None), facts.pop("max_attempts", None)
-    wait = facts.pop("wait_seconds", None)
-    what = str(facts.pop("type", "")) or "a failure"
-    tries = f", attempt {attempt}" if attempt else ""
-    tries += f" of {most}" if attempt and most else ""
-    waits = f", waits {duration(wait)}" if isinstance(wait, int | float) else ""
+    wait, kind = facts.pop("wait_seconds", None), facts.pop("type", None)
+    what = plain(kind, TYPES) if kind else "a failure"
+    tries = f" (attempt {_value(attempt)}" if attempt else ""
+    tries += f" of {_value(most)})" if attempt and most else ")" if attempt else ""
+    waits = f" in {duration(wait)}" if isinstance(wait, int | float) else ""
     seen = _SEEN.get(str(facts.pop("source", "")), "")
-    return _plain(f"retry after {what}{tries}{waits}{seen}", facts)
+    return _plain(f"the model call is tried again{waits}{tries}, after {what}{seen}", facts)
 
 
 _SEEN = {
-    "wire": ", as the agent tells it",
-    "stderr": ", as its stderr tells it",
-    "events": ", as its events tell it",
-    "log": ", as its log tells it",
-    "journal": ", as its journal tells it",
+    "wire": ", as the agent says",
+    "stderr": ", as its error output says",
+    "events": ", as its events say",
+    "log": ", as its log says",
+    "journal": ", as its journal says",
 }
 """Where a retry was seen that no handler announced."""
 
@@ -149,23 +215,26 @@ def _stderr(facts: dict[str, Any]) -> str:
 def _answer(facts: dict[str, Any]) -> str:
     stop_reason = facts.pop("stop_reason", None)
     by = facts.pop("by", "agent")
-    told = f"answer: {_value(stop_reason)}" if stop_reason else "answer"
+    told = f"turn ends: {plain(_value(stop_reason), STOP_REASONS)}" if stop_reason else "turn ends"
     if facts.pop("cancelled", False):
         told += " after a cancel"
-    return _plain(told if by == "agent" else f"{told}, given by {_value(by)}", facts)
+    return _plain(told if by == "agent" else f"{told}, answered by {_value(by)}", facts)
 
 
 def _cancel(facts: dict[str, Any]) -> str:
-    by = str(facts.pop("by", "somebody"))
-    known = {"user": "the user", "client_gone": "the client's leaving"}.get(by, by)
-    return _plain(f"cancel by {known}", facts)
+    by = facts.pop("by", "somebody")
+    kind, reason = facts.pop("type", None), facts.pop("reason", None)
+    why = [plain(kind, TYPES)] if kind else []
+    why += [plain(reason, _LIMITS)] if reason else []
+    told = f"ended early by {plain(by, CANCELLED_BY)}"
+    return _plain(f"{told} ({', '.join(why)})" if why else told, facts)
 
 
 def _omitted(facts: dict[str, Any]) -> str:
     count, kinds = facts.pop("count", None), facts.pop("kinds", None)
     told = f"{counted(count, 'entry')} left out" if isinstance(count, int) else "entries left out"
     if isinstance(kinds, dict):
-        told += f" ({', '.join(f'{number} {kind}' for kind, number in kinds.items())})"
+        told += f" ({', '.join(f'{number} {plain(kind)}' for kind, number in kinds.items())})"
     return _plain(told, facts)
 
 
@@ -175,12 +244,82 @@ def _exited(facts: dict[str, Any]) -> str:
     known = _value(how) if how else f"exit status {code}" if code is not None else "gone"
     if how:
         facts.pop("reason", None)  # a signal says it
-    turns = facts.pop("open_turns", None)
+    turns, reason = facts.pop("open_turns", None), facts.pop("reason", None)
     during = f", during {counted(turns, 'turn')}" if isinstance(turns, int) else ""
-    return _plain(f"agent exited: {known}{during}", facts)
+    why = f", because {plain(reason, _EXITS)}" if reason else ""
+    return _plain(f"agent exited: {known}{during}{why}", facts)
+
+
+def _peer(name: str) -> Callable[[dict[str, Any]], str]:
+    def told(facts: dict[str, Any]) -> str:
+        known = [_value(facts.pop(key)) for key in ("name", "version") if facts.get(key)]
+        version, takes = facts.pop("protocol_version", None), facts.pop("reads", None)
+        about = [f"protocol version {_value(version)}"] if version is not None else []
+        if isinstance(takes, list) and takes:
+            about.append(f"takes {' and '.join(plain(each, _TAKES) for each in takes)}")
+        shown = f"{name}: {' '.join(known)}" if known else name
+        return _plain(f"{shown} ({'; '.join(about)})" if about else shown, facts)
+
+    return told
+
+
+def _one(name: str, fact: str, names: Mapping[str, str] | None = None) -> Callable[..., str]:
+    """A kind with one fact, which is a word."""
+
+    def told(facts: dict[str, Any]) -> str:
+        word = facts.pop(fact, None)
+        return _plain(name if word is None else f"{name}: {plain(_value(word), names)}", facts)
+
+    return told
+
+
+def _created(facts: dict[str, Any]) -> str:
+    how = str(facts.pop("how", "new"))
+    return _plain(_HOW.get(how) or f"session begins ({plain(how)})", facts)
+
+
+def _kept_back(facts: dict[str, Any]) -> str:
+    side, reason = facts.pop("side", None), facts.pop("reason", None)
+    whose = f" from the {plain(_value(side))}" if side else ""
+    why = f": {plain(_value(reason), _KEPT_BACK)}" if reason else ""
+    return _plain(f"message{whose} kept back{why}", facts)
+
+
+def _context_lost(facts: dict[str, Any]) -> str:
+    why, said = facts.pop("why", None), facts.pop("said", None)
+    told = "the session could not be brought back after the restart"
+    told = f"{told}: {plain(_value(why), _NOT_BACK)}" if why else told
+    told = _plain(told, facts)
+    return f'{told}; "{_value(said)}"' if said else told
+
+
+def _again(facts: dict[str, Any]) -> str:
+    life = facts.pop("attempt", None)
+    number = f" (process {_value(life)} of this run)" if life else ""
+    return _plain(f"agent started again{number}", facts)
 
 
 _TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
+    Kind.CLIENT_ATTACHED: _peer("client connected"),
+    Kind.CLIENT_DETACHED: _one("client disconnected", "reason"),
+    Kind.CLIENT_GONE: _one("client gone", "reason"),
+    Kind.SHUTDOWN: _one("lastword was told to stop", "signal"),
+    Kind.AGENT_STARTED: _one("agent started", "program"),
+    Kind.AGENT_READY: _peer("agent ready"),
+    Kind.AGENT_RESTARTED: _again,
+    Kind.AGENT_EXITED: _exited,
+    Kind.SESSION_CREATED: _created,
+    Kind.SESSION_RESUMED: _one("session brought back after the restart", "how"),
+    Kind.CONTEXT_LOST: _context_lost,
+    Kind.FIRST_PROGRESS: _one("first update from the agent", "what"),
+    Kind.FIRST_OUTPUT: _one("first text or tool call", "what"),
+    Kind.DELEGATED: _one("the agent asks the client to act", "what", _DELEGATED),
+    Kind.ASKED: _one("the agent asks the user", "what", _ASKED),
+    Kind.USER_ANSWERED: _one("the user answers", "outcome"),
+    Kind.FRAME_DROPPED: _kept_back,
+    Kind.FRAME_REPAIRED: _one("message repaired", "reason", {"id": "its id had another type"}),
+    Kind.QUARANTINED: _one("session held back: the agent still works on the ended turn", "reason"),
+    Kind.RELEASED: _one("session free again: the agent has let go of the ended turn", "reason"),
     Kind.ERROR: _error,
     Kind.RETRY: _retry,
     Kind.TOOL_STARTED: _tool("tool starts"),
@@ -190,6 +329,5 @@ _TELLERS: dict[Kind, Callable[[dict[str, Any]], str]] = {
     Kind.ANSWER: _answer,
     Kind.CANCEL: _cancel,
     Kind.OMITTED: _omitted,
-    Kind.AGENT_EXITED: _exited,
     **gateway_words.TELLERS,
 }

@@ -1,0 +1,42 @@
+"""The JSON of a command: one object for every command that has `--json`.
+
+Owns the envelope: `version` comes first, names are in snake case, and every moment is ISO 8601 in
+UTC. What stands in it is each command's own; `tests/kit/json_glossary.py` has the names.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.redact.printable import printable_json
+from lastword.record.present.moments import with_moments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION = 1
+"""Of the documents' shapes: members may come, and none goes or changes within one."""
+
+
+def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> None:
+    """Write one document; without an indent on one line."""
+    sys.stdout.write(document(members, indent=indent))
+
+
+def document(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> str:
+    """Return one document, in which every character can be printed."""
+    told = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
+    text = printable_json(json.dumps(told, ensure_ascii=False))
+    return f"{_indented(text, indent) if indent else text}\n"
+
+
+def _indented(text: str, indent: int) -> str:
+    try:
+        return msgspec.json.format(text, indent=indent)
+    except msgspec.DecodeError:
+        # An argument may hold half a character, which msgspec refuses and an escape can say.
+        return json.dumps(json.loads(text), indent=indent)

@@ -1,0 +1,90 @@
+"""What a list of the record shows beside its rows: how many there are, silences, failures' facts.
+
+Owns the numbers of sessions, from 1 for the latest in the order of `reader.latest_parts`. Changes
+nothing in a store.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.protocol.tolerant import number_of
+from lastword.core.timeline.entry import Kind
+from lastword.record import reader
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from lastword.record.reader import Part, RecordedTurn
+
+MAX_NUMBER = 9999
+"""The highest number by which a session can be named; longer digits are the beginning of an id."""
+
+MIN_SILENT_SECONDS = 0.5
+"""No silence is noticed in a turn that took less: they are told in whole seconds."""
+
+
+def count_parts(record: sqlite3.Connection, since_epoch_ms: int = 0) -> int:
+    """How many sessions a list without a limit has."""
+    (sessions,) = record.execute(
+        "SELECT count(*) FROM"
+        " (SELECT DISTINCT run, session_id FROM turns WHERE started_epoch_ms >= ?)",
+        (since_epoch_ms,),
+    ).fetchone()
+    (starts,) = record.execute(
+        "SELECT count(DISTINCT e.run) FROM entries e"
+        " WHERE e.level = 'error' AND e.turn IS NULL AND e.kind = ? AND e.at_epoch_ms >= ?"
+        " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.run = e.run)",
+        (Kind.ERROR, since_epoch_ms),
+    ).fetchone()
+    return int(sessions) + int(starts)
+
+
+def part_by_number(record: sqlite3.Connection, number: int) -> Part | None:
+    """The session that has this number in the list, if the list is that long."""
+    if not 0 < number <= MAX_NUMBER:
+        return None
+    parts, _ = reader.latest_parts(record, number)
+    return parts[number - 1] if len(parts) >= number else None
+
+
+def silences_of(record: sqlite3.Connection, turns: Sequence[RecordedTurn]) -> dict[int, float]:
+    """The longest silence that was noticed in each of a session's turns, in seconds by its number.
+
+    It lasted at least as long. A turn in which none was noticed is left out.
+    """
+    long = [turn for turn in turns if _may_be_silent(turn)]
+    if not long:
+        return {}
+    rows = record.execute(
+        "SELECT turn, facts FROM entries WHERE run = ? AND session_id = ?"
+        " AND turn BETWEEN ? AND ? AND kind = ?",
+        (long[0].run, long[0].session_id, long[0].turn, long[-1].turn, Kind.SILENCE),
+    )
+    found: dict[int, float] = {}
+    for row in rows:
+        facts = msgspec.json.decode(row["facts"], type=dict[str, Any])
+        seconds = number_of(facts.get("silent_seconds"))
+        found[row["turn"]] = max(seconds, found.get(row["turn"], 0))
+    return found
+
+
+def _may_be_silent(turn: RecordedTurn) -> bool:
+    took = turn.duration_seconds
+    return took is None or took >= MIN_SILENT_SECONDS
+
+
+def failure_of(record: sqlite3.Connection, turn: RecordedTurn) -> dict[str, Any]:
+    """The facts of a turn's failure; those of its row where its entry is gone."""
+    row = record.execute(
+        "SELECT facts FROM entries WHERE run = ? AND session_id = ? AND turn = ? AND kind = ?"
+        " ORDER BY id LIMIT 1",
+        (turn.run, turn.session_id, turn.turn, Kind.ERROR),
+    ).fetchone()
+    if row is not None:
+        return msgspec.json.decode(row["facts"], type=dict[str, Any])
+    known = {name: getattr(turn, name) for name in ("type", "reason", "phase", "incident_id")}
+    return {name: value for name, value in known.items() if value is not None}

@@ -1,0 +1,52 @@
+"""Moments in JSON: ISO 8601 in UTC, to the millisecond, such as `2026-11-20T18:50:03.125Z`.
+
+Owns how one is written, and the names: beside a member `X_epoch_ms` stands `X_at`, or `at` beside
+`at_epoch_ms`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+_SUFFIX = "_epoch_ms"
+FIXED_ELSEWHERE = frozenset(
+    {
+        *("facts", "frames", "script", "error", "error_in_version_2", "detail"),
+        *("view", "quality"),  # of a gateway's holder: as its API, and its metrics, have them
+    }
+)
+"""Members whose shape the protocol or a file format says; nothing is added in them."""
+
+
+def moment(epoch_ms: int) -> str:
+    """A moment in UTC, to the millisecond; a number that is no moment as it stands."""
+    try:
+        known = datetime.fromtimestamp(epoch_ms // 1000, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(epoch_ms)
+    return f"{known:%Y-%m-%dT%H:%M:%S}.{epoch_ms % 1000:03}Z"
+
+
+def with_moments(value: Any) -> Any:
+    """A JSON value in which every moment in milliseconds since 1970 is said in ISO 8601, too."""
+    if isinstance(value, list | tuple):
+        return [with_moments(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    told: dict[str, Any] = {}
+    for name, each in value.items():
+        if name.endswith(_SUFFIX) and _is_number(each):
+            told.setdefault(_name(name), moment(each))
+        told[name] = each if name in FIXED_ELSEWHERE else with_moments(each)
+    return told
+
+
+def _name(of: str) -> str:
+    """`at` for `at_epoch_ms`, `reset_at` for `reset_at_epoch_ms`, `started_at` for others."""
+    plain = of.removesuffix(_SUFFIX)
+    return plain if plain == "at" or plain.endswith("_at") else f"{plain}_at"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,147 @@
+"""A turn or a failure in sentences, from what is recorded of it; and both as JSON.
+
+Owns which entries a turn is told from, and what a failure is told by where a paragraph would be too
+long. The paragraph itself is `core.timeline.summary`'s. It is a module of its own because sentences
+load the redactor, which a list on the terminal does without.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lastword.core.failure import wording
+from lastword.core.failure.durations import plain_duration
+from lastword.core.failure.naming import PHASES, plain, retry_words
+from lastword.core.failure.taxonomy import Action, ErrorType, Origin
+from lastword.core.timeline.summary import Outcome, Summary, summarise
+from lastword.record.present import documents
+from lastword.record.reader import RecordedEntry, RecordedRun, RecordedTurn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class ShownFailure(msgspec.Struct, frozen=True):
+    """A failure of a list: a turn's, or of a request outside of turns; its run, and its facts."""
+
+    of: RecordedTurn | RecordedEntry
+    run: RecordedRun
+    facts: dict[str, Any]
+
+
+class Story(msgspec.Struct, frozen=True):
+    """What a session's timeline opens with.
+
+    Attributes:
+        turn: the turn that it tells of; nothing where it tells of a request.
+        summary: that turn in one paragraph, and what is known of it.
+    """
+
+    turn: int | None
+    summary: Summary
+
+
+class FailureSentences(msgspec.Struct, frozen=True, kw_only=True):
+    """A failure in sentences. What is not known is empty.
+
+    Attributes:
+        what: what failed, and where in the turn.
+        advice: what to do.
+        retry: whether the prompt may be sent again, as a phrase.
+    """
+
+    what: str
+    advice: str
+    retry: str
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        retry = f"Retry: {self.retry}." if self.retry else ""
+        return " ".join(each for each in (self.what, self.advice, retry) if each)
+
+
+def sentences_of(facts: Mapping[str, Any]) -> FailureSentences:
+    """A failure in sentences, by the facts of its entry."""
+    kind, reason = _type_of(facts), str(facts.get("reason") or "")
+    what = wording.WHAT_BY_REASON.get(kind, {}).get(reason) or wording.WHAT[kind]
+    if facts.get("origin") == Origin.CLIENT:
+        what = wording.WHAT_OF_CLIENT.get(reason) or what
+    if facts.get("phase"):
+        what = f"{what} It failed {plain(facts['phase'], PHASES)}."
+    return FailureSentences(what=what, advice=_advice(facts, reason), retry=retry_words(facts))
+
+
+def _type_of(facts: Mapping[str, Any]) -> ErrorType:
+    try:
+        return ErrorType(str(facts.get("type")))
+    except ValueError:
+        return ErrorType.UNKNOWN
+
+
+def _advice(facts: Mapping[str, Any], reason: str) -> str:
+    wait = facts.get("retry_after_seconds")
+    if isinstance(wait, int) and wait > 0 and facts.get("retryable") is True:
+        return f"Try again in {plain_duration(wait)}."
+    try:
+        usual = wording.ADVICE[Action(str(facts.get("action")))]
+    except ValueError:
+        usual = ""
+    return wording.ADVICE_BY_REASON.get(reason) or usual
+
+
+def summary_of(turn: RecordedTurn, recorded: Iterable[RecordedEntry]) -> Summary:
+    """A turn in one paragraph, from its session's entries in order."""
+    return summarise([each.entry for each in recorded if _concerns(each, turn)])
+
+
+def summary_of_request(facts: Mapping[str, Any]) -> Summary:
+    """A request outside of turns that failed, in one paragraph, by the facts of its entry."""
+    said = sentences_of(facts)
+    what = f"{facts.get('method', 'A request')} failed. {said.text}"
+    return Summary(outcome=Outcome.FAILED, text=what, action=said.advice)
+
+
+def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
+    """Does this belong to a turn, or to what went on around it?"""
+    entry = recorded.entry
+    if entry.turn is not None:
+        return entry.turn == turn.turn
+    ended = float("inf") if turn.ended_seconds is None else turn.ended_seconds
+    return entry.at_seconds <= ended
+
+
+def failure_document(shown: ShownFailure) -> dict[str, Any]:
+    """A failure: a turn's, or of a request outside of turns; in sentences, too."""
+    is_turn = isinstance(shown.of, RecordedTurn)
+    told = (
+        documents.turn(shown.of)
+        if isinstance(shown.of, RecordedTurn)
+        else documents.entry(shown.of)
+    )
+    said = sentences_of(shown.facts)
+    return {
+        "of": "turn" if is_turn else "request",
+        "sentence": said.what,
+        "advice": said.advice,
+        "retry": said.retry,
+        "run": documents.run(shown.run),
+        **told,
+    }
+
+
+def story_document(told: Story | None) -> dict[str, Any] | None:
+    """What a session's timeline opens with."""
+    if told is None:
+        return None
+    summary = told.summary
+    return {
+        "turn": told.turn,
+        "outcome": summary.outcome,
+        "text": summary.text,
+        "advice": summary.action,
+        "confidence": summary.confidence,
+        "missing": summary.missing,
+    }

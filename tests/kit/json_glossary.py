@@ -1,0 +1,273 @@
+"""The names in the JSON of the commands: one for each thing, whichever command says it.
+
+Owns the glossary, and what is wrong with a document by it: `version` first, names in snake case
+that stand here, and beside each moment in milliseconds the same in ISO 8601, UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from lastword.record.present.moments import FIXED_ELSEWHERE, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAMES = {
+    "about": "what a client is given on its rung",
+    "action": "what the user can do, as a word of the contract",
+    "advice": "what to do, as a sentence",
+    "agent": "what the agent calls itself",
+    "agent_pid": "the agent's process",
+    "agent_version": "its version",
+    "agents": "agents whose commands are known",
+    "alive": "does the run go on?",
+    "answered_percent": "of the turns that are over, how many have an end",
+    "at": "when it happened",
+    "at_epoch_ms": "the same in milliseconds since 1970 UTC",
+    "at_seconds": "the same in the run's monotonic seconds",
+    "attempts": "how often the model call was tried",
+    "bare": "does a scenario say nothing of lastword?",
+    "before": "the days before",
+    "by": "whose wish it was that a turn ended early",
+    "by_agent": "failed turns by the agent's name",
+    "by_day": "failed turns by the day",
+    "by_type": "failed turns by type",
+    "bytes": "how large it is",
+    "can_write": "can lastword write an editor's settings?",
+    "cancelled": "turns that were cancelled",
+    "capabilities": "what the two sides said of themselves, as facts",
+    "checks": "checks of agents",
+    "client": "what the client calls itself",
+    "client_version": "its version",
+    "clients": "how a failure reaches each client",
+    "command": "an agent's command, word by word",
+    "confidence": "how sure the cause is",
+    "connections_ended": "how often viewers left, by close code and cause",
+    "controllers": "viewers that steer",
+    "count": "over how many it was measured",
+    "counts": "how many of each",
+    "cwd": "where a session works",
+    "days": "how many days",
+    "dead": "reports that were refused for good",
+    "dead_letters": "those reports",
+    "detail": "what the provider or the process said",
+    "door": "by which way a run came",
+    "dropped": "messages that were kept back",
+    "due_at": "when a target is tried again",
+    "due_epoch_ms": "the same in milliseconds",
+    "duration_seconds": "how long it took",
+    "ended": "did the run say that it ended?",
+    "entries": "entries of the record",
+    "editors": "editors whose settings are known",
+    "epoch": "names a log's numbers",
+    "error": "a failure's payload",
+    "error_in_version_2": "the same in version 2 of ACP",
+    "error_type": "the type of a scenario's failure",
+    "evidence_version": "the version that evidence was read in",
+    "evidence": "what something was concluded from",
+    "exit_code": "the agent's exit status",
+    "exit_signal": "the signal that ended the agent",
+    "facts": "an entry's or a finding's facts",
+    "failed": "turns that failed",
+    "failed_requests": "requests outside of turns that failed",
+    "failures": "failures",
+    "fault_of": "whose fault a finding is",
+    "file": "where a file was written",
+    "findings": "what was found",
+    "first": "the oldest entry of a log",
+    "first_output": "from the prompt to the first text or tool call",
+    "first_output_after_seconds": "the same of one turn",
+    "forced": "was the rung chosen by an option?",
+    "frames": "frames of the wire",
+    "from_at": "when a stretch of time begins",
+    "from_epoch_ms": "the same in milliseconds",
+    "front_pid": "the process of a gateway's front",
+    "gaps": "how often a viewer was told of a gap",
+    "gateway": "what befell sessions behind gateways",
+    "gateway_session_id": "what a gateway names a session",
+    "group": "the group of a scenario",
+    "head": "the last entry of a log",
+    "holders": "a gateway's processes that hold agents",
+    "holders_died": "such processes that died",
+    "http_status": "the provider's HTTP status",
+    "incident_id": "what a user can quote",
+    "install": "what installs an agent",
+    "kind": "the kind of an entry",
+    "lags": "how often a viewer was far behind",
+    "last_at": "when the last entry came",
+    "last_epoch_ms": "the same in milliseconds",
+    "lastword_version": "the version of lastword",
+    "left_out": "how many older ones are not shown",
+    "level": "how much an entry matters",
+    "log_resets": "sessions' logs begun anew",
+    "lost_entries": "entries that could not be written",
+    "made_by": "what wrote a file",
+    "manifest": "what is in an export",
+    "means": "what it means",
+    "message": "the sentence of a payload",
+    "missed_entries": "entries that viewers missed",
+    "missing": "what was not recorded",
+    "more": "is there more?",
+    "name": "a name",
+    "no_end": "turns without an end",
+    "not_restored": "sessions that could not be brought back",
+    "now": "these days",
+    "number": "a session's number in the list, from 1 for the latest",
+    "observers": "viewers that watch",
+    "of": "what failed: a turn or a request",
+    "ok": "is it, or how many are, well?",
+    "oldest_at": "when the oldest report was made",
+    "oldest_epoch_ms": "the same in milliseconds",
+    "origin": "whose fault it was, as a word of the contract",
+    "outcome": "how a turn ended",
+    "p50": "half took no longer, in seconds",
+    "p90": "nine of ten took no longer",
+    "p99": "99 of 100 took no longer",
+    "per_turn": "can a scenario be asked for in a prompt?",
+    "phase": "how far a turn had come, as a word of the contract",
+    "pid": "a process",
+    "place": "an address without its secrets",
+    "platform": "the operating system",
+    "program": "the agent's program",
+    "provider_code": "the provider's own word",
+    "python_version": "the version of Python",
+    "quality": "what a holder counts",
+    "questions": "questions of the agent's, by how they ended, or that wait",
+    "questions_held": "questions with nobody to answer",
+    "read_on": "the day on which it was read",
+    "read_as": "in which form a text was read",
+    "reason": "what exactly, as a word",
+    "redactions": "what was taken out",
+    "report": "a report of a failure",
+    "report_id": "its id",
+    "request_id": "the request that an entry, or a provider, names",
+    "requests_by_agent": "failed requests outside of turns, by agent",
+    "requests_by_type": "the same by type",
+    "requirement": "a requirement of the contract",
+    "reset_at": "when a limit is reset",
+    "reset_at_epoch_ms": "the same in milliseconds",
+    "restarts": "agents started again",
+    "restored": "sessions brought back",
+    "restored_without_history": "of them, those whose agent has forgotten",
+    "retries": "model calls that were tried again",
+    "retry": "whether the prompt may be sent again, in words",
+    "retry_after_seconds": "how long to wait",
+    "retry_safety": "the same as a word of the contract",
+    "retry_wait_seconds": "the wait of each retry",
+    "retryable": "would the same request help later?",
+    "rule": "which row of the classifier decided",
+    "run": "a run",
+    "run_id": "its id",
+    "rung": "how a failure is told",
+    "rungs": "each way with its frames",
+    "running": "turns that run",
+    "runs": "runs",
+    "said": "what somebody else said",
+    "scenarios": "scenarios of the scripted agent",
+    "script": "a scenario file",
+    "sees": "what a client sees of a scenario",
+    "sentence": "what is the case, as a sentence",
+    "session_id": "a session's id",
+    "sessions": "sessions",
+    "sessions_ended": "sessions that ended, by cause",
+    "set_aside": "damaged files that were set aside",
+    "silent_seconds": "the longest silence that was noticed in a turn",
+    "socket": "a holder's socket",
+    "source": "the provider",
+    "started_at": "when it began",
+    "started_epoch_ms": "the same in milliseconds",
+    "stderr": "the agent's error output",
+    "step": "what was looked at",
+    "stop_reason": "ACP's word for how a turn ended",
+    "story": "a turn, or a failure, in a paragraph",
+    "summary": "how many checks came to which verdict",
+    "supervisors_exited": "how often `lastword run` ended behind a gateway",
+    "targets": "where reports go",
+    "text": "a paragraph",
+    "title": "a title",
+    "to_at": "when a stretch of time ends",
+    "to_epoch_ms": "the same in milliseconds",
+    "tools": "how many tool calls",
+    "turn": "a turn's number in its run, or whether one runs",
+    "turn_count": "how many turns",
+    "turns": "turns",
+    "turns_by_day": "turns by the day",
+    "turns_left_out": "turns that are not shown",
+    "type": "a failure's type",
+    "verdict": "what came of a check or a look",
+    "version": "of the document",
+    "view": "a session as a gateway's API has it",
+    "viewers_came": "how often a viewer came",
+    "viewers_came_back": "of them, to go on where it was",
+    "wait_seconds": "how long retries were to wait, in all",
+    "waiting": "reports that wait",
+    "what": "what failed, of a report",
+    "when": "when a rung is taken",
+    "when_exported": "how often each rule took something out of an export",
+    "when_recorded": "the same of the record",
+    "where": "where a piece of evidence was",
+    "whole_turn": "from the prompt to the end, of turns that ended well",
+}
+
+OLDER_NAMES = {
+    "check": {"agent": "command", "lastword": "lastword_version", "seconds": "duration_seconds"},
+    "checks": {"mend": "advice"},
+    "findings": {"says": "sentence", "do": "advice"},
+    "scenarios": {"client": "advice"},
+    "manifest": {"session": "session_id", "format": "version"},
+    "runs": {"started": "started_at", "last": "last_at"},
+    "sessions": {"sessionId": "session_id"},
+}
+"""Names that stay beside the new ones, by the command or the member that they stand in."""
+
+COUNTED = frozenset(
+    {
+        *("by_agent", "by_day", "by_type", "requests_by_agent", "requests_by_type"),
+        *("turns_by_day", "connections_ended", "questions", "sessions_ended", "counts"),
+        *("summary", "when_exported", "when_recorded", "capabilities"),
+    }
+)
+"""Members whose own members are named by what is counted."""
+
+ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+SNAKE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+
+
+def problems_in(document: Any, command: str) -> list[str]:
+    """What is wrong with a command's document."""
+    if not isinstance(document, dict) or next(iter(document), "") != "version":
+        return [f"{command}: version does not come first"]
+    found = [] if document["version"] == 1 else [f"{command}: its version is not 1"]
+    return found + list(_problems(document, command, command))
+
+
+def _problems(value: Any, member: str, path: str) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _problems(each, member, path)
+    if not isinstance(value, dict):
+        return
+    older = OLDER_NAMES.get(member, {})
+    for name, each in value.items():
+        where = f"{path}.{name}"
+        if name in older:
+            if value.get(older[name]) != each:
+                yield f"{where} is not what {older[name]} is"
+            continue
+        if name not in NAMES or not SNAKE.fullmatch(name):
+            yield f"{where} is not in the glossary"
+        yield from _moment(value, name, where)
+        if name not in FIXED_ELSEWHERE and name not in COUNTED:
+            yield from _problems(each, name, where)
+
+
+def _moment(holder: dict[str, Any], name: str, where: str) -> Iterator[str]:
+    if name.endswith("_epoch_ms"):
+        plain = name.removesuffix("_epoch_ms")
+        beside = plain if plain == "at" or plain.endswith("_at") else f"{plain}_at"
+        if holder.get(beside) != (None if holder[name] is None else moment(holder[name])):
+            yield f"{where} has no {beside} beside it"
+    if (name == "at" or name.endswith("_at")) and not ISO.fullmatch(str(holder[name])):
+        yield f"{where} is {holder[name]!r}, and no moment in ISO 8601, UTC"
