@@ -1,0 +1,164 @@
+"""The progress line: what a command is at, in one line of stderr that is replaced and then erased.
+
+Owns when it is shown and what of it fits. Where stderr is no terminal, or one that cannot erase
+(`TERM=dumb`), nothing is ever written. It begins late: a command that ends before needs no line.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import unicodedata
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
+
+from lastword.core.redact.printable import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHOWN_AFTER_SECONDS = 2.0
+"""The longest that somebody waits without a word (issue 17, point 5)."""
+
+FRAME_SECONDS = 0.1
+COUNTS_FROM_SECONDS = 2.0
+_DOTS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_ASCII = "|/-\\"
+_ERASE = b"\r\033[K"
+
+
+class Progress:
+    """One line that says what is being done, and for how long.
+
+    ```python
+    with Progress("Starting the agent") as progress:
+        for number, row in enumerate(rows, 1):
+            progress.say(f"Row {number} of {len(rows)}: {row.title}")
+            with progress.aside():
+                sys.stdout.write(row.run())
+    ```
+
+    Attributes:
+        shows: Whether there is a terminal to show it on.
+    """
+
+    def __init__(
+        self, text: str = "Working", *, after_seconds: float = SHOWN_AFTER_SECONDS, fd: int = 2
+    ) -> None:
+        """Prepare a line that is not shown yet.
+
+        Args:
+            text: What is being done.
+            after_seconds: How long after the block was entered it is shown first.
+            fd: Where it is shown.
+        """
+        self.shows = _can_replace(fd)
+        self._text = text
+        self._after_seconds = after_seconds
+        self._fd = fd
+        self._began = 0.0
+        self._frames = _DOTS if _is_utf8() else _ASCII
+        self._drawn = 0
+        self._there = False
+        # Held while the line is written, and while somebody writes in its place.
+        self._lock = threading.RLock()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self._began = time.monotonic()
+        if self.shows:
+            self._thread = threading.Thread(target=self._draw_until_over, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._erase()
+
+    def say(self, text: str) -> None:
+        """Show another text from now on."""
+        with self._lock:
+            self._text = text
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Keep the line away while something else is written to the terminal, in whole lines."""
+        with self._lock:
+            self._erase()
+            yield
+
+    def _draw_until_over(self) -> None:
+        wait = self._after_seconds
+        while not self._over.wait(wait):
+            with self._lock:
+                self._draw()
+            wait = FRAME_SECONDS
+
+    def _draw(self) -> None:
+        frame = self._frames[self._drawn % len(self._frames)]
+        self._drawn += 1
+        seconds = time.monotonic() - self._began
+        count = f" ({seconds:.0f} s)" if seconds >= COUNTS_FROM_SECONDS else ""
+        # The last column stays free: some terminals go to the next line as soon as it is taken.
+        room = _columns(self._fd) - len(frame) - 1 - len(count) - 1
+        line = f"{frame} {_fitting(one_line(self._text), room)}{count}"
+        self._there = True
+        self._write(_ERASE + line.encode("utf-8" if self._frames is _DOTS else "ascii", "replace"))
+
+    def _erase(self) -> None:
+        if self._there:
+            self._there = False
+            self._write(_ERASE)
+
+    def _write(self, data: bytes) -> None:
+        # Not through `sys.stderr`, where nothing that moves a cursor passes.
+        try:
+            os.write(self._fd, data)
+        except OSError:
+            # The terminal is gone; the work goes on.
+            self._over.set()
+
+
+def _can_replace(fd: int) -> bool:
+    try:
+        return os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
+    except OSError:
+        return False
+
+
+def _is_utf8() -> bool:
+    """Return what the environment says of the terminal (POSIX: the first that is not empty)."""
+    names = ("LC_ALL", "LC_CTYPE", "LANG")
+    locale = next((value for name in names if (value := os.environ.get(name))), "")
+    return "utf-8" in locale.lower() or "utf8" in locale.lower()
+
+
+def _columns(fd: int) -> int:
+    try:
+        return os.get_terminal_size(fd).columns or 80
+    except OSError:
+        return 80
+
+
+def _fitting(text: str, columns: int) -> str:
+    """Return what of a text has room, with an ellipsis where it is cut."""
+    if sum(map(_width, text)) <= columns:
+        return text
+    kept, taken = "", 3
+    for char in text:
+        taken += _width(char)
+        if taken > columns:
+            break
+        kept += char
+    return f"{kept.rstrip()}..." if kept else ""
+
+
+def _width(char: str) -> int:
+    """Return how many columns a character takes (Unicode Standard Annex 11)."""
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
