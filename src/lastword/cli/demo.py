@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli.page import Page, terminal_columns
+from lastword.cli.parser import CommandParser
 from lastword.kit.demo.client import PATIENCE_SECONDS, SeenTurn, take_turn
 from lastword.kit.provider.failures import ProviderFailure
 from lastword.kit.provider.server import Provider
@@ -29,13 +29,7 @@ COMMAND = "lastword run -- YOUR-AGENT ITS-ARGUMENTS"
 
 def main(arguments: Sequence[str]) -> int:
     """Run the demo; gives 0 when lastword ended every turn typed, 1 when it did not."""
-    parser = argparse.ArgumentParser(
-        prog="lastword demo",
-        description="The same failing turns without and with lastword, as two kinds of client see "
-        "them. Needs no key and no network, and takes a few seconds.",
-    )
-    parser.add_argument("--frames", action="store_true", help="show every frame that came")
-    options = parser.parse_args(list(arguments))
+    options = parser().parse_args(list(arguments))
     page = Page(terminal_columns(otherwise=100), least=MIN_COLUMNS, most=MAX_COLUMNS)
     with Provider(failure=LIMITED) as provider, ThreadPoolExecutor(8) as pool:
         scenarios = [
@@ -61,6 +55,19 @@ def main(arguments: Sequence[str]) -> int:
     ended = all(run.answer is not None for (_, wrapped, _), run in seen.items() if wrapped)
     typed_came = all(run.typed is not None for key, run in seen.items() if key[1] and key[2])
     return 0 if ended and typed_came else 1
+
+
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser(
+        "demo",
+        usage="[options]",
+        about="Shows the same failing turns without and with lastword, as two kinds of client see "
+        "them. Needs no key and no network, and takes a few seconds.",
+        ends="examples:\n  lastword demo\n  lastword demo --frames",
+    )
+    made.add_argument("--frames", action="store_true", help="show every message that came, as JSON")
+    return made
 
 
 def _command(failure: str, url: str, *, wrapped: bool) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli.page import Page
+from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
+from lastword.cli.words import nearest, shown
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.redact.redactor import redact_text
 from lastword.kit.doctor import clients, command, diagnosis, sources, surroundings
@@ -23,6 +24,7 @@ from lastword.sidecar import journals
 from lastword.sidecar.starting import AgentStart
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from lastword.kit.doctor.conversation import Seen
@@ -34,10 +36,11 @@ does not, and what to do. No prompt is sent, and no process is left behind.
 """
 
 EPILOG = """\
+examples:
   lastword doctor -- opencode acp
   lastword doctor --client zed -- ./my-agent.py
 
-Exit status: 0 when the agent can be used, 1 when a problem was found, 2 for
+exit status: 0 when the agent can be used, 1 when a problem was found, 2 for
 arguments that cannot be used.
 """
 
@@ -71,11 +74,16 @@ class Report(msgspec.Struct, frozen=True):
 
 def main(arguments: Sequence[str]) -> int:
     """Examine an agent's command."""
-    at = list(arguments).index("--") if "--" in arguments else None
-    chosen = _parser().parse_args(list(arguments[:at]))
-    agent = [] if at is None else list(arguments[at + 1 :])
+    chosen, agent = parser().parse_in_front(arguments)
     if not agent or not agent[0]:
-        return _refused("the agent's command is missing: lastword doctor [options] -- CMD ARGS")
+        return _refused(
+            "the agent's command is missing; for example: lastword doctor -- opencode acp"
+        )
+    if chosen.client and (meant := _meant(chosen.client)):
+        return _refused(
+            f"no client is known as {shown(chosen.client)}. Did you mean {meant}? `lastword doctor "
+            "--help` lists them all"
+        )
     if not 0 < chosen.timeout < float("inf"):
         return _refused("--timeout takes a number of seconds above 0, such as 30")
     try:
@@ -87,27 +95,34 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if report.is_well else 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword doctor",
-        usage="lastword doctor [options] -- CMD ARGS...",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser(
+        "doctor", usage="[options] -- CMD [ARGUMENT...]", about=DESCRIPTION, ends=EPILOG
     )
-    known = ", ".join(clients.KNOWN)
-    parser.add_argument(
-        "--client", metavar="NAME", help=f"the rung of this client alone: {known}, or any name"
+    made.add_argument(
+        "--client",
+        metavar="CLIENT",
+        help=f"show how failures reach this client alone: {', '.join(clients.KNOWN)}, or the name "
+        "of any other (default: all that are known)",
     )
-    parser.add_argument(
+    made.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=float,
         default=TIMEOUT_SECONDS,
-        help=f"how long each answer may take ({TIMEOUT_SECONDS:g})",
+        help="how long each answer of the agent may take; raise it for one that starts slowly "
+        "(default: %(default)g s)",
     )
-    parser.add_argument("--json", action="store_true", help="for a machine")
-    return parser
+    made.add_argument(
+        "--json", action="store_true", help="print the findings as JSON, for programs"
+    )
+    return made
+
+
+def _meant(client: str) -> str:
+    """Return the known client of which this is a misspelling, if it is one."""
+    return "" if client.lower() in clients.KNOWN else nearest(client, clients.KNOWN)
 
 
 def _refused(problem: str) -> int:

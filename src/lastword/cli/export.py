@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
+from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 
 _MAX_NAME_CHARS = 24
 
+_ABOUT = """\
+Writes what is recorded of a session into one file that can be attached to a
+public issue.
+"""
+
 _EPILOG = """\
 The file is a zip with three members: summary.md for the issue's text,
 timeline.jsonl with every entry, and manifest.json with versions, counts, and
@@ -50,36 +56,39 @@ examples:
   lastword export --last -o report.zip
   lastword export 3f2a -o -             the summary alone, on stdout
   lastword export --last --html         a page, to open in a browser
+
+exit status: 0, 1 when the record or the disk does not allow it, 2 for
+arguments that cannot be used.
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Export a session; gives the exit status."""
-    options = _parser().parse_args(list(arguments))
+    options = parser().parse_args(list(arguments))
     path = path_of(options)
     return answer("export", path, lambda: _run(options, path))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword export",
-        description="Writes what is recorded of a session into one file that can be attached to\n"
-        "a public issue.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("export", usage="[options] SESSION | --last", about=_ABOUT, ends=_EPILOG)
+    add_session(made)
+    made.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to this file, or into this folder; - prints the summary alone (default: a name "
+        "by session and day, in this folder)",
     )
-    add_session(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to; - prints the summary on stdout"
+    made.add_argument(
+        "--html", action="store_true", help="write one page for a browser instead of a zip file"
     )
-    parser.add_argument(
-        "--html", action="store_true", help="a page to read in a browser instead of a zip file"
+    made.add_argument("--force", action="store_true", help="replace a file that exists")
+    made.add_argument(
+        "--json", action="store_true", help="print the file's path and manifest, for programs"
     )
-    parser.add_argument("--force", action="store_true", help="write over a file that exists")
-    parser.add_argument("--json", action="store_true", help="print the manifest and where it is")
-    add_record_option(parser)
-    return parser
+    add_record_option(made)
+    return made
 
 
 def _run(options: argparse.Namespace, path: str) -> int:

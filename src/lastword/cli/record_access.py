@@ -41,17 +41,19 @@ def add_record_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record",
         metavar="DIR",
-        help="the record's folder, where `lastword run --record DIR` was given one",
+        help="the record's folder, where `lastword run --record DIR` was given one (default: "
+        "~/.local/state/lastword)",
     )
 
 
-def add_since_option(parser: argparse.ArgumentParser) -> None:
+def add_since_option(parser: argparse._ActionsContainer) -> None:
     """Add the option of when to begin."""
     parser.add_argument(
         "--since",
         metavar="WHEN",
         type=moment,
-        help="only what began since then: 30m, 2h, 3d, 1w, 2026-11-20, 2026-11-20T14:30",
+        help="only what began since then: 30m, 2h, 3d or 1w ago, 2026-11-20, 2026-11-20T14:30 "
+        "(default: no limit)",
     )
 
 
@@ -137,10 +139,10 @@ def _tell_of_damaged(command: str, path: str) -> None:
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the options of which session: by a name, or the latest."""
     parser.add_argument(
-        "session", nargs="?", metavar="SESSION", help="its id, the beginning of it, or an incident"
+        "session", nargs="?", metavar="SESSION", help="its id, the beginning of it, or an incident's"
     )
     parser.add_argument(
-        "--last", action="store_true", help="the latest session, or start that failed"
+        "--last", action="store_true", help="the latest session, or the latest start that failed"
     )
 
 

@@ -376,9 +376,9 @@ def test_a_path_without_lastword_is_noted() -> None:
         ([], "the agent's command is missing"),
         (["--"], "the agent's command is missing"),
         (["--", ""], "the agent's command is missing"),
-        (["opencode", "acp"], "unrecognized arguments"),
+        (["opencode", "acp"], "lastword doctor -- opencode acp"),
         (["--timeout", "0", "--", "cat"], "a number of seconds above 0"),
-        (["--timeout", "soon", "--", "cat"], "invalid float value"),
+        (["--timeout", "soon", "--", "cat"], "it takes a number"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_answered_with_a_sentence(

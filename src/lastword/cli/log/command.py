@@ -6,13 +6,13 @@ shown as it was asked.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING
 
 from lastword.cli.log.follow import follow
 from lastword.cli.log.page import mark_of, show_failures, show_head, show_parts, show_timeline
 from lastword.cli.page import Page
+from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,
@@ -31,6 +31,7 @@ from lastword.record.present.strip import LEGEND
 from lastword.record.turns import FAILED
 
 if TYPE_CHECKING:
+    import argparse
     import sqlite3
     from collections.abc import Sequence
 
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 DEFAULT_SESSIONS, DEFAULT_FAILURES, DEFAULT_TURNS = 10, 20, 20
 TURNS_IN_A_LIST = 5
 MARKS_IN_A_LIST = 80
+
+_ABOUT = """\
+Shows what `lastword run` has recorded: the latest sessions with their turns,
+or the timeline of one session.
+"""
 
 _EPILOG = """\
 examples:
@@ -52,46 +58,60 @@ examples:
 Within a turn, times are seconds since its prompt. An incident's id names its
 session, too.
 No prompt, no answer and no tool's content is in the record.
+
+exit status: 0, 1 when the record cannot be read, 2 for arguments that cannot
+be used.
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Show what is recorded; gives the exit status."""
-    options = _parser().parse_args(list(arguments))
+    options = parser().parse_args(list(arguments))
     path = path_of(options)
     return answer("log", path, lambda: _run(options, path))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword log",
-        description="Shows what `lastword run` has recorded: the latest sessions with their\n"
-        "turns, or one session's timeline.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("log", usage="[options] [SESSION]", about=_ABOUT, ends=_EPILOG)
+    add_session(made)
+    _add_filters(made.add_argument_group("what is shown"))
+    _add_forms(made.add_argument_group("how it is shown"))
+    add_record_option(made)
+    return made
+
+
+def _add_filters(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--errors", action="store_true", help="show failures alone")
+    group.add_argument(
+        "--follow", action="store_true", help="show what happens from now on, until Ctrl-C"
     )
-    add_session(parser)
-    parser.add_argument("--errors", action="store_true", help="failures alone")
-    parser.add_argument("--follow", action="store_true", help="show what happens as it happens")
-    add_since_option(parser)
-    parser.add_argument(
+    add_since_option(group)
+    group.add_argument(
         "--limit",
         type=whole_number,
         metavar="N",
-        help=f"at most so many sessions (default {DEFAULT_SESSIONS}), failures "
-        f"({DEFAULT_FAILURES}), or turns of one session ({DEFAULT_TURNS})",
+        help=f"show at most so many sessions (default: {DEFAULT_SESSIONS}), failures (default: "
+        f"{DEFAULT_FAILURES}), or turns of one session (default: {DEFAULT_TURNS})",
     )
-    parser.add_argument("--json", action="store_true", help="for machines; with --follow, by line")
-    parser.add_argument("--web", action="store_true", help="show it in a browser on this machine")
-    parser.add_argument(
-        "--no-open", dest="open", action="store_false", help="with --web: print the link alone"
+
+
+def _add_forms(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--json",
+        action="store_true",
+        help="print the same as JSON, for programs; with --follow, an object a line",
     )
-    parser.add_argument(
-        "--port", type=port, metavar="PORT", help="with --web: serve there (default: any free one)"
+    group.add_argument("--web", action="store_true", help="show it in a browser on this machine")
+    group.add_argument(
+        "--no-open",
+        dest="open",
+        action="store_false",
+        help="with --web: print the link, and open no browser",
     )
-    add_record_option(parser)
-    return parser
+    group.add_argument(
+        "--port", type=port, metavar="PORT", help="with --web: serve there (default: a free port)"
+    )
 
 
 def _run(options: argparse.Namespace, path: str) -> int:

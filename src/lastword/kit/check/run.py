@@ -6,6 +6,7 @@ Owns the order and the pool. Does not own what is done (`acts`), judged (`checks
 
 from __future__ import annotations
 
+import difflib
 import json
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -71,11 +72,17 @@ def chosen(words: Iterable[str]) -> list[Check]:
     wanted = [word.strip() for word in words if word.strip()]
     for word in wanted:
         if not any(word in {row.name, row.requirement} for row in CHECKS.values()):
-            raise UnknownCheckError(
-                f"there is no check {word!r}; `lastword check --list` shows what there is"
-            )
+            raise UnknownCheckError(_unknown(word))
     rows = CHECKS.values()
     return [row for row in rows if not wanted or {row.name, row.requirement} & set(wanted)]
+
+
+def _unknown(word: str) -> str:
+    """Return the sentence for a word that is no check's."""
+    known = {name.lower(): name for row in CHECKS.values() for name in (row.name, row.requirement)}
+    like = difflib.get_close_matches(word.lower(), known, n=1)
+    asked = f". Did you mean {known[like[0]]}?" if like else ";"
+    return f"there is no check {word!r}{asked} `lastword check --list` lists them all"
 
 
 class CheckRun:
