@@ -83,7 +83,11 @@ def _other(command: str, rest: list[str]) -> int:
     if command in {"-h", "--help", "help"}:
         sys.stdout.write(usage())
         return 0
-    said = f"lastword: {unknown(command, rest)}\n" if command else f"lastword: a command is missing\n\n{usage()}"
+    said = (
+        f"lastword: {unknown(command, rest)}\n"
+        if command
+        else f"lastword: a command is missing\n\n{usage()}"
+    )
     sys.stderr.write(said)
     return 2
 

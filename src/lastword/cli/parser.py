@@ -62,10 +62,31 @@ class CommandParser(argparse.ArgumentParser):
     @property
     def flags(self) -> dict[str, bool]:
         """Each option, and whether its value is the next word."""
-        return {
-            flag: action.nargs is None
-            for flag, action in self._option_string_actions.items()
-        }
+        return {flag: action.nargs is None for flag, action in self._option_string_actions.items()}
+
+    @property
+    def shown_actions(self) -> list[argparse.Action]:
+        """What can be given, as far as it is told of, in the order of the help."""
+        return [action for action in self._actions if action.help is not argparse.SUPPRESS]
+
+    @property
+    def sections(self) -> list[tuple[str, list[argparse.Action]]]:
+        """The groups of the help that hold anything, each with its title."""
+        groups = [(group.title or "", group._group_actions) for group in self._action_groups]  # noqa: SLF001
+        shown = self.shown_actions
+        return [
+            (title, kept)
+            for title, actions in groups
+            if (kept := [action for action in actions if action in shown])
+        ]
+
+    def help_of(self, action: argparse.Action) -> str:
+        """Return the help of one option, with its default in it."""
+        return self._get_formatter()._expand_help(action)  # noqa: SLF001
+
+    def written(self, action: argparse.Action) -> str:
+        """Return an option as the help has it: `-o, --output FILE`."""
+        return self._get_formatter()._format_action_invocation(action)  # noqa: SLF001
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         """Read a command line.

@@ -139,7 +139,10 @@ def _tell_of_damaged(command: str, path: str) -> None:
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the options of which session: by a name, or the latest."""
     parser.add_argument(
-        "session", nargs="?", metavar="SESSION", help="its id, the beginning of it, or an incident's"
+        "session",
+        nargs="?",
+        metavar="SESSION",
+        help="its id, the beginning of it, or an incident's",
     )
     parser.add_argument(
         "--last", action="store_true", help="the latest session, or the latest start that failed"

@@ -136,12 +136,8 @@ def parser() -> CommandParser:
     add("--bare", action="store_true", help="leave lastword out, to see what a client gets without")
     add("--lives-fd", type=int, help=argparse.SUPPRESS)
     show = made.add_argument_group("what there is").add_argument
-    show(
-        "--list", action="store_true", help="show the scenarios, and what a client does with each"
-    )
-    show(
-        "--rungs", action="store_true", help="show the messages of one failure in each form of it"
-    )
+    show("--list", action="store_true", help="show the scenarios, and what a client does with each")
+    show("--rungs", action="store_true", help="show the messages of one failure in each form of it")
     show("--script", action="store_true", help="print the scenario as a scenario file, to change")
     show("--json", action="store_true", help="with --list and --rungs: print JSON, for programs")
     return made

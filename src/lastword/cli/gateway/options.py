@@ -34,7 +34,9 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
     made = parser()
     if arguments and "--" not in arguments and (meant := nearest(arguments[0], WORDS)):
         raise UsageError(f"did you mean `lastword gateway {meant}`? Only options stand before --")
-    own, agent = made.split(arguments, {f"--{option.name}": _has_value(option) for option in OPTIONS})
+    own, agent = made.split(
+        arguments, {f"--{option.name}": _has_value(option) for option in OPTIONS}
+    )
     known, rest = made.parse_known_args(own)
     if not agent:
         raise UsageError(MISSING)

@@ -143,7 +143,10 @@ OPTIONS = (
         900.0,
     ),
     Option(
-        "idle-timeout", "seconds", "end a turn that falls silent for so long between two outputs", 900.0
+        "idle-timeout",
+        "seconds",
+        "end a turn that falls silent for so long between two outputs",
+        900.0,
     ),
     Option(
         "tool-timeout",
@@ -151,10 +154,10 @@ OPTIONS = (
         "the same while a tool call is in progress; raise it for builds that take hours",
         7200.0,
     ),
+    Option("turn-timeout", "seconds", "end every turn after so long, whatever it does", 0.0),
     Option(
-        "turn-timeout", "seconds", "end every turn after so long, whatever it does", 0.0
+        "warn-after", "seconds", "tell the user of a silence after so long, if the client can", 45.0
     ),
-    Option("warn-after", "seconds", "tell the user of a silence after so long, if the client can", 45.0),
     Option("cancel-grace", "seconds", "how long the agent has to confirm the user's cancel", 10.0),
     Option(
         "stderr-limit",
@@ -162,7 +165,9 @@ OPTIONS = (
         "end the turn of an agent that floods stderr: more than this and nothing for the client",
         16 * MIB,
     ),
-    Option("line-limit", "bytes", "the longest message that is read, in either direction", 64 * MIB),
+    Option(
+        "line-limit", "bytes", "the longest message that is read, in either direction", 64 * MIB
+    ),
     Option(
         "fallback",
         "auto|typed|v2|air|stop_reason|stop_reason_result|rpc_error|text",
@@ -228,7 +233,9 @@ OPTIONS = (
         "send reports to an OpenTelemetry collector, or to a webhook, signed",
         "otlp",
     ),
-    Option("report-secret-file", "file", "the file with the secret that signs a webhook's reports", ""),
+    Option(
+        "report-secret-file", "file", "the file with the secret that signs a webhook's reports", ""
+    ),
     Option(
         "passthrough",
         "flag",
