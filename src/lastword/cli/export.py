@@ -6,7 +6,6 @@ it cannot be done as it was asked), and that no file is ever half written or wri
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import stat
@@ -34,6 +33,7 @@ from lastword.record.present.bundle import Bundle, moment
 from lastword.record.present.scrub import scrubber_here
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
 _MAX_NAME_CHARS = 24

@@ -221,7 +221,7 @@ class _Formatter(argparse.HelpFormatter):
         # A word with hyphens is an option, which is to be copied.
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
+    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002 - argparse's
         return "\n".join(filled(text, width))
 
 

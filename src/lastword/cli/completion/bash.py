@@ -35,7 +35,8 @@ _lastword() {
       break
     fi
   done
-  if ((COMP_CWORD > 2)) && [[ " $_lastword_commands_of_two " == *" $command/${COMP_WORDS[2]} "* ]]; then
+  local pair="$command/${COMP_WORDS[2]}"
+  if ((COMP_CWORD > 2)) && [[ " $_lastword_commands_of_two " == *" $pair "* ]]; then
     command="$command ${COMP_WORDS[2]}"
   fi
   _lastword_command "$command"

@@ -5,7 +5,6 @@ Owns which parser belongs to which command, and what can stand where a metavar d
 
 from __future__ import annotations
 
-import argparse
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +28,7 @@ from lastword.kit.check.checks import CHECKS
 from lastword.kit.doctor.clients import KNOWN
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
     from lastword.cli.parser import CommandParser

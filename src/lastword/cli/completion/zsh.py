@@ -47,7 +47,7 @@ _lastword() {
   _lastword_command $command || return
   if (( agent )); then
     [[ -n $takes_agent ]] || return
-    words=("${(@)words[agent + 1, -1]}")
+    words=("${(@)words[agent+1,-1]}")
     (( CURRENT -= agent ))
     _normal
     return
@@ -56,7 +56,7 @@ _lastword() {
     flag=${PREFIX%%=*}
     compset -P '*='
   else
-    flag=$words[CURRENT - 1]
+    flag=$words[CURRENT-1]
   fi
   _lastword_value "$command $flag"
   if [[ -z $kind && $PREFIX == -* ]]; then

@@ -219,7 +219,7 @@ OPTIONS = (
     Option(
         "record-text",
         "flag",
-        "record the words of errors too, with secrets removed; for failures that are not understood",
+        "record the words of errors too, without secrets; for failures that are not understood",
     ),
     Option(
         "report-to",
