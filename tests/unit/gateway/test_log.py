@@ -168,4 +168,8 @@ def test_two_logs_have_two_epochs(tmp_path: Path) -> None:
         lambda: SqliteLog(str(tmp_path / "a.db")),
         lambda: SqliteLog(str(tmp_path / "b.db")),
     ]
-    assert len({make().epoch for make in made}) == 4
+    logs = [make() for make in made]
+    assert len({log.epoch for log in logs}) == 4
+    for log in logs:
+        if isinstance(log, SqliteLog):
+            log.close()

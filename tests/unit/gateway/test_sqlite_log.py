@@ -18,6 +18,7 @@ from tests.kit.gateway.entries_made import ask, out, said, told
 from tests.kit.gateway.serving import until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -26,8 +27,24 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "log.db")
 
 
+_opened: list[SqliteLog] = []
+
+
+@pytest.fixture(autouse=True)
+def _none_stays_open() -> Iterator[None]:
+    """Close what a test left open, as a process that died would have."""
+    yield
+    while _opened:
+        _opened.pop().close()
+
+
+def opened(path: str) -> SqliteLog:
+    _opened.append(SqliteLog(path))
+    return _opened[-1]
+
+
 def filled(path: str, count: int = 5) -> SqliteLog:
-    log = SqliteLog(path)
+    log = opened(path)
     for number in range(count):
         log.append([out(text=f"<{number}>"), out("plan", x=number)])
     return log
@@ -44,7 +61,7 @@ def test_a_log_that_was_closed_goes_on_under_its_epoch(path: str) -> None:
     log.remember("id", "s1")
     epoch = log.epoch
     log.close()
-    again = SqliteLog(path)
+    again = opened(path)
     assert (again.epoch, again.head, again.reason, again.set_aside) == (epoch, 10, "", "")
     assert again.remembered("id") == "s1"
     assert again.remembered("never") == ""
@@ -55,7 +72,7 @@ def test_a_log_that_was_closed_goes_on_under_its_epoch(path: str) -> None:
 
 def test_a_log_that_was_not_closed_goes_on_while_the_machine_is_up(path: str) -> None:
     log = filled(path)
-    again = SqliteLog(path)
+    again = opened(path)
     assert (again.epoch, again.head) == (log.epoch, 10)
     again.close()
 
@@ -65,12 +82,12 @@ def test_after_a_reboot_a_log_that_was_not_closed_has_another_epoch(
 ) -> None:
     log = filled(path)
     monkeypatch.setattr(sqlite_log, "boot_id", lambda: "another")
-    again = SqliteLog(path)
+    again = opened(path)
     assert (again.reason, again.head) == ("rebooted", 10)
     assert again.epoch != log.epoch
     again.close()
     monkeypatch.setattr(sqlite_log, "boot_id", lambda: "a third")
-    assert SqliteLog(path).epoch == again.epoch  # it was closed
+    assert opened(path).epoch == again.epoch  # it was closed
 
 
 def test_a_copy_of_a_log_has_another_epoch(path: str, tmp_path: Path) -> None:
@@ -78,7 +95,7 @@ def test_a_copy_of_a_log_has_another_epoch(path: str, tmp_path: Path) -> None:
     log.close()
     copied = str(tmp_path / "copy.db")
     shutil.copy(path, copied)
-    copy = SqliteLog(copied)
+    copy = opened(copied)
     assert (copy.reason, copy.head) == ("restored", 10)
     assert copy.epoch != log.epoch
     copy.close()
@@ -97,7 +114,7 @@ def test_a_damaged_file_is_set_aside_and_a_new_one_begun(path: str, damage: str)
         else:
             file.seek(4096)
             file.write(os.urandom(8192))
-    again = SqliteLog(path)
+    again = opened(path)
     assert again.set_aside
     assert os.path.exists(again.set_aside)
     assert (again.head, again.reason) == (0, "new")
@@ -108,7 +125,7 @@ def test_a_damaged_file_is_set_aside_and_a_new_one_begun(path: str, damage: str)
 
 def test_a_batch_that_cannot_be_read_is_told_as_a_gap_and_the_rest_is_read(path: str) -> None:
     filled(path, 4).close()
-    log = SqliteLog(path)
+    log = opened(path)
     log._db.execute("UPDATE batches SET entries=x'c1c1' WHERE first IN (3, 7)")
     reader, seen, gaps = Reader(log, 0), [], []
     while not (pulled := reader.pull()).is_empty:
@@ -206,7 +223,7 @@ def test_a_full_disk_goes_on_in_memory_under_another_epoch_and_loses_nothing_to_
     assert not log.is_behind
     assert log.first == 1
     log.close()
-    again = SqliteLog(path)
+    again = opened(path)
     assert again.head < log.head
     again.close()
 
@@ -243,7 +260,7 @@ def test_a_file_that_can_be_read_no_more_is_told_as_a_gap_and_the_session_goes_o
     path: str,
 ) -> None:
     filled(path).close()
-    disk = SqliteLog(path)
+    disk = opened(path)
     log = LastingLog(disk)
     disk._db.execute("DROP TABLE batches")
     reader = Reader(log, 0)
@@ -256,7 +273,7 @@ def test_a_file_that_can_be_read_no_more_is_told_as_a_gap_and_the_session_goes_o
 
 
 def test_the_write_ahead_log_is_checkpointed_beside_the_writer(path: str) -> None:
-    log = SqliteLog(path)
+    log = opened(path)
     for _ in range(40):
         log.append([out(text="x" * 100_000)])
     until("a checkpoint", lambda: log._checkpoints.waiting_bytes < sqlite_log.CHECKPOINT_BYTES)
@@ -282,7 +299,7 @@ def test_where_the_system_names_no_boot_a_crash_is_no_reboot(
 
 
 def test_what_was_trimmed_is_not_read_from_memory_either(path: str) -> None:
-    log = SqliteLog(path)
+    log = opened(path)
     for _ in range(10):
         log.append([out(text="x" * 1000)])
     log.trim(limit_bytes=3500)
@@ -291,7 +308,7 @@ def test_what_was_trimmed_is_not_read_from_memory_either(path: str) -> None:
 
 
 def test_readers_that_lag_differently_come_to_read_the_same(path: str) -> None:
-    log = SqliteLog(path)
+    log = opened(path)
     for _ in range(40):
         log.append([out(text="x" * 1000)] * 60)
     stretches = []
