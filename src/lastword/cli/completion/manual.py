@@ -59,10 +59,8 @@ def page() -> str:
     parts = [_HEAD.format(date=DATE, version=__version__)]
     for title, group in GROUPS.items():
         parts.append(f".SS {_text(title[:1].upper() + title[1:])}\n")
-        for name, about in group.items():
-            parts.append(f".TP\n.B lastword {_text(name)}\n{_text(' '.join(about.split()))}\n")
-    for command in commands():
-        parts.append(_section(command.name))
+        parts += [f".TP\n.B lastword {_text(n)}\n{_filled(about)}" for n, about in group.items()]
+    parts += [_section(command.name) for command in commands()]
     return "".join([*parts, _FOOT])
 
 

@@ -121,7 +121,7 @@ def _value(option: Option, text: str, where: str) -> float | str:
 def _no_option(flag: str) -> str:
     from lastword.cli.words import no_such  # noqa: PLC0415
 
-    return no_such("option", flag, _BY_FLAG, f"{PROG} --help")
+    return no_such("option", flag, [*_BY_FLAG, "--help"], f"{PROG} --help")
 
 
 def _no_word(where: str, text: str, words: Sequence[str]) -> str:
