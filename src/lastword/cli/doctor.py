@@ -11,6 +11,7 @@ import msgspec
 
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
+from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.words import nearest, shown
 from lastword.core.link.option_table import OPTIONS
@@ -41,10 +42,11 @@ examples:
   lastword doctor --client zed -- ./my-agent.py
 
 exit status: 0 when the agent can be used, 1 when a problem was found, 2 for
-arguments that cannot be used.
+arguments that cannot be used, 130 after Ctrl-C.
 """
 
 TIMEOUT_SECONDS = 30.0
+INTERRUPTED_STATUS = 130
 MARKS = {Health.OK: "ok", Health.NOTE: "note", Health.PROBLEM: "PROBLEM"}
 STEP_COLUMNS, MARK_COLUMNS = 14, 9
 TAIL_LINES = 6
@@ -87,10 +89,11 @@ def main(arguments: Sequence[str]) -> int:
     if not 0 < chosen.timeout < float("inf"):
         return _refused("--timeout takes a number of seconds above 0, such as 30")
     try:
-        report = _examine(agent, chosen)
+        with Progress("Looking at the command and the environment") as progress:
+            report = _examine(agent, chosen, progress)
     except KeyboardInterrupt:
         sys.stderr.write("lastword doctor: stopped; the agent has been ended\n")
-        return 1
+        return INTERRUPTED_STATUS
     sys.stdout.write(json.dumps(report.told(), indent=2) + "\n" if chosen.json else _text(report))
     return 0 if report.is_well else 1
 
@@ -130,7 +133,7 @@ def _refused(problem: str) -> int:
     return 2
 
 
-def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
+def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:
     variables = [*(option.variable for option in OPTIONS), *paths.VARIABLES]
     findings = surroundings.examine(os.environ, _complaint, variables)
     findings += command.examine(agent[0], os.environ)
@@ -138,10 +141,11 @@ def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
         return Report(agent, findings, [])
     speaks_v2 = False
     try:
-        seen = converse(agent, timeout_seconds=chosen.timeout)
+        seen = converse(agent, timeout_seconds=chosen.timeout, at=progress.say)
         findings += diagnosis.diagnose(seen, timeout_seconds=chosen.timeout)
         if seen.hello is None or "result" not in seen.hello:
             return Report(agent, findings, [])
+        progress.say("Asking the agent for protocol version 2")
         speaks_v2 = _speaks_v2(agent, chosen.timeout)
     except OSError as error:
         return Report(agent, [*findings, diagnosis.not_started(agent[0], error)], [])

@@ -16,6 +16,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from lastword.cli.parser import CommandParser
+from lastword.cli.progress import Progress
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,
@@ -101,13 +102,14 @@ def _run(options: argparse.Namespace, path: str) -> int:
         raise UnusableError("-o - prints the summary; leave --json out, or name a file")
     if options.output and not to_stdout:
         _check_target(options.output, force=options.force)
-    with reader.reading(path) as record:
+    with Progress("Reading the session") as progress, reader.reading(path) as record:
         bundle = Bundle(record, chosen_session(record, options), scrubber_here())
         if to_stdout:
             sys.stdout.write(bundle.summary())
             return 0
         target = _target(options.output, bundle, ".html" if options.html else ".zip")
         _check_target(target, force=options.force)
+        progress.say(f"Writing {target}")
         write = partial(write_page, bundle) if options.html else bundle.write
         manifest = _write(write, target, force=options.force)
     _tell(target, manifest, as_json=options.json, as_page=options.html)

@@ -32,6 +32,10 @@ MAX_CANDIDATES = 8
 """Of an ambiguous name, so many are told."""
 
 
+STOPPED = {"export": "stopped; no file was written", "stats": "stopped"}
+"""What is said after Ctrl-C; what is ended by it anyway, as `log --follow`, needs no word."""
+
+
 class UnusableError(Exception):
     """The command cannot be run as it was asked; the text says why."""
 
@@ -120,6 +124,7 @@ def answer(command: str, path: str, work: Callable[[], int]) -> int:
         sys.stderr.write(f"lastword {command}: {error}\n")
         return 1
     except KeyboardInterrupt:
+        sys.stderr.write(f"lastword {command}: {STOPPED[command]}\n" if command in STOPPED else "")
         return 130
     finally:
         _tell_of_damaged(command, path)

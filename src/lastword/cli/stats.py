@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lastword.cli.page import Page, fitted
 from lastword.cli.parser import CommandParser
+from lastword.cli.progress import Progress
 from lastword.cli.record_access import add_record_option, answer, path_of, whole_number
 from lastword.core.failure.durations import counted, duration
 from lastword.record.present import documents
@@ -77,7 +78,13 @@ def _days(text: str) -> int:
 
 
 def _run(options: argparse.Namespace, path: str) -> int:
-    found = trends_of(path, options.days, int(time.time() * 1000) + 1)
+    with Progress("Reading the record") as progress:
+        found = trends_of(
+            path,
+            options.days,
+            int(time.time() * 1000) + 1,
+            lambda what: progress.say(f"Reading the record: {what}"),
+        )
     if options.json:
         documents.write(found)
         return 0

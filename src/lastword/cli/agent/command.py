@@ -125,7 +125,11 @@ def parser() -> CommandParser:
         nargs="?",
         help="how it fails: a name from --list, or a scenario file",
     )
-    add("--file", metavar="FILE", help="a scenario file of any name, in place of SCENARIO (default: none)")
+    add(
+        "--file",
+        metavar="FILE",
+        help="a scenario file of any name, in place of SCENARIO (default: none)",
+    )
     rungs = (AUTO, *(rung.value for rung in Rung))
     add(
         "--fallback",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from lastword.cli.check import report
 from lastword.cli.parser import CommandParser
+from lastword.cli.progress import Progress
 from lastword.core.redact.printable import printable_json
 from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict
@@ -192,14 +193,19 @@ def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.N
     started = time.monotonic()
     page = report.page()
     rows: list[Row] = []
-    if sys.stderr.isatty():
-        sys.stderr.write("lastword check: a few seconds; a few minutes for an agent that retries\n")
-    for row, finding in findings(settings, checks):
-        rows.append((row, finding))
-        if not options.json:
-            report.show(page, row, finding, is_in_front=is_in_front(settings.command))
-            sys.stdout.write(page.take())
-            sys.stdout.flush()
+    with Progress("Starting the agent") as progress:
+
+        def at(acts: Sequence[str]) -> None:
+            done = f"{len(rows)} of {len(checks)} checks done"
+            progress.say(f"Checking, {done}; playing {' and '.join(acts).replace(':', ' ')}")
+
+        for row, finding in findings(settings, checks, at):
+            rows.append((row, finding))
+            if not options.json:
+                report.show(page, row, finding, is_in_front=is_in_front(settings.command))
+                with progress.aside():
+                    sys.stdout.write(page.take())
+                    sys.stdout.flush()
     seconds = time.monotonic() - started
     if options.json:
         told = documents.told(settings.command, rows, seconds)

@@ -20,7 +20,7 @@ from lastword.kit.check.probes import ACTS, Played, play
 from lastword.kit.check.transcript import WaitLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from lastword.kit.check.pointing import Hooks
@@ -88,8 +88,15 @@ def _unknown(word: str) -> str:
 class CheckRun:
     """The acts of some checks, being played; a context manager that leaves none behind."""
 
-    def __init__(self, settings: CheckSettings, checks: Sequence[Check]) -> None:
+    def __init__(
+        self,
+        settings: CheckSettings,
+        checks: Sequence[Check],
+        at: Callable[[Sequence[str]], None] = lambda _: None,
+    ) -> None:
         self._settings = settings
+        self._at = at
+        self._playing: list[str] = []
         self._pool = ThreadPoolExecutor(WORKERS)
         self._peers: list[StrictClient] = []
         self._given_up = False
@@ -176,7 +183,10 @@ class CheckRun:
         chosen = self._settings
         with self._slots:
             since = time.monotonic()
+            self._playing.append(name)
+            self._at(tuple(self._playing))
             played = play(name, chosen.command, chosen.hooks, chosen.limits, started=self._started)
+            self._playing.remove(name)
             self._seconds.setdefault(name, time.monotonic() - since)
         return played
 
@@ -192,10 +202,20 @@ def _failing_acts(check: Check, acts: Mapping[str, Played]) -> tuple[str, ...]:
     return ()
 
 
-def findings(settings: CheckSettings, checks: Sequence[Check]) -> Iterator[tuple[Check, Finding]]:
-    """Yield each check's finding as soon as there is one; in order, what is there at once."""
+def findings(
+    settings: CheckSettings,
+    checks: Sequence[Check],
+    at: Callable[[Sequence[str]], None] = lambda _: None,
+) -> Iterator[tuple[Check, Finding]]:
+    """Yield each check's finding as soon as there is one; in order, what is there at once.
+
+    Args:
+        settings: What is checked, and how.
+        checks: Which.
+        at: Is told the acts that are being played, whenever another begins.
+    """
     left = list(checks)
-    with CheckRun(settings, checks) as run:
+    with CheckRun(settings, checks, at) as run:
         while left:
             over = [row for row in left if run.is_over(row)]
             left = [row for row in left if row not in over]
