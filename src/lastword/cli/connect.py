@@ -72,7 +72,7 @@ def parser() -> CommandParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Serve an editor; gives the exit status."""
-    options = parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     try:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
         from lastword.gateway.connecting.shell import ConnectShell  # noqa: PLC0415

@@ -29,7 +29,7 @@ COMMAND = "lastword run -- YOUR-AGENT ITS-ARGUMENTS"
 
 def main(arguments: Sequence[str]) -> int:
     """Run the demo; gives 0 when lastword ended every turn typed, 1 when it did not."""
-    options = parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     page = Page(terminal_columns(otherwise=100), least=MIN_COLUMNS, most=MAX_COLUMNS)
     with Provider(failure=LIMITED) as provider, ThreadPoolExecutor(8) as pool:
         scenarios = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -202,9 +203,12 @@ def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
 
 def _versions(*, speaks_v2: bool) -> Observation:
     if speaks_v2:
-        return ok("version 2", "To a client that asks for protocol version 2 it answers with it.")
+        return ok(
+            "version 2", "It speaks version 2 of the protocol, too, to clients that ask for it."
+        )
     return note(
-        "version 2", "A client that asks for protocol version 2 gets version 1, or nothing."
+        "version 2",
+        "It speaks version 1 of the protocol alone: clients that ask for 2 get 1, or no answer.",
     )
 
 
@@ -214,7 +218,7 @@ def _text(report: Report) -> str:
         _show(page, finding)
     page.line()
     if report.rows:
-        page.line("How a failure reaches a client (lastword run --help; lastword agent --rungs):")
+        page.line("How each client is told of a failure (`lastword agent --rungs` shows them all):")
         page.line()
         names = max(len(row.client) for row in report.rows) + 2
         rungs = max(len(row.rung.value) for row in report.rows) + 2
@@ -222,7 +226,12 @@ def _text(report: Report) -> str:
             forced = ", by LASTWORD_FALLBACK" if row.forced else ""
             page.row(f"  {row.client:<{names}}{row.rung.value:<{rungs}}", row.about + forced)
         page.line()
-    page.line("Nothing stands in the way." if report.is_well else "See the PROBLEM above.")
+    if report.is_well:
+        page.line("This agent can be used here. In the editor's settings, start it as")
+        line = shlex.join(["lastword", "run", "--", *report.command])
+        page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
+    else:
+        page.line("Do what stands behind -> at the PROBLEM above, and run this command again.")
     return page.take()
 
 

@@ -65,7 +65,7 @@ arguments that cannot be used.
 
 def main(arguments: Sequence[str]) -> int:
     """Export a session; gives the exit status."""
-    options = parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     path = path_of(options)
     return answer("export", path, lambda: _run(options, path))
 

@@ -71,7 +71,7 @@ _WHY = {
 
 def main(arguments: Sequence[str]) -> int:
     """Show the outbox, or do something with it; gives the exit status."""
-    options = parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     outbox = Outbox(os.path.dirname(path_of(options)))
     try:
         if options.test or options.send:

@@ -88,15 +88,14 @@ class CommandParser(argparse.ArgumentParser):
         """Return an option as the help has it: `-o, --output FILE`."""
         return self._get_formatter()._format_action_invocation(action)  # noqa: SLF001
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Read a command line.
 
         Raises:
             SystemExit: It has been said what is wrong, or the help has been shown.
         """
-        words = list(sys.argv[1:] if args is None else args)
         self.refuse_unknown(words)
-        return super().parse_args(words, namespace)
+        return self.parse_args(list(words))
 
     def parse_in_front(self, words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         """Read what stands before `--`, and return the agent's command beside it.
@@ -105,7 +104,7 @@ class CommandParser(argparse.ArgumentParser):
             SystemExit: It has been said what is wrong, or the help has been shown.
         """
         own, agent = self.split(words)
-        return self.parse_args(own), agent
+        return self.read(own), agent
 
     def split(
         self, words: Sequence[str], beside: Mapping[str, bool] | None = None

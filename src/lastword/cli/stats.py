@@ -49,7 +49,7 @@ _BAR_COLUMNS = 20
 
 def main(arguments: Sequence[str]) -> int:
     """Sum up what is recorded; gives the exit status."""
-    options = parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     path = path_of(options)
     return answer("stats", path, lambda: _run(options, path))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.cli.commands import names
-from lastword.cli.completion.words import PARSERS, Kind, commands
+from lastword.cli.completion.words import PARSERS, Completed, commands
 from tests.kit.installs import give_up
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import a_book, a_run, write
@@ -225,7 +225,10 @@ def test_every_option_of_every_command_is_completed_in_bash_and_fish(
 
 def test_every_command_of_the_help_has_a_parser_and_the_other_way_round() -> None:
     assert {name for name in PARSERS if " " not in name} == set(names())
-    assert {value.kind for c in commands() if (value := c.argument)} >= {Kind.FILE, Kind.SESSION}
+    assert {value.kind for c in commands() if (value := c.argument)} >= {
+        Completed.FILE,
+        Completed.SESSION,
+    }
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ fails on purpose is not for the user's record, unless `LASTWORD_NO_RECORD=0` ask
 
 def main(arguments: Sequence[str]) -> int:
     """Run the scripted agent, or list its scenarios."""
-    chosen = parser().parse_args(list(arguments))
+    chosen = parser().read(arguments)
     if chosen.list or chosen.rungs:
         sys.stdout.write(scenarios.rungs(chosen) if chosen.rungs else scenarios.scenarios(chosen))
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lastword.cli.completion.words import Kind, commands
+from lastword.cli.completion.words import Completed, commands
 
 _HEAD = """\
 # Completion of lastword for bash, made by `lastword completion bash`. To install it:
@@ -119,7 +119,7 @@ def script() -> str:
             patterns = "|".join(
                 f"'{command.name} {name}'" for name in names_of_one or ("ARGUMENT",)
             )
-            words = f" words='{' '.join(value.words)}'" if value.kind is Kind.WORDS else ""
+            words = f" words='{' '.join(value.words)}'" if value.kind is Completed.WORDS else ""
             values.append(f"    {patterns}) kind={value.kind}{words} ;;\n")
     lines += ["_lastword_command() {\n  case $1 in\n", *flags, "  esac\n}\n\n"]
     lines += ["_lastword_value() {\n  case $1 in\n", *values, "  esac\n}\n"]

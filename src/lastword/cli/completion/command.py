@@ -24,6 +24,6 @@ def main(arguments: Sequence[str]) -> int:
     from lastword.cli.completion.forms import FORMS  # noqa: PLC0415
     from lastword.cli.completion.parsers import parser  # noqa: PLC0415
 
-    options = parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     sys.stdout.write(FORMS[options.form]())
     return 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.cli.commands import GROUPS
-from lastword.cli.completion.words import Kind, commands
+from lastword.cli.completion.words import Completed, commands
 
 if TYPE_CHECKING:
-    from lastword.cli.completion.words import Command, Flag, Value
+    from lastword.cli.completion.words import CompletedCommand, CompletedFlag, CompletedValue
 
 _HEAD = """\
 # Completion of lastword for fish, made by `lastword completion fish`. To install it:
@@ -51,10 +51,10 @@ complete -c lastword -n __fish_use_subcommand -l version -d 'print the version'
 """
 
 _VALUES = {
-    Kind.NOTHING: "-x",
-    Kind.FILE: "-r -F",
-    Kind.FOLDER: "-x -a '(__fish_complete_directories)'",
-    Kind.SESSION: "-x -a '(__lastword_sessions)' -k",
+    Completed.NOTHING: "-x",
+    Completed.FILE: "-r -F",
+    Completed.FOLDER: "-x -a '(__fish_complete_directories)'",
+    Completed.SESSION: "-x -a '(__lastword_sessions)' -k",
 }
 
 
@@ -74,23 +74,23 @@ def script() -> str:
     ]
     for command in known:
         lines += [_flag(command, flag) for flag in command.flags]
-        if command.argument is not None and command.argument.kind is not Kind.NOTHING:
+        if command.argument is not None and command.argument.kind is not Completed.NOTHING:
             lines.append(f"{_when(command)} {_value(command.argument)}\n")
     return _HEAD + "".join(lines)
 
 
-def _flag(command: Command, flag: Flag) -> str:
+def _flag(command: CompletedCommand, flag: CompletedFlag) -> str:
     names = [f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in flag.names]
     value = "" if flag.value is None else f" {_value(flag.value)}"
     return f"{_when(command)} {' '.join(names)}{value} -d {_quoted(flag.in_short)}\n"
 
 
-def _when(command: Command) -> str:
+def _when(command: CompletedCommand) -> str:
     return f"complete -c lastword -n '__lastword_is {command.name}'"
 
 
-def _value(value: Value) -> str:
-    if value.kind is Kind.WORDS:
+def _value(value: CompletedValue) -> str:
+    if value.kind is Completed.WORDS:
         return f"-x -a {_quoted(' '.join(value.words))}"
     return _VALUES[value.kind]
 

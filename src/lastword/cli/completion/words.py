@@ -52,7 +52,7 @@ PARSERS: dict[str, Callable[[], CommandParser]] = {
 """The parser of each command, and of each word that one has."""
 
 
-class Kind(StrEnum):
+class Completed(StrEnum):
     """What a shell completes where a value stands."""
 
     NOTHING = "nothing"
@@ -63,9 +63,9 @@ class Kind(StrEnum):
 
 
 _KINDS = {
-    "FILE": Kind.FILE,
-    "DIR": Kind.FOLDER,
-    "SESSION": Kind.SESSION,
+    "FILE": Completed.FILE,
+    "DIR": Completed.FOLDER,
+    "SESSION": Completed.SESSION,
 }
 _WORDS: dict[str, Sequence[str]] = {
     "SCENARIO": list(SCENARIOS),
@@ -74,7 +74,7 @@ _WORDS: dict[str, Sequence[str]] = {
 }
 
 
-class Value(NamedTuple):
+class CompletedValue(NamedTuple):
     """What stands where a value does.
 
     Attributes:
@@ -82,11 +82,11 @@ class Value(NamedTuple):
         words: What it can be, where that is known.
     """
 
-    kind: Kind
+    kind: Completed
     words: tuple[str, ...] = ()
 
 
-class Flag(NamedTuple):
+class CompletedFlag(NamedTuple):
     """An option.
 
     Attributes:
@@ -97,7 +97,7 @@ class Flag(NamedTuple):
 
     names: tuple[str, ...]
     about: str
-    value: Value | None
+    value: CompletedValue | None
 
     @property
     def in_short(self) -> str:
@@ -105,7 +105,7 @@ class Flag(NamedTuple):
         return self.about.partition(" (")[0].partition(";")[0]
 
 
-class Command(NamedTuple):
+class CompletedCommand(NamedTuple):
     """A command, or a word of one.
 
     Attributes:
@@ -116,19 +116,19 @@ class Command(NamedTuple):
     """
 
     name: str
-    flags: tuple[Flag, ...]
-    argument: Value | None
+    flags: tuple[CompletedFlag, ...]
+    argument: CompletedValue | None
     takes_agent: bool
 
 
-def commands() -> list[Command]:
+def commands() -> list[CompletedCommand]:
     """Return the commands in the order of the help, each before its words."""
     order = {name: place for place, name in enumerate(names())}
     known = sorted(PARSERS, key=lambda name: order[name.partition(" ")[0]])
     return [_command(name, PARSERS[name]()) for name in known]
 
 
-def _command(name: str, parser: CommandParser) -> Command:
+def _command(name: str, parser: CommandParser) -> CompletedCommand:
     flags = [_flag(parser, action) for action in parser.shown_actions if action.option_strings]
     if name == "gateway":
         theirs = [_flag(parser, action) for action in run().shown_actions]
@@ -137,19 +137,19 @@ def _command(name: str, parser: CommandParser) -> Command:
     words = [key.partition(" ")[2] for key in PARSERS if key.startswith(f"{name} ")]
     argument = _value(rest[0]) if rest else None
     if words:
-        argument = Value(Kind.WORDS, tuple(words))
-    return Command(name, tuple(flags), argument, parser.takes_agent)
+        argument = CompletedValue(Completed.WORDS, tuple(words))
+    return CompletedCommand(name, tuple(flags), argument, parser.takes_agent)
 
 
-def _flag(parser: CommandParser, action: argparse.Action) -> Flag:
+def _flag(parser: CommandParser, action: argparse.Action) -> CompletedFlag:
     value = None if action.nargs == 0 else _value(action)
-    return Flag(tuple(action.option_strings), parser.help_of(action), value)
+    return CompletedFlag(tuple(action.option_strings), parser.help_of(action), value)
 
 
-def _value(action: argparse.Action) -> Value:
+def _value(action: argparse.Action) -> CompletedValue:
     metavar = str(action.metavar)
     if action.choices:
-        return Value(Kind.WORDS, tuple(map(str, action.choices)))
+        return CompletedValue(Completed.WORDS, tuple(map(str, action.choices)))
     if metavar in _WORDS:
-        return Value(Kind.WORDS, tuple(_WORDS[metavar]))
-    return Value(_KINDS.get(metavar, Kind.NOTHING))
+        return CompletedValue(Completed.WORDS, tuple(_WORDS[metavar]))
+    return CompletedValue(_KINDS.get(metavar, Completed.NOTHING))

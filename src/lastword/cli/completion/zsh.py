@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.cli.commands import GROUPS
-from lastword.cli.completion.words import Kind, commands
+from lastword.cli.completion.words import Completed, commands
 
 _HEAD = """\
 #compdef lastword
@@ -99,7 +99,9 @@ def script() -> str:
         for names, value in [*taken, (("ARGUMENT",), command.argument)]:
             if value is not None:
                 patterns = "|".join(f"'{command.name} {name}'" for name in names)
-                words = f" values=({' '.join(value.words)})" if value.kind is Kind.WORDS else ""
+                words = (
+                    f" values=({' '.join(value.words)})" if value.kind is Completed.WORDS else ""
+                )
                 values.append(f"    {patterns}) kind={value.kind}{words} ;;\n")
     lines += ["_lastword_command() {\n  case $1 in\n", *flags, "    *) return 1 ;;\n  esac\n}\n\n"]
     lines += ["_lastword_value() {\n  case $1 in\n", *values, "  esac\n}\n"]

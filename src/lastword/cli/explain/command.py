@@ -50,7 +50,7 @@ class UnusableInputError(Exception):
 
 def main(arguments: Sequence[str]) -> int:
     """Explain an error, or a file of them; gives the exit status."""
-    options = parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     try:
         _check(options)
         if options.jsonl:

@@ -84,7 +84,7 @@ def _token(arguments: Sequence[str]) -> int:
     from lastword.gateway.viewers import Role  # noqa: PLC0415
     from lastword.record.paths import state_folder  # noqa: PLC0415
 
-    options = token_parser().parse_args(list(arguments))
+    options = token_parser().read(arguments)
     if options.expires is None:
         options.expires = PAGE_SECONDS if options.link else SHORT_SECONDS
     if options.expires < 0:
@@ -110,7 +110,7 @@ def _run_folder(port: int) -> str:
 
 
 def _reload(arguments: Sequence[str]) -> int:
-    port: int = reload_parser().parse_args(list(arguments)).port
+    port: int = reload_parser().read(arguments).port
     return _signal(_run_folder(port), port, signal.SIGHUP)
 
 
@@ -129,7 +129,7 @@ def _stop(arguments: Sequence[str]) -> int:
     from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
     from lastword.gateway.holders import Holders  # noqa: PLC0415
 
-    options = stop_parser().parse_args(list(arguments))
+    options = stop_parser().read(arguments)
     folder = _run_folder(options.port)
     status = _signal(folder, options.port, signal.SIGTERM)
     if options.agents and os.path.isdir(folder):
@@ -146,7 +146,7 @@ def _status(arguments: Sequence[str]) -> int:
     from lastword.gateway.serving import pid_of  # noqa: PLC0415
     from lastword.record.present import documents  # noqa: PLC0415
 
-    options = status_parser().parse_args(list(arguments))
+    options = status_parser().read(arguments)
     folder = _run_folder(options.port)
     template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
     found = asyncio.run(Holders(template).statuses()) if os.path.isdir(folder) else []

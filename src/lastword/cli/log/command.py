@@ -66,7 +66,7 @@ be used.
 
 def main(arguments: Sequence[str]) -> int:
     """Show what is recorded; gives the exit status."""
-    options = parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     path = path_of(options)
     return answer("log", path, lambda: _run(options, path))
 
