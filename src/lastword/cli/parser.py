@@ -121,12 +121,12 @@ class CommandParser(argparse.ArgumentParser):
         at = list(words).index("--") if "--" in words else None
         own, agent = list(words[:at]), [] if at is None else list(words[at + 1 :])
         flags = {**(beside or {}), **self.flags}
+        is_help = bool({"-h", "--help"} & {*own})
+        if not is_help and self._begins_command(own, flags):
+            self.error(without_dashes(self.prog, words, flags))
         self.refuse_unknown(own, flags)
-        if not {"-h", "--help"} & {*own}:
-            if self._begins_command(own, flags):
-                self.error(without_dashes(self.prog, words, flags))
-            if said := behind_dashes(self.prog, own, agent, flags):
-                self.error(said)
+        if not is_help and (said := behind_dashes(self.prog, own, agent, flags)):
+            self.error(said)
         return own, agent
 
     def _begins_command(self, own: Sequence[str], flags: dict[str, bool]) -> bool:
