@@ -58,6 +58,10 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.doctor import main as doctor  # noqa: PLC0415
 
         return doctor(rest)
+    if command == "setup":
+        from lastword.cli.setup.command import main as setup  # noqa: PLC0415
+
+        return setup(rest)
     if command in {"gateway", "connect"}:
         return _far(command, rest)
     if command == "check":

@@ -1,60 +1,130 @@
-"""`lastword demo`: the same failing turn without and with lastword, side by side."""
+"""`lastword demo`: turns that fail, without and with lastword, side by side."""
 
 from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from lastword.cli.demo_words import facts, left_with
 from lastword.cli.page import Page, terminal_columns
 from lastword.cli.parser import CommandParser
-from lastword.kit.demo.client import PATIENCE_SECONDS, SeenTurn, take_turn
+from lastword.cli.progress import Progress
+from lastword.cli.svg import THEMES, terminal_svg
+from lastword.core.failure.taxonomy import AgentError
+from lastword.kit.demo.client import PATIENCE_SECONDS, SeenTurn, shown_by_zed, take_turn
 from lastword.kit.provider.failures import ProviderFailure
 from lastword.kit.provider.server import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lastword.cli.page import Cell
+
 MIN_COLUMNS = 24
 NARROW_COLUMNS = 88
 MAX_COLUMNS = 128
+SVG_COLUMNS = 100
+SPINNER_SECONDS = 1.5
 LIMITED = ProviderFailure(
     429,
     b'{"error": {"type": "requests", "code": "rate_limit_exceeded", "message": '
     b'"Rate limit reached for requests per minute. Please try again in 20s."}}',
     headers={"Retry-After": "20"},
 )
-COMMAND = "lastword run -- YOUR-AGENT ITS-ARGUMENTS"
+OVERLOADED = ProviderFailure(
+    503,
+    b'{"error": {"type": "service_unavailable_error", "message": '
+    b'"The server is overloaded. Please try again later."}}',
+)
+INTRODUCTION = (
+    "Three turns that fail, without and with lastword, taken now: by a scripted agent, a model "
+    "provider on this machine that refuses, and a client that shows what Zed would."
+)
+NEXT = (
+    ("lastword doctor -- YOUR-AGENT", "can it start here, and what would your editor get?"),
+    ("lastword setup EDITOR -- YOUR-AGENT", "your editor's settings, with lastword in them"),
+    ("lastword log", "afterwards: what happened in each session"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoScenario:
+    """One way to fail.
+
+    Attributes:
+        failure: The agent's name for it.
+        title: What happens.
+        provider: What its model provider answers.
+        options: Those of `lastword run`, where a default is too long to look at.
+        patience_seconds: How long the client waits for the agent alone.
+        note: What is otherwise than usual.
+    """
+
+    failure: str
+    title: str
+    provider: ProviderFailure
+    options: tuple[str, ...] = ()
+    patience_seconds: float = PATIENCE_SECONDS
+    note: str = ""
+
+
+SCENARIOS = (
+    DemoScenario(
+        "retries",
+        "The provider limits requests, and the agent tries again without a word",
+        LIMITED,
+        ("--first-update-timeout", "1", "--cancel-grace", "0.2"),
+        SPINNER_SECONDS,
+        "lastword waits 1 s here. By default it waits 15 minutes, and shows the retries after 5 s.",
+    ),
+    DemoScenario("empty", 'The provider is overloaded, and the agent says "done"', OVERLOADED),
+    DemoScenario("crash", "The agent is killed in the middle of its answer", LIMITED),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenScenario:
+    """One scenario's turns.
+
+    Attributes:
+        alone: Without lastword, by a client like Zed; a typed one is told no more.
+        zed: With lastword, by the same client.
+        typed: With lastword, by a client that knows `agent_error`.
+    """
+
+    alone: SeenTurn
+    zed: SeenTurn
+    typed: SeenTurn
+
+    @property
+    def is_as_promised(self) -> bool:
+        """Did every turn behind lastword end, and typed for whom it should?"""
+        return self.zed.answer is not None and self.typed.typed is not None
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the demo; gives 0 when lastword ended every turn typed, 1 when it did not."""
     options = parser().read(arguments)
-    page = Page(terminal_columns(otherwise=100), least=MIN_COLUMNS, most=MAX_COLUMNS)
-    with Provider(failure=LIMITED) as provider, ThreadPoolExecutor(8) as pool:
-        scenarios = [
-            ("1", "The model provider says 429 until the agent's retries run out", "rate-limit"),
-            ("2", "The agent's process is killed in mid-turn", "crash"),
-        ]
-        runs = {
-            (failure, wrapped, typed): pool.submit(
-                take_turn, _command(failure, provider.openai_url, wrapped=wrapped), typed=typed
-            )
-            for _, _, failure in scenarios
-            for wrapped in (False, True)
-            for typed in (False, True)
-        }
-        seen = {key: run.result() for key, run in runs.items()}
-    for number, title, failure in scenarios:
-        cells = {(w, t): seen[failure, w, t] for w in (False, True) for t in (False, True)}
-        _show_scenario(page, f"{number}. {title}", cells)
-        if options.frames:
-            _show_frames(page, cells)
-    page.verbatim(("Put it in front of your agent:  ", ""), (COMMAND, "bold"))
-    sys.stdout.write(page.take())
-    ended = all(run.answer is not None for (_, wrapped, _), run in seen.items() if wrapped)
-    typed_came = all(run.typed is not None for key, run in seen.items() if key[1] and key[2])
-    return 0 if ended and typed_came else 1
+    columns = SVG_COLUMNS if options.svg else terminal_columns(otherwise=SVG_COLUMNS)
+    page = Page(columns, least=MIN_COLUMNS, most=MAX_COLUMNS)
+    with Progress("Three agents fail, without and with lastword", after_seconds=0):
+        seen = _run_all()
+    _show(page, seen, frames=options.frames)
+    if options.svg:
+        try:
+            _draw(page, options.svg, options.theme)
+        except OSError as error:
+            reason = error.strerror or "failed"
+            sys.stderr.write(f"lastword demo: cannot write {options.svg}: {reason}\n")
+            return 2
+    else:
+        sys.stdout.write(page.take())
+    return 0 if all(turns.is_as_promised for turns in seen) else 1
 
 
 def parser() -> CommandParser:
@@ -62,87 +132,137 @@ def parser() -> CommandParser:
     made = CommandParser(
         "demo",
         usage="[options]",
-        about="Shows the same failing turns without and with lastword, as two kinds of client see "
-        "them. Needs no key and no network, and takes a few seconds.",
-        ends="examples:\n  lastword demo\n  lastword demo --frames",
+        about="Shows turns that fail in silence, without and with lastword, as a client like Zed "
+        "shows them. Needs no key and no network, and takes a few seconds.",
+        ends="examples:\n  lastword demo\n  lastword demo --frames\n"
+        "  lastword demo --svg demo.svg --theme light\n\n"
+        "exit status: 0 when lastword ended every turn with an error, 1 when it did not.",
     )
     made.add_argument("--frames", action="store_true", help="show every message that came, as JSON")
+    made.add_argument(
+        "--svg",
+        metavar="FILE",
+        help="write the screen to this file as a picture (default: show it)",
+    )
+    made.add_argument(
+        "--theme",
+        choices=sorted(THEMES),
+        default="dark",
+        help="with --svg: the picture's colours (dark, light; default: %(default)s)",
+    )
     return made
 
 
-def _command(failure: str, url: str, *, wrapped: bool) -> list[str]:
+def _run_all() -> list[SeenScenario]:
+    """Take every turn, all at the same time."""
+    with ExitStack() as stack:
+        providers = [stack.enter_context(Provider(failure=each.provider)) for each in SCENARIOS]
+        pool = stack.enter_context(ThreadPoolExecutor(3 * len(SCENARIOS)))
+        runs = []
+        for scenario, provider in zip(SCENARIOS, providers, strict=True):
+            agent = _python("lastword.kit.demo.agent", scenario.failure, provider.openai_url)
+            wrapped = [*_python("lastword", "run", *scenario.options), "--", *agent]
+            patience = scenario.patience_seconds
+            runs.append(
+                (
+                    pool.submit(take_turn, agent, typed=False, patience_seconds=patience),
+                    pool.submit(take_turn, wrapped, typed=False),
+                    pool.submit(take_turn, wrapped, typed=True),
+                )
+            )
+        return [SeenScenario(*(run.result() for run in three)) for three in runs]
+
+
+def _python(*arguments: str) -> list[str]:
     # -P: nothing in the folder where somebody tries the demo may stand in for a module.
-    agent = [sys.executable, "-P", "-m", "lastword.kit.demo.agent", failure, url]
-    return [sys.executable, "-P", "-m", "lastword", "run", "--", *agent] if wrapped else agent
+    return [sys.executable, "-P", "-m", *arguments]
 
 
-def _show_scenario(page: Page, title: str, cells: dict[tuple[bool, bool], SeenTurn]) -> None:
-    page.line(title, "bold")
+def _show(page: Page, seen: Sequence[SeenScenario], *, frames: bool) -> None:
+    page.line(INTRODUCTION)
     page.line()
+    for number, (scenario, turns) in enumerate(zip(SCENARIOS, seen, strict=True), 1):
+        page.line(f"{number}. {scenario.title}", "bold", hang=3)
+        page.line()
+        _show_scenario(page, turns, scenario.patience_seconds)
+        if scenario.note:
+            page.line(scenario.note, "dim", indent=2)
+            page.line()
+        if frames:
+            _show_frames(page, turns)
+    page.line("Next", "bold")
+    _show_next(page)
+
+
+def _show_scenario(page: Page, turns: SeenScenario, patience_seconds: float) -> None:
     side_by_side = page.columns >= NARROW_COLUMNS
     width = (page.columns - 6) // 2 if side_by_side else page.columns - 4
-    for typed, client in ((False, "a strict client"), (True, "a client that knows agent_error")):
-        sides = []
-        for wrapped, where in ((False, "without lastword"), (True, "with lastword")):
-            side = Page(width, least=width)
-            side.line(f"{where}, {client}:", "dim")
-            _show_turn(side, cells[wrapped, typed])
-            sides.append(side)
-        if side_by_side:
-            page.beside(*sides)
-        else:
-            for side in sides:
-                page.beside(side)
+    without, behind = Page(width, least=width), Page(width, least=width)
+    without.line("Without lastword, a client like Zed shows:", "dim")
+    _show_turn(without, turns.alone, patience_seconds)
+    behind.line("With lastword, the same client shows:", "dim")
+    _show_turn(behind, turns.zed, PATIENCE_SECONDS)
+    if turns.typed.typed is not None:
+        behind.line("A client that reads lastword's errors knows:", "dim")
+        for name, fact in facts(msgspec.convert(turns.typed.typed, AgentError)):
+            behind.row(f"  {name}: ", fact, "green")
+    if side_by_side:
+        page.beside(without, behind)
+    else:
+        page.beside(without)
         page.line()
+        page.beside(behind)
+    page.line()
 
 
-def _show_turn(page: Page, seen: SeenTurn) -> None:
-    """Show what this client can tell its user."""
+def _show_turn(page: Page, seen: SeenTurn, patience_seconds: float) -> None:
+    """Show what a client like Zed can show of it."""
     if seen.text:
-        page.line(f"  the agent said: {seen.text}", "dim")
-    if seen.answer is None:
-        waited = f"after {PATIENCE_SECONDS:g} s the turn still runs, and always will"
-        page.line(f"  no answer: {waited}", "red")
+        page.line(f"  {seen.text}")
+    error: dict[str, Any] | None = (seen.answer or {}).get("error")
+    if error is not None:
+        page.line(f"  {shown_by_zed(error)}", "green")
         return
-    if seen.typed is not None:
-        _show_typed(page, seen.typed)
+    first, *more = left_with(seen, patience_seconds)
+    page.line(f"  {first}", "red")
+    for sentence in more:
+        page.line(f"  {sentence}", "dim")
+
+
+def _show_next(page: Page) -> None:
+    widest = max(len(command) for command, _ in NEXT)
+    if page.columns >= NARROW_COLUMNS:
+        for command, what in NEXT:
+            page.row([("  ", ""), (command.ljust(widest), "bold"), ("  ", "")], what)
         return
-    error: dict[str, Any] = seen.answer.get("error", {})
-    data = error.get("data") or {}
-    payload = data.get("agent_error")
-    style = "green" if payload else "red"
-    page.line(f"  error {error.get('code')}: {error.get('message')}", style)
-    if data.get("details") and data["details"] != error.get("message"):
-        page.line(f"  {data['details']}", style)
-    if not payload:
-        page.line("  what kind of failure, whether to retry, and when: not said", "red")
+    for command, what in NEXT:
+        page.verbatim(("  ", ""), (command, "bold"))
+        page.line(what, "dim", indent=4)
 
 
-def _show_typed(page: Page, error: dict[str, Any]) -> None:
-    wait = error.get("retry_after_seconds")
-    retry = "yes" if error["retryable"] else "no"
-    if wait is not None:
-        retry += f", after {wait} s"
-    facts = {
-        "type": error["type"],
-        "retry": retry,
-        "is a retry safe": error.get("retry_safety"),
-        "what to do": error.get("action"),
-        "whose fault": error.get("origin"),
-        "where": error.get("phase"),
-        "signal": error.get("exit_signal"),
-    }
-    page.line(f"  {error['message']}", "green")
-    for name, fact in facts.items():
-        if fact is not None:
-            page.line(f"  {name}: {fact}", "green")
-
-
-def _show_frames(page: Page, cells: dict[tuple[bool, bool], SeenTurn]) -> None:
-    for (wrapped, typed), seen in cells.items():
-        where = "with" if wrapped else "without"
-        client = "typed" if typed else "strict"
-        page.line(f"  frames {where} lastword, {client} client:", "dim")
+def _show_frames(page: Page, turns: SeenScenario) -> None:
+    named = (
+        ("without lastword", turns.alone),
+        ("with lastword", turns.zed),
+        ("with lastword, to a client that reads its errors", turns.typed),
+    )
+    for name, seen in named:
+        page.line(f"  Frames {name}:", "dim")
         for frame in seen.frames:
             page.verbatim((f"    {frame}", ""))
     page.line()
+
+
+def _draw(page: Page, path: str, theme: str) -> None:
+    prompt: list[Sequence[Cell]] = [[("$ ", "dim"), ("lastword demo", "bold")], []]
+    picture = terminal_svg(
+        [*prompt, *page.take_cells()],
+        columns=SVG_COLUMNS,
+        theme=THEMES[theme],
+        title="lastword demo",
+        description=f"{INTRODUCTION} {' '.join(f'{each.title}.' for each in SCENARIOS)} "
+        "With lastword each turn ends with what failed, whether to retry, and whose fault it was.",
+    )
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(picture)
+    sys.stdout.write(f"Wrote {path}\n")

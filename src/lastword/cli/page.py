@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import textwrap
 from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from lastword.cli.wrapping import shortened, text_width, wrapped
 from lastword.core.redact.printable import one_line
 
 if TYPE_CHECKING:
@@ -31,9 +31,14 @@ _CODES = {
     "yellow": "33",
     "alarm": "1;31",
 }
+_LIGHT_CODES = {**_CODES, "green": "38;5;28", "yellow": "38;5;94"}
+"""On white these have a contrast of 4.7 and 5.7 (WCAG 2.2); the usual ones 2.1 and 1.6 in xterm."""
+STYLES = tuple(_CODES)
+"""What a text on a page may be painted as."""
 
-
-COLOURS = tuple(f"\033[{code}m" for code in ("0", *_CODES.values()))
+COLOURS = tuple(
+    f"\033[{code}m" for code in dict.fromkeys(("0", *_CODES.values(), *_LIGHT_CODES.values()))
+)
 """Every escape sequence that a page writes."""
 
 
@@ -49,6 +54,17 @@ def has_colours() -> bool:
         and not os.environ.get("NO_COLOR")
         and os.environ.get("TERM", "dumb") != "dumb"
     )
+
+
+def is_light() -> bool:
+    """Return whether the terminal says that its background is white, and has 256 colours.
+
+    rxvt, Konsole, iTerm2 and others say so in `COLORFGBG`, as numbers of colours: text, then
+    background, with another word between them in some.
+    """
+    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    many = "256color" in os.environ.get("TERM", "") or bool(os.environ.get("COLORTERM"))
+    return background in {"7", "15"} and many
 
 
 class Page:
@@ -79,6 +95,7 @@ class Page:
         found = terminal_columns() if columns is None else columns
         self.columns = max(least, min(most, found))
         self._colours = has_colours() if colours is None else colours
+        self._codes = _LIGHT_CODES if self._colours and is_light() else _CODES
         self._keeps_words = keeps_words
         self._lines: list[Sequence[Cell]] = []
 
@@ -103,8 +120,8 @@ class Page:
         own = len(text) - len(text.lstrip()) if hang is None else hang
         lines = self._wrapped(text, self.columns, indent, indent + own) or [""]
         if at_most is not None and len(lines) > at_most:
-            last = lines[at_most - 1][: self.columns - 1]
-            lines = [*lines[: at_most - 1], f"{last}…"]
+            last = f"{lines[at_most - 1]}…"
+            lines = [*lines[: at_most - 1], shortened(last, self.columns)]
         self._lines += [[(line, style)] for line in lines]
 
     def row(self, lead: str | Sequence[Cell], text: str, style: str = "") -> None:
@@ -117,7 +134,7 @@ class Page:
         """
         given = [(lead, "dim")] if isinstance(lead, str) else lead
         cells = [(_plain(cell), painted) for cell, painted in given]
-        indent = sum(len(cell) for cell, _ in cells)
+        indent = sum(text_width(cell) for cell, _ in cells)
         first, *more = self._wrapped(text, self.columns - indent) or [""]
         self._lines.append([*cells, (first, style)])
         self._lines += [[(" " * indent + line, style)] for line in more]
@@ -131,30 +148,33 @@ class Page:
         for row in zip_longest(*(page._lines for page in pages), fillvalue=()):  # noqa: SLF001
             cells: list[Cell] = []
             for page, line in zip(pages, row, strict=True):
-                width = sum(len(text) for text, _ in line)
+                width = sum(text_width(text) for text, _ in line)
                 cells += [("  ", ""), *line, (" " * (page.columns - width), "")]
             self._lines.append(cells)
 
+    def take_cells(self) -> list[Sequence[Cell]]:
+        """Return the lines so far as texts with their styles; they are then forgotten."""
+        lines, self._lines = self._lines, []
+        return lines
+
     def take(self) -> str:
         """Return the lines so far, which are then forgotten."""
-        lines, self._lines = self._lines, []
+        lines = self.take_cells()
         painted = ("".join(self._paint(*cell) for cell in cells) for cells in lines)
         return "".join(f"{line.rstrip()}\n" for line in painted)
 
     def _wrapped(self, text: str, columns: int, first: int = 0, rest: int = 0) -> list[str]:
-        # A word with hyphens is an option or a name, which is to be copied.
-        return textwrap.wrap(
+        return wrapped(
             _plain(text),
             columns,
-            initial_indent=" " * first,
-            subsequent_indent=" " * rest,
-            break_on_hyphens=False,
-            break_long_words=not self._keeps_words,
+            first=" " * first,
+            rest=" " * rest,
+            keeps_words=self._keeps_words,
         )
 
     def _paint(self, text: str, style: str) -> str:
         painted = self._colours and style and text.strip()
-        return f"\033[{_CODES[style]}m{text}\033[0m" if painted else text
+        return f"\033[{self._codes[style]}m{text}\033[0m" if painted else text
 
 
 def _plain(text: str) -> str:
@@ -163,8 +183,9 @@ def _plain(text: str) -> str:
 
 
 def fitted(text: str, columns: int) -> str:
-    """Return the text in exactly so many columns."""
-    return text[:columns].ljust(columns)
+    """Return the text in exactly so many columns; where it was cut, that is to be seen."""
+    kept = shortened(text, columns)
+    return kept + " " * (columns - text_width(kept))
 
 
 def takes_bars() -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-import unicodedata
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
+from lastword.cli.wrapping import shortened
 from lastword.core.redact.printable import one_line
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ FRAME_SECONDS = 0.1
 COUNTS_FROM_SECONDS = 2.0
 _DOTS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII = "|/-\\"
-_ERASE = b"\r\033[K"
+_START = b"\r"
+_CLEAR_REST = b"\033[K"
 
 
 class Progress:
@@ -105,14 +106,16 @@ class Progress:
         count = f" ({seconds:.0f} s)" if seconds >= COUNTS_FROM_SECONDS else ""
         # The last column stays free: some terminals go to the next line as soon as it is taken.
         room = _columns(self._fd) - len(frame) - 1 - len(count) - 1
-        line = f"{frame} {_fitting(one_line(self._text), room)}{count}"
+        line = f"{frame} {shortened(one_line(self._text), room, mark='...')}{count}"
         self._there = True
-        self._write(_ERASE + line.encode("utf-8" if self._frames is _DOTS else "ascii", "replace"))
+        encoded = line.encode("utf-8" if self._frames is _DOTS else "ascii", "replace")
+        # What goes on standing there is written over, not erased first: nothing flickers.
+        self._write(_START + encoded + _CLEAR_REST)
 
     def _erase(self) -> None:
         if self._there:
             self._there = False
-            self._write(_ERASE)
+            self._write(_START + _CLEAR_REST)
 
     def _write(self, data: bytes) -> None:
         # Not through `sys.stderr`, where nothing that moves a cursor passes.
@@ -142,23 +145,3 @@ def _columns(fd: int) -> int:
         return os.get_terminal_size(fd).columns or 80
     except OSError:
         return 80
-
-
-def _fitting(text: str, columns: int) -> str:
-    """Return what of a text has room, with an ellipsis where it is cut."""
-    if sum(map(_width, text)) <= columns:
-        return text
-    kept, taken = "", 3
-    for char in text:
-        taken += _width(char)
-        if taken > columns:
-            break
-        kept += char
-    return f"{kept.rstrip()}..." if kept else ""
-
-
-def _width(char: str) -> int:
-    """Return how many columns a character takes (Unicode Standard Annex 11)."""
-    if unicodedata.combining(char):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

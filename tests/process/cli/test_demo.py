@@ -1,23 +1,104 @@
-"""`lastword demo`: every turn ends typed, and in time."""
+"""`lastword demo`: every turn ends typed, and in time; the pictures in docs are what it draws."""
 
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCS = ROOT / "docs"
+
+
+def demo(*arguments: str, columns: int = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lastword", "demo", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env={**os.environ, "COLUMNS": str(columns)},
+    )
 
 
 def test_the_demo_ends_every_turn_typed_and_in_time() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "lastword", "demo"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={**os.environ, "COLUMNS": "120"},
-    )
+    done = demo()
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "\033" not in done.stdout
-    for words in ("type: rate_limit", "yes, after 20 s", "type: agent_crash", "no answer: after"):
+    for words in (
+        "A spinner, after 1.5 s and for ever.",
+        "Done. Nothing is shown, and no error either.",
+        "The agent is gone",
+        "Retry: yes, after 20 s",
+        "Safe to retry: by continuing, not repeating",
+        "ended by SIGKILL",
+        "lastword doctor -- YOUR-AGENT",
+    ):
         assert words in done.stdout
+
+
+def test_the_demo_says_nothing_in_the_words_of_the_wire() -> None:
+    said = demo().stdout
+    for word in ("rate_limit", "offer_continue", "before_output", "-32603", "agent_error"):
+        assert word not in said
+
+
+def test_a_narrow_demo_shows_one_below_the_other() -> None:
+    done = demo(columns=60)
+    assert max(map(len, done.stdout.splitlines())) <= 60
+    without = done.stdout.index("Without lastword, a client like Zed shows:")
+    assert without < done.stdout.index("With lastword, the same client shows:")
+
+
+def test_frames_are_shown_as_they_came() -> None:
+    said = demo("--frames").stdout
+    assert '"agent_error"' in said
+    assert '"stopReason": "end_turn"' in said
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_picture_in_docs_is_the_one_that_the_demo_draws(theme: str, tmp_path: Path) -> None:
+    drawn = tmp_path / "demo.svg"
+    done = demo("--svg", str(drawn), "--theme", theme, columns=60)
+    assert done.returncode == 0, done.stderr
+    kept = DOCS / f"demo-{theme}.svg"
+    again = f"lastword demo --svg docs/demo-{theme}.svg --theme {theme}"
+    assert drawn.read_text() == kept.read_text(), f"draw it again: {again}"
+
+
+def test_a_picture_that_cannot_be_written_is_said_to_be_so(tmp_path: Path) -> None:
+    done = demo("--svg", str(tmp_path / "missing" / "demo.svg"))
+    assert done.returncode == 2
+    assert "No such file" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_has_a_progress_line_which_is_gone_when_the_demo_is_there() -> None:
+    seen, terminal = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "lastword", "demo"],
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        timeout=FUSE_SECONDS,
+        check=False,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    os.write(terminal, b"<end>")
+    said = b""
+    while not said.endswith(b"<end>"):
+        said += os.read(seen, 4096)
+    os.close(seen)
+    os.close(terminal)
+    assert done.returncode == 0
+    assert b"without and with lastword" in said
+    assert said.endswith(b"\r\033[K<end>")

@@ -101,7 +101,7 @@ def test_the_demo_shows_the_defaults_wherever_and_however_it_is_run(tmp_path: Pa
         (tmp_path / name).write_text("raise SystemExit('the wrong module')\n")
     done = lastword("demo", cwd=tmp_path, LASTWORD_PASSTHROUGH="1", LASTWORD_FALLBACK="text")
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
-    assert b"type: rate_limit" in done.stdout
+    assert b"Retry: yes, after 20 s" in done.stdout
 
 
 def test_the_demo_leaves_nothing_in_the_users_record(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
 
 def shown(text: str) -> list[str]:
     """The lines that stood there, one after the other."""
-    return [line for line in text.split(ERASED) if line]
+    return [line for line in re.split("\r|\033\\[K", text) if line]
 
 
 def test_a_line_is_replaced_while_the_work_goes_on_and_erased_at_its_end(
@@ -129,7 +129,8 @@ def test_work_that_takes_seconds_says_how_many(
         ("a text that is too long for it", 20, "⠋ a text that is..."),
         ("漢字漢字漢字漢字漢字", 20, "⠋ 漢字漢字漢字漢..."),
         ("e\u0301e\u0301e\u0301e\u0301", 7, "⠋ e\u0301e\u0301e\u0301e\u0301"),
-        ("no room at all", 5, "⠋ "),
+        ("no room at all", 5, "⠋ .."),
+        ("no column", 1, "⠋ "),
         ("two\nlines\033[2J", 40, "⠋ two lines [2J"),
     ],
 )

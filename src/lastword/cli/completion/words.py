@@ -22,10 +22,13 @@ from lastword.cli.gateway.parsers import parser as gateway
 from lastword.cli.log.command import parser as log
 from lastword.cli.outbox import parser as outbox
 from lastword.cli.run.parser import parser as run
+from lastword.cli.setup.command import parser as setup
 from lastword.cli.stats import parser as stats
 from lastword.kit.agent.scenarios import SCENARIOS
 from lastword.kit.check.checks import CHECKS
 from lastword.kit.doctor.clients import KNOWN
+from lastword.quirks.agent_commands import AGENTS
+from lastword.quirks.editors import EDITORS
 
 if TYPE_CHECKING:
     import argparse
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 PARSERS: dict[str, Callable[[], CommandParser]] = {
     "demo": demo,
     "doctor": doctor,
+    "setup": setup,
     "run": run,
     "log": log,
     "export": export,
@@ -70,6 +74,8 @@ _KINDS = {
 _WORDS: dict[str, Sequence[str]] = {
     "SCENARIO": list(SCENARIOS),
     "CLIENT": list(KNOWN),
+    "EDITOR": list(EDITORS),
+    "AGENT": list(AGENTS),
     "CHECKS": sorted({word for row in CHECKS.values() for word in (row.name, row.requirement)}),
 }
 
@@ -135,7 +141,11 @@ def _command(name: str, parser: CommandParser) -> CompletedCommand:
         flags += [flag for flag in theirs if flag.names[-1] != "--help"]
     rest = [action for action in parser.shown_actions if not action.option_strings]
     words = [key.partition(" ")[2] for key in PARSERS if key.startswith(f"{name} ")]
-    argument = _value(rest[0]) if rest else None
+    values = [_value(action) for action in rest]
+    argument = values[0] if values else None
+    if len(values) > 1:
+        both = tuple(dict.fromkeys(word for value in values for word in value.words))
+        argument = CompletedValue(Completed.WORDS, both)
     if words:
         argument = CompletedValue(Completed.WORDS, tuple(words))
     return CompletedCommand(name, tuple(flags), argument, parser.takes_agent)

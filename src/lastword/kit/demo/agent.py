@@ -1,7 +1,8 @@
-"""The demo's agent: `python -m lastword.kit.demo.agent rate-limit|crash [PROVIDER_URL]`.
+"""The demo's agent: `python -m lastword.kit.demo.agent retries|empty|crash [PROVIDER_URL]`.
 
-The kit's plain agent, which knows nothing of lastword, failing as real ones do: its provider's
-error becomes an internal error after its retries, or its process is killed in mid-turn.
+The kit's plain agent, which knows nothing of lastword, failing as real ones do: it asks its model
+again and again and says so in its own log alone, it takes the provider's refusal for an answer
+without words, or its process is killed in mid-turn.
 """
 
 from __future__ import annotations
@@ -19,25 +20,19 @@ from lastword.kit.agent.plain import STDERR, Output, PlainAgent, die, write_all
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ATTEMPTS = 3
 FIRST_WAIT_SECONDS = 0.1
+LAST_WAIT_SECONDS = 0.8
 
 
 def ask_provider(url: str) -> tuple[int, str]:
-    """Call the model, retrying as agents do; gives the last status and body."""
+    """Call the model once; gives the status and the provider's own words."""
     parts = urlsplit(url)
-    status, body = 0, ""
-    for attempt in range(ATTEMPTS):
-        if attempt:
-            time.sleep(FIRST_WAIT_SECONDS * 2 ** (attempt - 1))
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
-        connection.request("POST", f"{parts.path}/chat/completions", body="{}")
-        response = connection.getresponse()
-        status, body = response.status, response.read().decode()
-        connection.close()
-        if status < 400:  # noqa: PLR2004  (HTTP's own border)
-            break
-    return status, body
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)
+    connection.request("POST", f"{parts.path}/chat/completions", body="{}")
+    response = connection.getresponse()
+    status, body = response.status, response.read().decode()
+    connection.close()
+    return status, json.loads(body)["error"]["message"]
 
 
 class DemoAgent(PlainAgent):
@@ -46,8 +41,8 @@ class DemoAgent(PlainAgent):
     def __init__(self, failure: str, url: str, lines: Iterable[bytes]) -> None:
         super().__init__(lines, Output())
         self.capabilities = {}
-        self._failure = failure
         self._url = url
+        self._fail = {"retries": self.retry, "empty": self.shrug, "crash": self.crash}[failure]
 
     def name_session(self, number: int) -> str:  # noqa: ARG002  (there is one)
         """Return what the demo's clients call it."""
@@ -55,14 +50,33 @@ class DemoAgent(PlainAgent):
 
     def serve(self, request_id: object) -> None:
         """Take a turn, and fail."""
-        if self._failure == "crash":
-            self.say("Let me look at the parser first.")
-            write_all(STDERR, b"fatal: allocation of 3221225472 bytes failed\n")
-            die(signal.SIGKILL)
-        status, body = ask_provider(self._url)
-        details = f"{status} {json.loads(body)['error']['message']}"
-        error = {"code": -32603, "message": "Internal error", "data": {"details": details}}
-        self.answer(request_id, error=error)
+        self._fail(request_id)
+
+    def retry(self, _request_id: object) -> None:
+        """Ask the model for ever."""
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            status, said = ask_provider(self._url)
+            log(f"model call failed, trying again: {status} {said}")
+            time.sleep(wait)
+            wait = min(2 * wait, LAST_WAIT_SECONDS)
+
+    def shrug(self, request_id: object) -> None:
+        """Take the provider's refusal for an answer without words."""
+        status, said = ask_provider(self._url)
+        log(f"model call failed: {status} {said}")
+        self.end_turn(request_id)
+
+    def crash(self, _request_id: object) -> None:
+        """Be killed after the first words."""
+        self.say("Let me look at the parser first.")
+        log("fatal: allocation of 3221225472 bytes failed")
+        die(signal.SIGKILL)
+
+
+def log(line: str) -> None:
+    """Write to the agent's own log, which no client shows in its conversation."""
+    write_all(STDERR, f"{line}\n".encode())
 
 
 if __name__ == "__main__":

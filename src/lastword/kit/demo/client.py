@@ -1,10 +1,12 @@
-"""The demo's clients: one turn, as a strict client and as a typed one see it.
+"""The demo's clients: one turn, as a client like Zed sees it, and one that knows `agent_error`.
 
-A strict client knows the protocol and nothing else. A typed one advertises `agent_error`.
+Owns what either is told and shows. The first goes by Zed's name and makes a text of an error as
+Zed's own code does; the second advertises `agent_error`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -19,11 +21,15 @@ if TYPE_CHECKING:
 
     from lastword.kit.peer import PeerEvent
 
-PATIENCE_SECONDS = 1.5
+PATIENCE_SECONDS = 10.0
 """How long a client of the demo waits for a turn's end. Real ones wait for ever."""
 
-START_SECONDS = 6.0
+START_SECONDS = 10.0
+END_SECONDS = 2.0
+PROMPT = "Why does the parser fail?"
 TYPED = {"_meta": {"agent_error": {"version": 1}}}
+ZED = {"name": "zed", "version": "1.18.1"}
+INTERNAL_ERROR = -32603
 
 
 class SeenTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +40,8 @@ class SeenTurn(msgspec.Struct, frozen=True, kw_only=True):
         typed: the `error` of the typed update, when one came to a client that asked for it.
         text: what the agent had said before.
         frames: every line that came, in order.
-        seconds: from the prompt to its answer.
+        seconds: from the prompt to its answer, or to the end of the wait.
+        ended: whether the process was gone without an answer.
     """
 
     answer: dict[str, Any] | None
@@ -42,25 +49,47 @@ class SeenTurn(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     frames: list[str]
     seconds: float
+    ended: bool
 
 
-def take_turn(command: Sequence[str], *, typed: bool) -> SeenTurn:
+def take_turn(
+    command: Sequence[str], *, typed: bool, patience_seconds: float = PATIENCE_SECONDS
+) -> SeenTurn:
     """Start the command, send one prompt, and see what comes of it."""
     with StrictClient(command, _defaults()) as client:
-        client.answer_to(client.initialize(TYPED if typed else {}), START_SECONDS)
+        greeting = client.initialize(TYPED) if typed else client.initialize({}, info=ZED)
+        client.answer_to(greeting, START_SECONDS)
         client.answer_to(client.new_session(os.getcwd()), START_SECONDS)
         begin = time.monotonic()
-        prompt = client.prompt("demo", "Why does the parser fail?")
-        answer = client.answer_to(prompt, PATIENCE_SECONDS)
-        if answer is None:
-            # As most clients do: the end of the stream answers nothing, so it waits on.
-            time.sleep(max(0.0, begin + PATIENCE_SECONDS - time.monotonic()))
+        answer = client.answer_to(client.prompt("demo", PROMPT), patience_seconds)
         seconds = time.monotonic() - begin
         came = [event for event in client.events if not event.sent]
-        return _seen(answer, came[: came.index(answer) + 1] if answer else came, seconds)
+        return _seen(
+            answer,
+            came[: came.index(answer) + 1] if answer else came,
+            seconds=seconds,
+            ended=answer is None and not client.stdout.open and client.wait_for_exit(END_SECONDS),
+        )
 
 
-def _seen(answer: PeerEvent | None, came: Sequence[PeerEvent], seconds: float) -> SeenTurn:
+def shown_by_zed(error: dict[str, Any]) -> str:
+    """Return the text that Zed makes of a prompt's error.
+
+    As `crates/agent_servers/src/acp.rs` and the `Display` of the protocol library's `Error` had it
+    in autumn 2026: an internal error's `data.details` where it is the only key, else the message
+    with `data` as JSON behind it.
+    """
+    data = error.get("data")
+    is_internal = error["code"] == INTERNAL_ERROR
+    if is_internal and isinstance(data, dict) and set(data) == {"details"}:
+        return str(data["details"])
+    told = "" if data is None else f": {json.dumps(data, indent=2, ensure_ascii=False)}"
+    return f"{error['message']}{told}"
+
+
+def _seen(
+    answer: PeerEvent | None, came: Sequence[PeerEvent], *, seconds: float, ended: bool
+) -> SeenTurn:
     typed, said = None, ""
     for event in came:
         if event.kind == acp.V1.error_kind:
@@ -73,6 +102,7 @@ def _seen(answer: PeerEvent | None, came: Sequence[PeerEvent], seconds: float) -
         text=said,
         frames=[event.raw.decode() for event in came],
         seconds=seconds,
+        ended=ended,
     )
 
 

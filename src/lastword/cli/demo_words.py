@@ -1,0 +1,59 @@
+"""The demo's sentences: what a client without lastword is left with, and what a typed one can say.
+
+Owns the words alone. What Zed does is known from its source of autumn 2026 (an agent's exit ends
+the thread with a load error, and no prompt has a time limit); that the SDKs 0.7.1 for Python and
+0.4 to 0.14 for TypeScript leave a prompt open whose agent has exited was measured.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lastword.client.display import view
+from lastword.core.failure.durations import short_duration
+from lastword.core.failure.taxonomy import AgentError, Origin, RetrySafety
+
+if TYPE_CHECKING:
+    from lastword.kit.demo.client import SeenTurn
+
+SAFE: dict[RetrySafety, str] = {
+    RetrySafety.AUTO: "yes, nothing was shown or done",
+    RetrySafety.OFFER_CONTINUE: "by continuing, not repeating",
+    RetrySafety.ASK: "ask first, it may have acted",
+    RetrySafety.NEVER: "no",
+}
+FAULT: dict[Origin, str] = {
+    Origin.PROVIDER: "the model provider's",
+    Origin.NETWORK: "the network's",
+    Origin.AGENT: "the agent's",
+    Origin.PROCESS: "the agent's",
+    Origin.CLIENT: "the editor's",
+    Origin.LASTWORD: "lastword's",
+}
+
+
+def left_with(seen: SeenTurn, patience_seconds: float) -> list[str]:
+    """Return what there is to say of a turn that failed without a word."""
+    if seen.answer is not None:
+        return ["Done. Nothing is shown, and no error either."]
+    if not seen.ended:
+        waited = f"A spinner, after {patience_seconds:g} s and for ever."
+        return [waited, "No client that was measured gives up on a turn."]
+    others = "Clients on older SDKs wait for ever."
+    zed = "Zed ends the thread: the agent has exited."
+    return ["The agent is gone, and the turn has no answer.", f"{zed} {others}"]
+
+
+def facts(error: AgentError) -> list[tuple[str, str]]:
+    """Return what a typed client can say beside the sentence: names, and what holds of each."""
+    shown = view(error, now=0.0)
+    retry = "yes" if shown.can_retry else "no"
+    if shown.wait_seconds is not None:
+        retry += f", after {short_duration(shown.wait_seconds)}"
+    told = [("Retry", retry)]
+    if error.retry_safety is not None:
+        told.append(("Safe to retry", SAFE[error.retry_safety]))
+    if error.origin is not None:
+        by = f", ended by {error.exit_signal}" if error.exit_signal else ""
+        told.append(("Whose fault", f"{FAULT[error.origin]}{by}"))
+    return told

@@ -1,0 +1,1 @@
+"""`lastword setup`: lastword in front of an agent, in an editor's own settings."""

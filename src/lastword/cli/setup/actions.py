@@ -1,0 +1,287 @@
+"""What `lastword setup` does to an editor's settings: show, write, remove, wrap.
+
+Owns the decisions, and the sentences for what is refused. The text is `settings_text`'s part, the
+file `settings_file`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lastword.cli.setup import forms, places, programs, settings_text
+from lastword.cli.setup.jsonc import as_json
+from lastword.cli.setup.settings_file import load, save
+from lastword.cli.setup.settings_text import AgentSettings, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lastword.cli.setup.settings_file import SettingsFile
+    from lastword.quirks.agent_commands import AgentCommand
+    from lastword.quirks.editors import Editor
+
+
+@dataclass(frozen=True, slots=True)
+class SetupRequest:
+    """What was asked for.
+
+    Attributes:
+        editor: whose settings.
+        agent: the agent, where it is one that is known.
+        command: its command; empty where none was given.
+        run_words: the options of `lastword run`, as words.
+        name: what the entry is to be called; empty where nothing was said.
+        file: another settings file; empty for the editor's own.
+        force: an entry of somebody else's may be replaced or removed.
+        environment: the variables of this process.
+    """
+
+    editor: Editor
+    agent: AgentCommand | None
+    command: list[str]
+    run_words: list[str]
+    name: str
+    file: str
+    force: bool
+    environment: Mapping[str, str]
+
+    @property
+    def path(self) -> str:
+        """The settings file."""
+        if self.file:
+            return os.path.abspath(os.path.expanduser(self.file))
+        return places.settings_paths(self.editor, self.environment)[0]
+
+    @property
+    def entry_name(self) -> str:
+        """What the entry is called; empty where neither a name nor an agent was given."""
+        name = self.name
+        if not name and (self.agent or self.command):
+            known = self.agent.name + places.SUFFIX if self.agent else ""
+            name = known or places.default_name(self.command)
+        # acpx knows no capital letters.
+        return name.strip().lower() if self.editor.form == "argv" else name
+
+
+@dataclass(slots=True)
+class SetupOutcome:
+    """What was done, or is to be done by hand.
+
+    Attributes:
+        action: `print`, `written`, `replaced`, `unchanged`, `wrapped`, `unwrapped`, `removed` or
+            `absent`.
+        name: the entry's name.
+        path: the settings file; empty where there is none.
+        snippet: what was or is to be put in.
+        backup: where the old settings are; empty where there were none.
+        notes: what the user should know, in sentences.
+        entry: the entry, where it is JSON.
+    """
+
+    action: str
+    name: str
+    path: str
+    snippet: forms.Snippet | None = None
+    backup: str = ""
+    notes: list[str] = field(default_factory=list[str])
+    entry: dict[str, Any] | None = None
+
+
+def show(request: SetupRequest) -> SetupOutcome:
+    """Return what is to be put into the editor's configuration, and touch nothing."""
+    words, notes = _words(request)
+    env = _env(request)
+    snippet = forms.snippet(request.editor, request.entry_name, words, request.agent, env)
+    if not request.editor.is_json:
+        return SetupOutcome("print", _called(request), "", snippet, notes=notes)
+    entry = forms.entry(request.editor.form, words, env)
+    notes += _other_places(request)
+    return SetupOutcome(
+        "print", request.entry_name, request.path, snippet, notes=notes, entry=entry
+    )
+
+
+def write(request: SetupRequest) -> SetupOutcome:
+    """Put the entry into the settings file.
+
+    Raises:
+        SettingsError: it cannot be done; nothing has changed.
+    """
+    outcome = show(request)
+    file, settings = _open(request)
+    old, new = settings.entry(outcome.name), outcome.entry or {}
+    if old is not None and old.plain == new:
+        outcome.action = "unchanged"
+        return outcome
+    if old is not None and not request.force:
+        _may_be_replaced(outcome.name, old.plain, new)
+    outcome.backup = save(file, settings_text.put(settings, outcome.name, new))
+    outcome.action = "written" if old is None else "replaced"
+    return outcome
+
+
+def remove(request: SetupRequest) -> SetupOutcome:
+    """Take the entry out of the settings file.
+
+    Raises:
+        SettingsError: it is not ours, or cannot be taken out; nothing has changed.
+    """
+    file, settings = _open(request)
+    name = request.entry_name or _only_one(settings)
+    outcome = SetupOutcome("absent", name, request.path)
+    old = settings.entry(name) if name else None
+    if old is None:
+        return outcome
+    if not request.force and not programs.is_ours(forms.words_of(old.plain)):
+        raise SettingsError(f"its entry {name!r} does not run lastword; --force removes it")
+    outcome.backup = save(file, settings_text.take(settings, name))
+    outcome.action = "removed"
+    return outcome
+
+
+def wrap(request: SetupRequest, name: str, *, is_written: bool) -> SetupOutcome:
+    """Put lastword in front of an agent that the settings have.
+
+    Raises:
+        SettingsError: there is no such agent, or it has no command; nothing has changed.
+    """
+    file, settings, words = _existing(request, name)
+    own = programs.own_command(request.environment, whole=request.editor.whole_paths)
+    outcome = SetupOutcome("unchanged", name, request.path, notes=[own.note])
+    if programs.is_ours(words):
+        return outcome
+    new = [*own.words, "run", *request.run_words, "--", *words]
+    return _rewritten(outcome, file, settings, new, "wrapped" if is_written else "print")
+
+
+def unwrap(request: SetupRequest, name: str) -> SetupOutcome:
+    """Take lastword away from in front of an agent, and leave the agent.
+
+    Raises:
+        SettingsError: there is no such agent, or it has no command; nothing has changed.
+    """
+    file, settings, words = _existing(request, name)
+    outcome = SetupOutcome("unchanged", name, request.path)
+    if not programs.is_ours(words):
+        return outcome
+    return _rewritten(outcome, file, settings, programs.behind(words), "unwrapped")
+
+
+def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
+    """Return the whole command line, and what is to be said of it."""
+    whole = request.editor.whole_paths
+    own = programs.own_command(request.environment, whole=whole)
+    install = request.agent.install if request.agent else ""
+    agent = programs.agent_command(request.command, request.environment, install, whole=whole)
+    words = [*own.words, "run", *request.run_words, "--", *agent.words]
+    return words, [note for note in (own.note, agent.note) if note]
+
+
+def _env(request: SetupRequest) -> dict[str, str]:
+    # Where programs are named by whole paths, the editor's own PATH is rarely the terminal's; the
+    # agent, and what it runs, are looked for there.
+    path = programs.lasting_path(request.environment)
+    return {"PATH": path} if request.editor.whole_paths and path else {}
+
+
+def _other_places(request: SetupRequest) -> list[str]:
+    others = () if request.file else places.settings_paths(request.editor, request.environment)[1:]
+    told = [places.shown(path, request.environment) for path in others]
+    return [f"There is also {' and '.join(told)}; --file PATH chooses."] if told else []
+
+
+def _called(request: SetupRequest) -> str:
+    """What the user finds it by, where a program is the configuration."""
+    if request.editor.form == "agent-shell" and request.agent and request.agent.agent_shell:
+        return request.agent.title
+    return request.entry_name
+
+
+def _open(request: SetupRequest) -> tuple[SettingsFile, AgentSettings]:
+    file = load(request.path)
+    return file, settings_text.read(file.text, request.editor.section)
+
+
+def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:
+    if not programs.is_ours(forms.words_of(plain)):
+        raise SettingsError(
+            f"it has an entry {name!r} that does not run lastword: choose another --name, put "
+            f"lastword in front of it with --wrap {shlex.quote(name)}, or replace it with --force"
+        )
+    more = sorted(set(plain) - set(new))
+    if more:
+        raise SettingsError(
+            f"its entry {name!r} has {', '.join(more)} beside the command, which would be lost: "
+            "change it by hand, or replace it with --force"
+        )
+
+
+def _only_one(settings: AgentSettings) -> str:
+    """Return the name of the one entry that a bare `--remove` can mean, or nothing.
+
+    Raises:
+        SettingsError: there are several, or it may have been there before lastword.
+    """
+    members = settings.agents.members or () if settings.agents else ()
+    names = [
+        member.key for member in members if programs.is_ours(forms.words_of(member.value.plain))
+    ]
+    if len(names) > 1:
+        raise SettingsError(
+            f"several of its entries run lastword ({', '.join(names)}): say which, with --name"
+        )
+    if names and not names[0].endswith(places.SUFFIX):
+        named = shlex.quote(names[0])
+        raise SettingsError(
+            f"its entry {names[0]!r} runs lastword: --wrap {named} --remove leaves the agent "
+            f"without lastword, --name {named} --remove takes both out"
+        )
+    return names[0] if names else ""
+
+
+def _existing(request: SetupRequest, name: str) -> tuple[SettingsFile, AgentSettings, list[str]]:
+    file, settings = _open(request)
+    old = settings.entry(name)
+    if old is None:
+        names = [member.key for member in settings.agents.members or ()] if settings.agents else []
+        there = f"it has {', '.join(names)}" if names else "it has none"
+        raise SettingsError(f"there is no entry {name!r} in it ({there})")
+    words = forms.words_of(old.plain)
+    if not words:
+        raise SettingsError(
+            f"its entry {name!r} has no command (the editor starts that agent by itself): add the "
+            f"agent anew, as in `lastword setup {request.editor.name} claude`"
+        )
+    return file, settings, words
+
+
+def _rewritten(
+    outcome: SetupOutcome,
+    file: SettingsFile,
+    settings: AgentSettings,
+    words: list[str],
+    action: str,
+) -> SetupOutcome:
+    old = settings.entry(outcome.name)
+    plain = old.plain if old else {}
+    changes = forms.changed_words(plain, words)
+    text = settings_text.rewrite(settings, outcome.name, changes)
+    after = settings_text.read(text, settings.section)
+    entry = after.entry(outcome.name)
+    shown = _dedented(text[entry.start : entry.end]) if entry else ""
+    outcome.snippet = forms.Snippet(shown, "json")
+    outcome.entry = as_json(entry.plain) if entry else None
+    outcome.action = action
+    if action != "print":
+        outcome.backup = save(file, text)
+    return outcome
+
+
+def _dedented(text: str) -> str:
+    """Return an object's text as if it stood at the beginning of a line."""
+    first, *rest = text.splitlines()
+    indent = rest[-1][: len(rest[-1]) - len(rest[-1].lstrip())] if rest else ""
+    return "\n".join([first, *(line.removeprefix(indent) for line in rest)])

@@ -1,0 +1,210 @@
+"""`lastword setup`: lastword in front of an agent, in an editor's own settings.
+
+Owns the command line and the exit status: 0, 1 where the settings cannot be read or changed, 2
+where it cannot be run as it was asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from lastword.cli.parser import CommandParser
+from lastword.cli.run.options import UsageError, parse
+from lastword.cli.setup import actions, places, report
+from lastword.cli.setup.actions import SetupRequest
+from lastword.cli.setup.settings_text import SettingsError
+from lastword.core.link.option_table import OPTIONS
+from lastword.quirks.agent_commands import AGENTS
+from lastword.quirks.editors import EDITORS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lastword.quirks.editors import Editor
+
+DESCRIPTION = """\
+Puts lastword in front of an agent in an editor's settings. Without --write it
+prints what to add, and changes nothing.
+"""
+
+EPILOG = """\
+Every option of `lastword run` can be given, too, and goes into the settings:
+lastword setup zed claude --retry 2
+
+examples:
+  lastword setup --list
+  lastword setup zed claude
+  lastword setup zed claude --write
+  lastword setup jetbrains --write -- opencode acp
+  lastword setup zed --wrap "My Agent" --write
+  lastword setup zed claude --remove
+
+Before it changes a file it keeps a copy beside it. Comments stay.
+
+exit status: 0 when it is done, 1 when the settings cannot be changed, 2 for
+arguments that cannot be used.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print or change an editor's settings; gives the exit status."""
+    if sys.platform == "win32":
+        sys.stderr.write("lastword: run needs Linux or macOS; Windows is not supported\n")
+        return 2
+    words = list(arguments)
+    own, command = words, None
+    if "--" in words:
+        own, command = words[: words.index("--")], words[words.index("--") + 1 :]
+    made = parser()
+    made.refuse_unknown(own)
+    options = made.parse_intermixed_args(own)
+    if options.list:
+        report.write_list(os.environ, as_json=options.json)
+        return 0
+    try:
+        request = _request(options, command)
+    except UsageError as error:
+        sys.stderr.write(f"lastword setup: {error}\n")
+        return 2
+    try:
+        outcome = _carried_out(request, options)
+    except SettingsError as error:
+        path = places.shown(request.path, os.environ)
+        sys.stderr.write(f"lastword setup: {path} was not changed: {error}\n")
+        return 1
+    report.write_outcome(request, outcome, as_json=options.json)
+    return 0
+
+
+def _carried_out(request: SetupRequest, options: argparse.Namespace) -> actions.SetupOutcome:
+    if options.wrap is not None and options.remove:
+        return actions.unwrap(request, options.wrap)
+    if options.wrap is not None:
+        return actions.wrap(request, options.wrap, is_written=options.write)
+    if options.remove:
+        return actions.remove(request)
+    return actions.write(request) if options.write else actions.show(request)
+
+
+def _request(options: argparse.Namespace, command: list[str] | None) -> SetupRequest:
+    editor = _editor(options.editor)
+    _check_editor_can(editor, options)
+    agent = None
+    if options.agent is not None:
+        if command is not None:
+            raise UsageError(f"give {options.agent} or a command after --, not both")
+        agent = AGENTS.get(options.agent.lower())
+        if agent is None:
+            told = places.unknown("agent", options.agent, AGENTS)
+            raise UsageError(f"{told}; for any other: lastword setup {editor.name} -- CMD ARGS")
+        command = list(agent.command)
+    if command is not None and not (command and command[0]):
+        raise UsageError(f"there is no command after --: lastword setup {editor.name} -- CMD ARGS")
+    existing = options.wrap is not None or options.remove
+    if command is None and not existing:
+        raise UsageError(
+            f"say which agent: lastword setup {editor.name} claude, or "
+            f"lastword setup {editor.name} -- CMD ARGS (lastword setup --list has them all)"
+        )
+    if command is not None and options.wrap is not None:
+        raise UsageError("--wrap takes the agent that the settings have: give no other")
+    if options.name is not None and not options.name.strip():
+        raise UsageError("--name is empty")
+    return SetupRequest(
+        editor=editor,
+        agent=agent,
+        command=command or [],
+        run_words=_run_words(options),
+        name=options.name or "",
+        file=options.file or "",
+        force=options.force,
+        environment=os.environ,
+    )
+
+
+def _editor(name: str | None) -> Editor:
+    if name is None:
+        raise UsageError(f"say which editor: {', '.join(EDITORS)}")
+    editor = EDITORS.get(name.lower())
+    if editor is None:
+        raise UsageError(places.unknown("editor", name, EDITORS))
+    return editor
+
+
+def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
+    """Refuse to change what is a program, or nothing that is kept."""
+    asked = [f"--{name}" for name in ("write", "remove", "wrap", "file") if getattr(options, name)]
+    if editor.is_json or not asked:
+        return
+    if editor.form == "toad":
+        why = "it takes agents on its command line, and keeps no list of them"
+    else:
+        why = "it is configured by a program of yours, which is edited by hand"
+    raise UsageError(f"{asked[0]} is not for {editor.title}: {why}")
+
+
+def _run_words(options: argparse.Namespace) -> list[str]:
+    """Return the options of `lastword run` that were given, as words.
+
+    Raises:
+        UsageError: `lastword run` would not take one.
+    """
+    words: list[str] = []
+    for option in OPTIONS:
+        value = getattr(options, f"run_{option.key}")
+        if value is None:
+            continue
+        if option.kind in {"folder", "file"} and value:
+            # An editor starts programs in folders of its own.
+            value = os.path.abspath(os.path.expanduser(value))
+        words += [f"--{option.name}"] if option.kind == "flag" else [f"--{option.name}", value]
+    parse([*words, "--", "agent"], {})
+    return words
+
+
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser(
+        "setup",
+        usage="[options] EDITOR AGENT\n[options] EDITOR -- CMD [ARGUMENT...]",
+        about=DESCRIPTION,
+        ends=EPILOG,
+    )
+    made.add_argument(
+        "editor", nargs="?", metavar="EDITOR", help=f"the editor: {', '.join(EDITORS)}"
+    )
+    made.add_argument("agent", nargs="?", metavar="AGENT", help="an agent that --list names")
+    made.add_argument(
+        "--list", action="store_true", help="show the editors and agents that are known"
+    )
+    does = made.add_mutually_exclusive_group()
+    does.add_argument("--write", action="store_true", help="change the settings file")
+    does.add_argument("--remove", action="store_true", help="take the entry out of it again")
+    made.add_argument(
+        "--wrap",
+        metavar="NAME",
+        help="put lastword in front of an agent that the settings have; with --remove take it away "
+        "(default: none)",
+    )
+    made.add_argument(
+        "--name",
+        metavar="NAME",
+        help="what the agent is called in the editor (default: AGENT-lastword)",
+    )
+    made.add_argument(
+        "--file", metavar="FILE", help="another settings file (default: the editor's own)"
+    )
+    made.add_argument(
+        "--force",
+        action="store_true",
+        help="replace or remove an entry that lastword did not write",
+    )
+    made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    for option in OPTIONS:
+        kind = {"action": "store_const", "const": ""} if option.kind == "flag" else {}
+        flag, key = f"--{option.name}", f"run_{option.key}"
+        made.add_argument(flag, dest=key, default=None, help=argparse.SUPPRESS, **kind)  # type: ignore[arg-type]
+    return made

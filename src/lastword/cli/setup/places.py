@@ -1,0 +1,73 @@
+"""Places: where an editor's settings are on this machine, and what things are called there.
+
+Owns filling in the table of `quirks.editors`, and the words for a name that nobody knows.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from lastword.quirks.editors import Editor
+
+_VARIABLE = re.compile(r"\{([A-Z_]++)\}")
+_RUNNERS = {"npx", "bunx", "pnpx", "uvx", "node", "python", "python3", "env", "deno", "bun"}
+SUFFIX = "-lastword"
+"""What a new entry's name ends with, so that it can be told from the agent without lastword."""
+
+
+def candidates(editor: Editor, environment: Mapping[str, str]) -> list[str]:
+    """Return where an editor's settings may be, the likeliest first."""
+    places = editor.places
+    if sys.platform == "darwin" and editor.places_on_macos:
+        places = editor.places_on_macos
+    home = environment.get("HOME") or os.path.expanduser("~")
+    known = dict(environment)
+    if not os.path.isabs(known.get("XDG_CONFIG_HOME", "")):
+        known["XDG_CONFIG_HOME"] = os.path.join(home, ".config")
+    found = []
+    for place in places:
+        names = _VARIABLE.findall(place)
+        if all(known.get(name) for name in names):
+            path = _VARIABLE.sub(lambda match: known[match[1]], place)
+            found.append(home + path[1:] if path.startswith("~") else path)
+    return found
+
+
+def settings_paths(editor: Editor, environment: Mapping[str, str]) -> list[str]:
+    """Return the settings files that there are, or the one that there would be."""
+    places = candidates(editor, environment)
+    there = [place for place in places if os.path.lexists(place)]
+    folders = [place for place in places if os.path.isdir(os.path.dirname(place))]
+    return there or folders[:1] or places[:1]
+
+
+def shown(path: str, environment: Mapping[str, str]) -> str:
+    """Return a path as people write it."""
+    home = environment.get("HOME") or os.path.expanduser("~")
+    inside = home != os.sep and path.startswith(home + os.sep)
+    return "~" + path[len(home) :] if inside else path
+
+
+def default_name(command: Sequence[str]) -> str:
+    """Return what an agent is called by its command: `opencode acp` is `opencode-lastword`."""
+    words = [word for word in command if not word.startswith("-")] or ["agent"]
+    first = os.path.basename(words[0])
+    told = words[1] if first in _RUNNERS and len(words) > 1 else words[0]
+    name = os.path.basename(told.rstrip("/")).lstrip("@").partition("@")[0]
+    stem = re.sub(r"\.(?:py|js|mjs|cjs|ts|sh)$", "", name)
+    return re.sub(r"[^\w.-]", "-", stem or "agent") + SUFFIX
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return a sentence for a name that is not among those that are known."""
+    names = list(known)
+    like = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    meant = f"; did you mean {like[0]}?" if like else "."
+    return f"there is no {kind} {name!r}{meant} There are: {', '.join(names)}"

@@ -1,0 +1,163 @@
+"""What `lastword setup` says: a page for people, one JSON document for machines.
+
+Owns the sentences of what was done and what comes next.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+from lastword.cli.page import Page
+from lastword.cli.setup.places import settings_paths, shown
+from lastword.quirks import agent_commands, editors
+from lastword.record.present import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lastword.cli.setup.actions import SetupOutcome, SetupRequest
+
+VERSION = 1
+"""Of the JSON documents: a key may come, none goes or changes its meaning."""
+
+_NAME_COLUMNS = 20
+
+
+def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
+    """Say which editors and agents are known."""
+    if as_json:
+        documents.write(_list_document(environment))
+        return
+    page = Page(keeps_words=True)
+    page.line("editors, and where each is told of its agents:", "bold")
+    for editor in editors.ROWS:
+        lead = f"  {editor.name:{_NAME_COLUMNS}}"
+        if editor.is_json:
+            path = shown(settings_paths(editor, environment)[0], environment)
+            page.row(lead, f"{editor.title}: {path}; --write edits it")
+        else:
+            page.row(lead, f"{editor.title}: {editor.places[0]}; by hand")
+    page.line()
+    page.line("agents:", "bold")
+    for agent in agent_commands.ROWS:
+        page.row(f"  {agent.name:{_NAME_COLUMNS}}", shlex.join(agent.command))
+    page.line()
+    page.line("For any other agent give its command: lastword setup zed -- CMD ARGS")
+    sys.stdout.write(page.take())
+
+
+def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool) -> None:
+    """Say what was done, or what is to be done."""
+    if as_json:
+        documents.write(_document(request, outcome))
+        return
+    page = Page(keeps_words=True)
+    path = shown(outcome.path, request.environment)
+    page.line(_headline(request, outcome, path))
+    if outcome.snippet and outcome.action in {"print", "written", "replaced", "wrapped"}:
+        page.line()
+        for line in outcome.snippet.text.splitlines():
+            page.verbatim((line, ""))
+    page.line()
+    for note in outcome.notes:
+        page.row("Note:   ", note)
+    if outcome.backup:
+        page.verbatim(("Backup: ", "dim"), (shown(outcome.backup, request.environment), ""))
+    page.row("Next:   ", next_step(request, outcome))
+    if request.command and outcome.action not in {"removed", "absent"}:
+        page.verbatim(("Check:  ", "dim"), (_check(request), ""))
+    if outcome.action in {"written", "replaced", "wrapped"}:
+        page.verbatim(("Undo:   ", "dim"), (_undo(request, outcome), ""))
+    sys.stdout.write(page.take())
+
+
+def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
+    """Return what the user does now, in a sentence."""
+    if outcome.action in {"removed", "absent"}:
+        return f"{request.editor.title} does not start lastword by that entry any more."
+    return request.editor.next_step.replace("NAME", outcome.name)
+
+
+def _check(request: SetupRequest) -> str:
+    """Return the command that says whether the agent can start here."""
+    return shlex.join(["lastword", "doctor", "--", *request.command])
+
+
+def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
+    """Return the command that takes it out again."""
+    which = "--wrap" if outcome.action == "wrapped" else "--name"
+    words = ["lastword", "setup", request.editor.name, "--remove", which, outcome.name]
+    return shlex.join(words + (["--file", outcome.path] if request.file else []))
+
+
+def _headline(request: SetupRequest, outcome: SetupOutcome, path: str) -> str:
+    editor, name = request.editor, outcome.name
+    if outcome.action == "print" and not request.command:
+        return f"With lastword in front, {name} would be this in {path}; --write makes it so:"
+    if outcome.action == "print" and not editor.is_json:
+        if editor.form == "toad":
+            return f"{editor.title} takes an agent on its command line:"
+        return f"For {editor.title}, add this to {editor.places[0]}:"
+    if outcome.action == "print":
+        return f"For {editor.title}, add this to {path}; --write does it for you:"
+    return {
+        "written": f"{path} has {name} now:",
+        "replaced": f"{path} has another {name} now:",
+        "unchanged": f"{path} needs no change: {name} is there as it should be.",
+        "wrapped": f"{path} has lastword in front of {name} now:",
+        "unwrapped": f"{path} has {name} without lastword again.",
+        "removed": f"{name} is no longer in {path}.",
+        "absent": f"{path} has no {name or 'entry with lastword'}: there is nothing to remove.",
+    }[outcome.action]
+
+
+def _document(request: SetupRequest, outcome: SetupOutcome) -> dict[str, Any]:
+    snippet = outcome.snippet
+    return {
+        "version": VERSION,
+        "editor": request.editor.name,
+        "agent": request.agent.name if request.agent else None,
+        "action": outcome.action,
+        "name": outcome.name,
+        "file": outcome.path or None,
+        "section": request.editor.section or None,
+        "entry": outcome.entry,
+        "snippet": snippet.text if snippet else None,
+        "language": snippet.language if snippet else None,
+        "backup": outcome.backup or None,
+        "notes": outcome.notes,
+        "next": next_step(request, outcome),
+        "check": _check(request) if request.command else None,
+    }
+
+
+def _list_document(environment: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "editors": [
+            {
+                "name": row.name,
+                "title": row.title,
+                "file": settings_paths(row, environment)[0] if row.is_json else None,
+                "can_write": row.is_json,
+                "evidence": row.evidence,
+                "evidence_version": row.version,
+                "read_on": editors.READ_ON,
+            }
+            for row in editors.ROWS
+        ],
+        "agents": [
+            {
+                "name": row.name,
+                "title": row.title,
+                "command": list(row.command),
+                "install": row.install,
+                "evidence": row.evidence,
+                "evidence_version": row.version,
+                "read_on": agent_commands.READ_ON,
+            }
+            for row in agent_commands.ROWS
+        ],
+    }

@@ -1,0 +1,150 @@
+"""A settings file: read whole, replaced in one step, with a copy of what it was beside it.
+
+Owns that nothing is lost: a link is followed and stays one, mode and owner stay, and a file that
+was changed meanwhile is left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from dataclasses import dataclass
+
+from lastword.cli.setup.settings_text import SettingsError
+
+BIGGEST_BYTES = 8 * 1024 * 1024
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """A file as it was when it was read.
+
+    Attributes:
+        path: what the user calls it.
+        target: the file itself, where `path` is a link.
+        text: its text, without the mark that some begin UTF-8 with.
+        mark: that mark, if there is one.
+        status: what the system says of it; `None` where there is none yet.
+    """
+
+    path: str
+    target: str
+    text: str
+    mark: str
+    status: os.stat_result | None
+
+
+def load(path: str) -> SettingsFile:
+    """Read a file; one that is not there is empty.
+
+    Raises:
+        SettingsError: it cannot be read, or is no text.
+    """
+    target = os.path.realpath(path)
+    try:
+        status = os.stat(target)
+        if not stat.S_ISREG(status.st_mode):
+            raise SettingsError("it is not a regular file")
+        if status.st_size > BIGGEST_BYTES:
+            raise SettingsError("it is larger than 8 MiB")
+        with open(target, "rb") as file:
+            data = file.read()
+        text = data.decode()
+    except FileNotFoundError:
+        return SettingsFile(path, target, "", "", None)
+    except OSError as error:
+        raise SettingsError(f"it cannot be read: {_reason(error)}") from None
+    except UnicodeDecodeError:
+        raise SettingsError("it is not UTF-8") from None
+    mark = _BOM if text.startswith(_BOM) else ""
+    return SettingsFile(path, target, text.removeprefix(_BOM), mark, status)
+
+
+def save(file: SettingsFile, text: str) -> str:
+    """Replace the file's text; gives where the copy of the old one is, nothing for a new file.
+
+    Raises:
+        SettingsError: it cannot be written; it is as it was.
+    """
+    status = file.status
+    if status and status.st_nlink > 1:
+        raise SettingsError("it has a second name (a hard link), which a change would cut off")
+    folder = os.path.dirname(file.target)
+    new = os.path.join(folder, f".{os.path.basename(file.target)}.lastword-{os.getpid()}")
+    leftovers = [new]
+    try:
+        os.makedirs(folder, exist_ok=True)
+        _check_unchanged(file)
+        if status and not os.access(file.target, os.W_OK):
+            raise SettingsError(f"{_named(file)} is read-only")
+        _write(new, (file.mark + text).encode(), status)
+        backup = _copied(file) if status else ""
+        leftovers.append(backup)
+        _check_unchanged(file)
+        os.replace(new, file.target)
+        leftovers = []
+    except UnicodeEncodeError:
+        raise SettingsError("the agent's command has bytes that no JSON can hold") from None
+    except OSError as error:
+        raise SettingsError(f"{_named(file)} cannot be written: {_reason(error)}") from None
+    finally:
+        for path in leftovers:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    return backup
+
+
+def _copied(file: SettingsFile) -> str:
+    """Write the old text beside the file, under a name that nothing has; gives its path."""
+    base = f"{file.target}.lastword-backup-{time.strftime('%Y%m%d-%H%M%S')}"
+    for number in range(100):
+        path = f"{base}-{number}" if number else base
+        with contextlib.suppress(FileExistsError):
+            _write(path, (file.mark + file.text).encode(), file.status)
+            return path
+    raise SettingsError("there are too many backups beside it")
+
+
+def _write(path: str, data: bytes, like: os.stat_result | None) -> None:
+    """Write a new file with the mode and the owner of another; it is on the disk then."""
+    mode = stat.S_IMODE(like.st_mode) if like else 0o666
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode if like is None else 0o600)
+    try:
+        with open(handle, "wb", closefd=False) as file:
+            file.write(data)
+        if like:
+            own = os.fstat(handle)
+            if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+                os.fchown(handle, like.st_uid, like.st_gid)
+            os.fchmod(handle, mode)
+        os.fsync(handle)
+    except BaseException:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(handle)
+
+
+def _check_unchanged(file: SettingsFile) -> None:
+    then = file.status
+    now = os.stat(file.target) if os.path.exists(file.target) else None
+    if _marks(now) != _marks(then):
+        raise SettingsError("it was changed by another program just now; try again")
+
+
+def _marks(status: os.stat_result | None) -> tuple[int, ...]:
+    return (status.st_mtime_ns, status.st_size, status.st_ino) if status else ()
+
+
+def _named(file: SettingsFile) -> str:
+    """What cannot be written: the file, or what its link leads to."""
+    return (
+        "it" if file.target == os.path.abspath(file.path) else f"it leads to {file.target}, which"
+    )
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or "it failed").lower()

@@ -1,0 +1,78 @@
+"""acpx, as `lastword setup acpx --write` configured it: the agent starts, and failures are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.interop import toolchain
+from tests.interop.client_acpx import PROGRAM
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LASTWORD = [sys.executable, "-m", "lastword"]
+
+
+def run(command: list[str], home: Path) -> subprocess.CompletedProcess[str]:
+    own = {key: value for key, value in os.environ.items() if not key.startswith("LASTWORD_")}
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        cwd=home,
+        env=own | {"HOME": str(home), "NO_COLOR": "1"},
+    )
+
+
+def acpx(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    toolchain.require_node()
+    return run([shutil.which("node") or "node", str(PROGRAM), "--approve-all", *words], home)
+
+
+def setup(home: Path, *words: str) -> None:
+    done = run([*LASTWORD, "setup", "acpx", *words], home)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_silent_end_behind_the_settings_that_were_written_is_an_error(tmp_path: Path) -> None:
+    agent = [*LASTWORD, "agent", "silent_success", "--bare"]
+    setup(tmp_path, "--write", "--name", "Silent", "--", *agent)
+    behind = acpx(tmp_path, "silent", "exec", "hi")
+    assert "[error] RUNTIME: The agent ended the turn without an answer" in behind.stdout
+    assert behind.returncode == 1
+    bare = acpx(tmp_path, "--agent", shlex.join(agent), "exec", "hi")
+    assert "[done] end_turn" in bare.stdout
+    assert bare.returncode == 0
+
+
+@pytest.mark.parametrize("form", ["argv", "command", "args"])
+def test_an_agent_that_acpx_had_is_wrapped_in_each_of_its_forms(tmp_path: Path, form: str) -> None:
+    agent = [*LASTWORD, "agent", "silent_success", "--bare"]
+    entry = {
+        "argv": {"argv": agent},
+        "command": {"command": shlex.join(agent)},
+        "args": {"command": agent[0], "args": agent[1:]},
+    }[form]
+    file = tmp_path / ".acpx" / "config.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"agents": {"mine": entry}}))
+    assert acpx(tmp_path, "mine", "exec", "hi").returncode == 0
+    setup(tmp_path, "--wrap", "mine", "--write")
+    behind = acpx(tmp_path, "mine", "exec", "hi")
+    assert "without an answer" in behind.stdout
+    assert behind.returncode == 1
+    setup(tmp_path, "--wrap", "mine", "--remove")
+    assert json.loads(file.read_text()) == {"agents": {"mine": entry}}
+    assert acpx(tmp_path, "mine", "exec", "hi").returncode == 0

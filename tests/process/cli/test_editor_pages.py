@@ -1,0 +1,106 @@
+"""The pages of `docs/editors`: each snippet is what the command above it prints."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lastword.quirks.editors import EDITORS
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = ROOT / "docs" / "editors"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+COMMAND = "lastword setup "
+CHANGES = {"--write", "--remove", "--list", "--wrap"}
+WHERE = "/usr/local/bin"
+"""Where the pages say that the programs are."""
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    return BLOCK.findall((PAGES / f"{page}.md").read_text(encoding="utf-8"))
+
+
+def commands(page: str) -> list[list[str]]:
+    lines = [
+        line for language, text in blocks(page) if language == "sh" for line in text.split("\n")
+    ]
+    return [shlex.split(line)[2:] for line in lines if line.startswith(COMMAND)]
+
+
+def shown(page: str) -> list[tuple[list[str], str, str]]:
+    """Each command that prints settings, with the block below it."""
+    found = blocks(page)
+    return [
+        (shlex.split(text)[2:], *below)
+        for (language, text), below in itertools.pairwise(found)
+        if language == "sh"
+        and text.startswith(COMMAND)
+        and "\n" not in text
+        and not CHANGES & set(shlex.split(text))
+        and (below[0] != "sh" or below[1].startswith("toad "))
+    ]
+
+
+def run(folder: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
+    programs = folder / "bin"
+    programs.mkdir(exist_ok=True)
+    for name in ("lastword", "npx", "opencode"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    return subprocess.run(
+        [sys.executable, "-m", "lastword", "setup", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=FUSE_SECONDS,
+        check=False,
+        cwd=folder,
+        env={"HOME": str(folder), "PATH": str(programs)},
+    )
+
+
+PAIRS = [
+    pytest.param(*pair, id=f"{page.stem}: {shlex.join(pair[0])}")
+    for page in sorted(PAGES.glob("*.md"))
+    for pair in shown(page.stem)
+]
+
+
+@pytest.mark.parametrize(("words", "language", "text"), PAIRS)
+def test_a_page_shows_what_the_command_prints(
+    words: list[str], language: str, text: str, tmp_path: Path
+) -> None:
+    done = run(tmp_path, ["--json", *words])
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    assert told["language"] == language
+    assert told["snippet"].replace(str(tmp_path / "bin"), WHERE) == text
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in PAGES.glob("*.md")))
+def test_every_setup_line_of_a_page_can_be_run(page: str, tmp_path: Path) -> None:
+    found = commands(page)
+    assert found
+    for words in found:
+        done = run(tmp_path, words)
+        # There is nothing in this home that could be wrapped.
+        assert done.returncode == (1 if "--wrap" in words else 0), (words, done.stderr)
+
+
+def test_every_editor_is_shown_on_a_page_that_the_index_links() -> None:
+    pages = {path.stem for path in PAGES.glob("*.md")} - {"index"}
+    told = {words[0] for page in pages for words, _, _ in shown(page)}
+    assert told == set(EDITORS)
+    index = (PAGES / "index.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\]\(([\w-]+)\.md\)", index)) == pages

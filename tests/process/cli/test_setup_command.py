@@ -1,0 +1,329 @@
+"""`lastword setup`: real settings files in a home of its own, changed and changed back."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lastword.cli.setup.jsonc import as_json, parse
+from lastword.quirks.agent_commands import AGENTS
+from lastword.quirks.editors import EDITORS
+from tests.kit.patience import FUSE_SECONDS
+
+SETTINGS = """\
+// Zed settings
+{
+  "theme": "One Dark", // dark
+  "agent_servers": {
+    /* mine { */
+    "Mine": {
+      "type": "custom",
+      "command": "opencode", // here
+      "args": ["acp"],
+      "default_mode": "plan",
+    },
+  },
+}
+"""
+
+
+class Home:
+    """A home with Zed's settings, and programs on its PATH."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.zed = folder / ".config/zed/settings.json"
+        self.zed.parent.mkdir(parents=True)
+        self.zed.write_text(SETTINGS)
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        for name in ("lastword", "npx", "opencode", "gemini"):
+            (self.bin / name).write_text("#!/bin/sh\n")
+            (self.bin / name).chmod(0o755)
+
+    def run(self, *arguments: str, status: int = 0) -> str:
+        """Run `lastword setup`; gives what it says, on stderr where it fails."""
+        done = subprocess.run(
+            [sys.executable, "-m", "lastword", "setup", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=FUSE_SECONDS,
+            check=False,
+            cwd=self.folder,
+            env={"HOME": str(self.folder), "PATH": str(self.bin), "COLUMNS": "200"},
+        )
+        assert done.returncode == status, (done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        if status:
+            assert done.stdout == ""
+            return done.stderr
+        assert done.stderr == ""
+        return done.stdout
+
+    def json(self, *arguments: str) -> dict[str, Any]:
+        """Run it for machines."""
+        text = self.run("--json", *arguments)
+        assert text.startswith('{\n  "version": 1,')
+        told: dict[str, Any] = json.loads(text)
+        return told
+
+    def refused(self, *arguments: str) -> str:
+        """Run it in vain: nothing changes, and one sentence says why."""
+        before = self.files()
+        text = self.run(*arguments, status=1)
+        assert self.files() == before
+        assert text.count("\n") == 1
+        return text
+
+    def files(self) -> dict[str, bytes]:
+        """All files below the home."""
+        found = (Path(top) / name for top, _, names in os.walk(self.folder) for name in names)
+        return {str(path): path.read_bytes() for path in found if path.is_file()}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+def meaning(file: Path) -> Any:
+    root = parse(file.read_text()).root
+    assert root is not None
+    return as_json(root.plain)
+
+
+def test_settings_are_written_with_a_copy_beside_them_and_taken_out_to_the_byte(home: Home) -> None:
+    home.zed.chmod(0o640)
+    told = home.json("zed", "claude", "--write", "--retry", "2")
+    assert told["action"] == "written"
+    assert meaning(home.zed)["agent_servers"]["claude-lastword"] == told["entry"] == {
+        "type": "custom",
+        "command": "lastword",
+        "args": ["run", "--retry", "2", "--", *AGENTS["claude"].command],
+    }  # fmt: skip
+    assert home.zed.read_text().startswith(SETTINGS[: SETTINGS.index('      "default_mode"')])
+    assert Path(told["backup"]).read_text() == SETTINGS
+    for file in (home.zed, Path(told["backup"])):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert home.json("zed", "claude", "--remove")["action"] == "removed"
+    assert home.zed.read_text() == SETTINGS
+
+
+def test_writing_twice_changes_nothing_the_second_time(home: Home) -> None:
+    home.run("zed", "claude", "--write")
+    before = home.files()
+    assert home.json("zed", "claude", "--write")["action"] == "unchanged"
+    assert home.files() == before
+    assert home.json("zed", "claude", "--write", "--verbose")["action"] == "replaced"
+    assert "--verbose" in home.zed.read_text()
+
+
+def test_printing_touches_nothing(home: Home) -> None:
+    before = home.files()
+    for editor in EDITORS:
+        told = home.json(editor, "claude")
+        assert told["action"] == "print"
+        assert told["snippet"].splitlines()[0] in home.run(editor, "claude")
+    assert home.files() == before
+
+
+@pytest.mark.parametrize("editor", [row.name for row in EDITORS.values() if row.is_json])
+def test_an_editor_without_settings_gets_a_file_and_what_is_printed_is_what_is_in_it(
+    home: Home, editor: str
+) -> None:
+    home.zed.unlink()
+    told = home.json(editor, "--write", "--", "opencode", "acp")
+    file = Path(told["file"])
+    assert file.is_relative_to(home.folder)
+    assert file.read_text() == told["snippet"] + "\n"
+    assert told["backup"] is None
+    assert home.json(editor, "--remove")["name"] == "opencode-lastword"
+    assert file.read_text() == "{}\n"
+    assert home.json(editor, "--remove")["action"] == "absent"
+
+
+def test_jetbrains_is_told_whole_paths_and_the_path_of_the_terminal(home: Home) -> None:
+    entry = home.json("jetbrains", "--write", "--", "opencode", "acp")["entry"]
+    assert entry == {
+        "command": f"{home.bin}/lastword",
+        "args": ["run", "--", f"{home.bin}/opencode", "acp"],
+        "env": {"PATH": str(home.bin)},
+    }
+    assert "`nowhere` was not found on PATH." in home.run("jetbrains", "--", "nowhere")
+
+
+def test_lastword_is_put_in_front_of_an_agent_that_is_there_and_taken_away(home: Home) -> None:
+    told = home.json("zed", "--wrap", "Mine", "--write", "--retry", "1")
+    assert told["action"] == "wrapped"
+    assert meaning(home.zed)["agent_servers"]["Mine"] == told["entry"] == {
+        "type": "custom",
+        "command": "lastword",
+        "args": ["run", "--retry", "1", "--", "opencode", "acp"],
+        "default_mode": "plan",
+    }  # fmt: skip
+    assert '"command": "lastword", // here' in home.zed.read_text()
+    assert home.json("zed", "--wrap", "Mine", "--write")["action"] == "unchanged"
+    assert "--wrap Mine --remove leaves the agent" in home.refused("zed", "--remove")
+    assert home.json("zed", "--wrap", "Mine", "--remove")["action"] == "unwrapped"
+    assert home.zed.read_text() == SETTINGS
+    assert home.json("zed", "--wrap", "Mine", "--remove")["action"] == "unchanged"
+
+
+def test_what_a_wrap_would_be_is_shown_first(home: Home) -> None:
+    text = home.run("zed", "--wrap", "Mine")
+    assert '  "args": ["run", "--", "opencode", "acp"],' in text
+    assert home.zed.read_text() == SETTINGS
+    assert "it has Mine" in home.refused("zed", "--wrap", "Theirs")
+
+
+def test_acpx_s_command_in_one_string_is_wrapped_and_comes_back(home: Home) -> None:
+    file = home.folder / ".acpx/config.json"
+    file.parent.mkdir()
+    file.write_text('{"agents": {"mine": {"command": "npx -y my-agent"}}}')
+    entry = home.json("acpx", "--wrap", "mine", "--write")["entry"]
+    assert entry == {"command": "lastword run -- npx -y my-agent"}
+    home.run("acpx", "--wrap", "mine", "--remove")
+    assert meaning(file) == {"agents": {"mine": {"command": "npx -y my-agent"}}}
+    assert home.json("acpx", "--name", "BIG", "claude")["name"] == "big"
+
+
+def test_an_agent_that_zed_starts_by_itself_has_no_command_to_wrap(home: Home) -> None:
+    home.zed.write_text('{"agent_servers": {"claude-acp": {"type": "registry"}}}')
+    assert "has no command" in home.refused("zed", "--wrap", "claude-acp", "--write")
+
+
+def test_an_entry_of_somebody_else_s_is_left_alone_unless_forced(home: Home) -> None:
+    text = home.refused("zed", "claude", "--name", "Mine", "--write")
+    assert "--wrap Mine" in text
+    assert "does not run lastword" in home.refused("zed", "--name", "Mine", "--remove")
+    assert (
+        home.json("zed", "claude", "--name", "Mine", "--write", "--force")["action"] == "replaced"
+    )
+    home.zed.write_text(SETTINGS.replace('"command": "opencode"', '"command": "lastword"').replace(
+        '["acp"]', '["run", "--", "old"]'
+    ))  # fmt: skip
+    assert "default_mode" in home.refused("zed", "claude", "--name", "Mine", "--write")
+
+
+def test_several_entries_with_lastword_are_told_apart_by_name(home: Home) -> None:
+    home.run("zed", "claude", "--write")
+    home.run("zed", "gemini", "--write")
+    assert "claude-lastword, gemini-lastword" in home.refused("zed", "--remove")
+    assert home.json("zed", "--remove", "--name", "gemini-lastword")["action"] == "removed"
+    assert home.json("zed", "--remove")["name"] == "claude-lastword"
+    assert home.zed.read_text() == SETTINGS
+
+
+def test_a_link_to_the_settings_stays_a_link(home: Home) -> None:
+    dotfiles = home.folder / "dotfiles/zed.json"
+    dotfiles.parent.mkdir()
+    home.zed.rename(dotfiles)
+    home.zed.symlink_to("../../dotfiles/zed.json")
+    told = home.json("zed", "claude", "--write")
+    assert home.zed.is_symlink()
+    assert "claude-lastword" in dotfiles.read_text()
+    assert Path(told["backup"]).parent == dotfiles.parent
+
+
+def test_a_mark_before_the_text_stays_there(home: Home) -> None:
+    home.zed.write_bytes(b"\xef\xbb\xbf" + SETTINGS.replace("\n", "\r\n").encode())
+    home.run("zed", "claude", "--write")
+    data = home.zed.read_bytes()
+    assert data.startswith(b"\xef\xbb\xbf// Zed")
+    assert data.count(b"\n") == data.count(b"\r\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"{", "not valid JSON (line 1, column 2"),
+        (b"\xff\xfe{\x00}\x00", "it is not UTF-8"),
+        (b"[]", "something else than an object"),
+        (b'{"agent_servers": []}', "is not an object"),
+        (b'{"agent_servers": {}, "agent_servers": {}}', "twice"),
+        (b" " * (8 * 1024 * 1024 + 1), "larger than 8 MiB"),
+    ],
+)
+def test_settings_that_cannot_be_changed_safely_are_left_alone(
+    home: Home, data: bytes, reason: str
+) -> None:
+    home.zed.write_bytes(data)
+    text = home.refused("zed", "claude", "--write")
+    assert text.startswith("lastword setup: ~/.config/zed/settings.json was not changed: ")
+    assert reason in text
+
+
+def test_what_is_no_regular_file_is_left_alone(home: Home) -> None:
+    home.zed.unlink()
+    home.zed.mkdir()
+    assert "not a regular file" in home.refused("zed", "claude", "--write")
+    home.zed.rmdir()
+    os.mkfifo(home.zed)
+    assert "not a regular file" in home.refused("zed", "claude", "--write")
+
+
+def test_a_file_with_a_second_name_is_left_alone(home: Home) -> None:
+    os.link(home.zed, home.folder / "second.json")
+    assert "hard link" in home.refused("zed", "claude", "--write")
+
+
+def test_a_folder_that_is_in_the_way_is_said(home: Home) -> None:
+    in_the_way = str(home.zed / "settings.json")
+    assert "not a directory" in home.refused("zed", "claude", "--write", "--file", in_the_way)
+
+
+def test_another_file_can_be_named(home: Home) -> None:
+    told = home.json("acpx", "codex", "--write", "--file", ".acpxrc.json")
+    assert told["file"] == str(home.folder / ".acpxrc.json")
+    assert "codex-lastword" in meaning(home.folder / ".acpxrc.json")["agents"]
+
+
+def test_all_that_is_known_is_listed(home: Home) -> None:
+    text = home.run("--list")
+    told = home.json("--list")
+    assert {row["name"] for row in told["editors"]} == set(EDITORS)
+    assert {row["name"] for row in told["agents"]} == set(AGENTS)
+    assert all(name in text for name in (*EDITORS, *AGENTS))
+    assert all(row["evidence"] and row["read_on"] for row in told["editors"] + told["agents"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "say which editor: zed, jetbrains"),
+        (("zde", "claude"), "did you mean zed?"),
+        (("zed", "cluade"), "did you mean claude?"),
+        (("zed",), "say which agent: lastword setup zed claude"),
+        (("zed", "--"), "there is no command after --"),
+        (("zed", "claude", "--", "x"), "not both"),
+        (("zed", "--wrap", "Mine", "claude"), "--wrap takes the agent that the settings have"),
+        (("zed", "claude", "--name", " "), "--name is empty"),
+        (("zed", "claude", "--retry", "x"), "--retry cannot be 'x'"),
+        (("codecompanion", "claude", "--write"), "--write is not for CodeCompanion.nvim"),
+        (("agent-shell", "--remove"), "--remove is not for agent-shell"),
+        (("toad", "claude", "--file", "x"), "it takes agents on its command line"),
+        (("zed", "claude", "--nonsense"), "unrecognized arguments: --nonsense"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_answered_with_what_to_do(
+    home: Home, arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in home.run(*arguments, status=2)
+
+
+def test_the_next_step_and_the_way_back_are_said(home: Home) -> None:
+    text = home.run("zed", "opencode", "--write")
+    assert "Next:   In Zed's agent panel, press + and choose opencode-lastword.\n" in text
+    assert "Check:  lastword doctor -- opencode acp\n" in text
+    undo = "Undo:   lastword setup zed --remove --name opencode-lastword\n"
+    assert text.endswith(undo)
+    home.run(*undo.split()[3:])
+    assert home.zed.read_text() == SETTINGS

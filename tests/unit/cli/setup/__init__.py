@@ -1,0 +1,1 @@
+"""lastword setup, piece by piece."""

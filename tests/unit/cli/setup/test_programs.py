@@ -1,0 +1,157 @@
+"""Programs and places: by which name an editor finds them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.cli.setup import places, programs
+from lastword.quirks.editors import EDITORS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def program(folder: Path, name: str) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / name
+    file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
+    return str(file)
+
+
+def test_lastword_goes_by_its_bare_name_where_editors_find_it(tmp_path: Path) -> None:
+    path = program(tmp_path / "bin", "lastword")
+    environment = {"PATH": str(tmp_path / "bin")}
+    found = programs.own_command(environment, whole=False)
+    assert found.words == ["lastword"]
+    assert path in found.note
+    assert programs.own_command(environment, whole=True).words == [path]
+
+
+def test_lastword_of_an_active_virtual_environment_is_named_by_its_path(tmp_path: Path) -> None:
+    program(tmp_path / "venv/bin", "lastword")
+    environment = {"PATH": f"{tmp_path}/venv/bin:.:bin", "VIRTUAL_ENV": f"{tmp_path}/venv"}
+    assert programs.lasting_path(environment) == ""
+    found = programs.own_command(environment, whole=False)
+    assert found.words[0] != "lastword"
+    assert "whole path" in found.note
+
+
+def test_an_installation_without_its_script_is_run_as_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    found = programs.own_command({"PATH": str(tmp_path)}, whole=False)
+    assert found.words == [str(tmp_path / "python"), "-m", "lastword"]
+    assert programs.is_ours([*found.words, "run", "--", "x"])
+
+
+def test_an_installation_for_one_run_is_said_to_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passing = tmp_path / "uv/archive-v0/x/bin"
+    own = program(passing, "lastword")
+    monkeypatch.setattr(sys, "executable", str(passing / "python"))
+    found = programs.own_command({"PATH": str(passing)}, whole=False)
+    assert found.words == [own]
+    assert "may be deleted" in found.note
+
+
+def test_an_agent_is_named_as_it_was_given_unless_its_path_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = program(tmp_path / "bin", "agent")
+    environment = {"PATH": str(tmp_path / "bin")}
+
+    def words(*command: str, whole: bool = False) -> list[str]:
+        return programs.agent_command(command, environment, "", whole=whole).words
+
+    assert words("agent", "acp") == ["agent", "acp"]
+    assert words("agent", "acp", whole=True) == [path, "acp"]
+    monkeypatch.chdir(tmp_path / "bin")
+    assert words("./agent") == [path]
+
+
+def test_an_agent_that_is_not_there_is_said_with_what_to_do() -> None:
+    found = programs.agent_command(["nowhere"], {"PATH": "/nowhere"}, "npm i x", whole=True)
+    assert found.words == ["nowhere"]
+    assert found.note == "`nowhere` was not found on PATH. To get it: npm i x."
+    assert "whole path" in programs.agent_command(["no"], {"PATH": "/no"}, "", whole=False).note
+
+
+@pytest.mark.parametrize(
+    ("words", "ours"),
+    [
+        (["lastword", "run", "--", "x"], True),
+        (["/opt/bin/lastword", "run", "--retry", "2", "--", "x"], True),
+        (["/usr/bin/python3", "-m", "lastword", "run", "--", "x"], True),
+        (["lastword", "connect", "http://x"], False),
+        (["lastword", "run"], False),
+        (["opencode", "acp"], False),
+        (["lastword"], False),
+        ([], False),
+    ],
+)
+def test_a_command_of_ours_is_one_that_runs_an_agent_behind_lastword(
+    words: list[str], ours: bool
+) -> None:
+    assert programs.is_ours(words) is ours
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["opencode", "acp"], "opencode-lastword"),
+        (["npx", "-y", "@agentclientprotocol/codex-acp@latest"], "codex-acp-lastword"),
+        (["npx", "pi-acp"], "pi-acp-lastword"),
+        (["python3", "./my agent.py"], "my-agent-lastword"),
+        (["/opt/bin/goose"], "goose-lastword"),
+        (["env"], "env-lastword"),
+        (["--odd"], "agent-lastword"),
+        (["npx", "@scope"], "scope-lastword"),
+    ],
+)
+def test_an_entry_is_named_for_its_agent(command: list[str], name: str) -> None:
+    assert places.default_name(command) == name
+
+
+def test_zed_s_settings_are_where_zed_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    home = str(tmp_path)
+    zed = EDITORS["zed"]
+
+    def path(**more: str) -> str:
+        return places.settings_paths(zed, {"HOME": home} | more)[0]
+
+    assert path() == f"{home}/.config/zed/settings.json"
+    assert path(XDG_CONFIG_HOME="/x") == "/x/zed/settings.json"
+    assert path(XDG_CONFIG_HOME="relative") == f"{home}/.config/zed/settings.json"
+    inside = path(FLATPAK_XDG_CONFIG_HOME="/f", XDG_CONFIG_HOME="/x")
+    assert inside == "/f/zed/settings.json"
+    flatpak = tmp_path / ".var/app/dev.zed.Zed/config/zed"
+    flatpak.mkdir(parents=True)
+    assert path() == f"{flatpak}/settings.json"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert path(XDG_CONFIG_HOME="/x") == f"{home}/.config/zed/settings.json"
+
+
+def test_a_settings_file_that_is_there_goes_before_one_that_is_not(tmp_path: Path) -> None:
+    there = tmp_path / ".config/VSCodium/User/settings.json"
+    there.parent.mkdir(parents=True)
+    there.write_text("{}")
+    environment = {"HOME": str(tmp_path)}
+    assert places.settings_paths(EDITORS["vscode"], environment) == [str(there)]
+    assert places.shown(str(there), environment) == "~/.config/VSCodium/User/settings.json"
+    assert places.shown("/etc/x", environment) == "/etc/x"
+
+
+def test_a_name_that_nobody_knows_is_answered_with_the_nearest_and_all() -> None:
+    assert places.unknown("editor", "zde", ["zed", "toad"]) == (
+        "there is no editor 'zde'; did you mean zed? There are: zed, toad"
+    )
+    assert places.unknown("editor", "qqq", ["zed"]) == "there is no editor 'qqq'. There are: zed"

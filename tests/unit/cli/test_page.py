@@ -1,0 +1,131 @@
+"""Pages: columns that stay in line, and colours that can be read."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.cli.page import COLOURS, Page, fitted, has_colours, is_light
+from lastword.cli.streams import PrintableStream
+from lastword.cli.wrapping import text_width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+LIGHT = {"COLORFGBG": "0;default;15", "TERM": "xterm-256color"}
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[TextIO]:
+    seen, fd = os.openpty()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("COLORFGBG", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with open(fd, "w", encoding="utf-8") as stdout:
+        yield stdout
+    os.close(seen)
+
+
+def painted(style: str) -> str:
+    page = Page(40)
+    page.line("text", style)
+    return page.take()
+
+
+def test_names_in_wide_characters_do_not_move_what_follows() -> None:
+    rows = [fitted(name, 8) + "|" for name in ("short", "\u6f22\u5b57", "e\u0301", "far too long")]
+    assert [text_width(row) for row in rows] == [9, 9, 9, 9]
+    assert rows[3] == "far too…|"
+
+
+def test_pages_stand_beside_each_other_whatever_they_are_written_in() -> None:
+    left, right, page = Page(10, least=10), Page(10, least=10), Page(40)
+    left.line("\u6f22\u5b57")
+    left.line("ab")
+    right.line("x")
+    right.line("x")
+    page.beside(left, right)
+    lines = page.take().splitlines()
+    assert {text_width(line.rpartition("x")[0]) for line in lines} == {14}
+
+
+def test_what_goes_on_stands_below_its_beginning_in_wide_characters_too() -> None:
+    page = Page(40)
+    page.row("\u6f22\u5b57: ", "one " * 12)
+    first, second, *_ = page.take().splitlines()
+    assert text_width(first.partition("one")[0]) == text_width(second.partition("one")[0]) == 6
+
+
+def test_a_text_that_may_have_so_many_lines_ends_visibly() -> None:
+    page = Page(40)
+    page.line("word " * 40, at_most=2)
+    lines = page.take().splitlines()
+    assert len(lines) == 2
+    assert lines[1].endswith("…")
+    assert max(map(text_width, lines)) <= 40
+
+
+def test_a_terminal_has_colours_unless_its_user_or_it_has_not(
+    monkeypatch: pytest.MonkeyPatch, terminal: TextIO
+) -> None:
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert has_colours()
+    monkeypatch.setenv("NO_COLOR", "")
+    assert has_colours(), "an empty NO_COLOR declines nothing (no-color.org)"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not has_colours()
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert not has_colours()
+
+
+@pytest.mark.parametrize("style", ["green", "yellow"])
+def test_pale_colours_are_dark_on_a_terminal_that_says_that_it_is_white(
+    monkeypatch: pytest.MonkeyPatch, terminal: TextIO, style: str
+) -> None:
+    monkeypatch.setattr(sys, "stdout", terminal)
+    usual = painted(style)
+    for name, value in LIGHT.items():
+        monkeypatch.setenv(name, value)
+    assert painted(style) != usual
+    assert painted(style).startswith("\033[38;5;")
+
+
+@pytest.mark.parametrize(
+    ("said", "term", "light"),
+    [
+        ("0;15", "xterm-256color", True),
+        ("0;default;15", "xterm-256color", True),
+        ("15;0", "xterm-256color", False),
+        ("", "xterm-256color", False),
+        ("0;15", "xterm", False),
+    ],
+)
+def test_what_a_terminal_says_of_its_background_is_believed(
+    monkeypatch: pytest.MonkeyPatch, said: str, term: str, *, light: bool
+) -> None:
+    monkeypatch.delenv("COLORTERM", raising=False)
+    monkeypatch.setenv("COLORFGBG", said)
+    monkeypatch.setenv("TERM", term)
+    assert is_light() is light
+
+
+@pytest.mark.parametrize("red_green_blue", [(0, 135, 0), (135, 95, 0)])
+def test_colours_for_white_have_the_contrast_that_they_are_said_to_have(
+    red_green_blue: tuple[int, int, int],
+) -> None:
+    linear = [((part / 255 + 0.055) / 1.055) ** 2.4 if part else 0.0 for part in red_green_blue]
+    luminance = sum(w * part for w, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    assert 1.05 / (luminance + 0.05) >= 4.5
+
+
+def test_every_colour_passes_the_streams_as_it_is() -> None:
+    written = "".join(f"{colour}x" for colour in COLOURS)
+    stream = io.StringIO()
+    PrintableStream(stream).write(written)
+    assert stream.getvalue() == written
