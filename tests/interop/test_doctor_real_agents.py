@@ -38,7 +38,7 @@ def test_a_real_agent_is_examined_without_a_prompt(name: str, tmp_path: Path) ->
     found = {finding["step"]: finding for finding in told["findings"]}
     assert (done.returncode, told["ok"], done.stderr) == (0, True, "")
     assert found["initialize"]["facts"]["protocol_version"] == 1
-    assert found["session"]["says"] == "session/new works."
+    assert found["session"]["says"] == "It opens a session."
     assert found["capabilities"]["facts"]["load"] is True
     assert found["agent_error"]["facts"] == {"speaks": False}
     assert {row["client"] for row in told["clients"]} >= {"zed", "typed", "older"}

@@ -10,29 +10,6 @@ import sys
 
 from lastword._version import __version__
 
-USAGE = """\
-usage: lastword COMMAND [ARGUMENTS]
-
-No ACP turn ends in silence: typed errors between coding agents and their editors.
-
-commands:
-  run       put lastword in front of an agent:  lastword run -- opencode acp
-  setup     put it into an editor's settings:  lastword setup zed claude
-  demo      the same failing turn without and with lastword, side by side
-  explain   what an error means, whether to retry, and why:  lastword explain error.log
-  check     does an agent keep to the protocol and the contract:  lastword check -- CMD
-  log       what is recorded of sessions, as a list, a timeline, or as it happens
-  export    one session as one file for a bug report, without secrets or names
-  stats     failures by type, agent and day, and how long turns take
-  outbox    reports of failures that have not arrived where --report-to sends them
-  agent     an agent that fails on purpose, to try a client with:  lastword agent --list
-  gateway   serve an agent's sessions at a URL, where they outlive connections
-  connect   use one of those from an editor:  lastword connect http://127.0.0.1:7780
-  doctor    can this agent start here, and what would a client get:  lastword doctor -- CMD
-
-lastword COMMAND --help tells more of each; lastword --version names this version.
-"""
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command.
@@ -94,14 +71,31 @@ def _dispatch(command: str, rest: list[str]) -> int:
         from lastword.cli.check.command import main as check  # noqa: PLC0415
 
         return check(rest)
-    if command in {"-h", "--help", "help"}:
-        sys.stdout.write(USAGE)
-        return 0
+    return _other(command, rest)
+
+
+def _other(command: str, rest: list[str]) -> int:
+    """What no run needs: help, the version, completion, and the answer to a mistake."""
+    if command == "completion":
+        from lastword.cli.completion.command import main as completion  # noqa: PLC0415
+
+        return completion(rest)
     if command in {"-V", "--version"}:
         sys.stdout.write(f"lastword {__version__}\n")
         return 0
-    problem = f"there is no command {command!r}" if command else "a command is missing"
-    sys.stderr.write(f"lastword: {problem}\n\n{USAGE}")
+    from lastword.cli.commands import unknown, usage  # noqa: PLC0415
+
+    if command == "help" and rest:
+        return main([*rest[:2], "--help"])
+    if command in {"-h", "--help", "help"}:
+        sys.stdout.write(usage())
+        return 0
+    said = (
+        f"lastword: {unknown(command, rest)}\n"
+        if command
+        else f"lastword: a command is missing\n\n{usage()}"
+    )
+    sys.stderr.write(said)
     return 2
 
 

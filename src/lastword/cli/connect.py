@@ -6,45 +6,74 @@ end, 2 where there is nothing to begin with.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
 from typing import TYPE_CHECKING
 
+from lastword.cli.parser import CommandParser
 from lastword.errors import missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(
-        prog="lastword connect",
-        description="Speaks ACP on stdin and stdout for a session that runs behind a gateway, and "
-        "hides every drop of the link from the editor.",
-        epilog="The token is read from --token, --token-file or LASTWORD_GATEWAY_TOKEN; a file is "
-        "read anew at each attempt. The session outlives the editor.",
-        allow_abbrev=False,
-    )
-    made.add_argument("url", metavar="URL", help="of the gateway, as http://127.0.0.1:7780/acp")
+ABOUT = """\
+Speaks ACP on stdin and stdout for a session that runs behind a gateway, and
+hides every drop of the link from the editor, which starts it in place of the
+agent. The session outlives the editor.
+
+Needs `pip install 'lastword[gateway]'`.
+"""
+
+ENDS = """\
+The token is read from --token, from --token-file, which is read again at each
+attempt, or from LASTWORD_GATEWAY_TOKEN. `lastword gateway token` prints one.
+
+examples:
+  lastword connect http://127.0.0.1:7780
+  lastword connect --token-file ~/.gateway-token https://gateway.example
+  lastword connect --session s-42 http://127.0.0.1:7780
+
+exit status: 0 once the editor has closed its end, 2 for arguments that cannot
+be used.
+"""
+
+
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("connect", usage="[options] URL", about=ABOUT, ends=ENDS)
     made.add_argument(
-        "--session", default="", metavar="ID", help="the editor's first new session is this one"
+        "url",
+        metavar="URL",
+        help="of the gateway, such as http://127.0.0.1:7780 or https://host/team/",
     )
-    made.add_argument("--token", default="", metavar="TOKEN", help="others can see it in `ps`")
-    made.add_argument("--token-file", default="", metavar="FILE", help="where the token is")
+    made.add_argument(
+        "--session",
+        default="",
+        metavar="ID",
+        help="go on with this session where the editor asks for a new one (default: a new one)",
+    )
+    made.add_argument(
+        "--token",
+        default="",
+        metavar="TOKEN",
+        help="the token; other users of this machine can see it in `ps` (default: none)",
+    )
+    made.add_argument(
+        "--token-file", default="", metavar="FILE", help="the file with the token (default: none)"
+    )
     made.add_argument(
         "--insecure",
         action="store_true",
-        help="send the token in clear to a host that is not this one",
+        help="send the token to another machine without TLS, in a network that is encrypted itself",
     )
     return made
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve an editor; gives the exit status."""
-    options = parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     try:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
         from lastword.gateway.connecting.shell import ConnectShell  # noqa: PLC0415

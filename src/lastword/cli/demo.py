@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -13,6 +12,7 @@ import msgspec
 
 from lastword.cli.demo_words import facts, left_with
 from lastword.cli.page import Page, terminal_columns
+from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
 from lastword.cli.svg import THEMES, terminal_svg
 from lastword.core.failure.taxonomy import AgentError
@@ -109,17 +109,7 @@ class SeenScenario:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the demo; gives 0 when lastword ended every turn typed, 1 when it did not."""
-    parser = argparse.ArgumentParser(
-        prog="lastword demo",
-        description="Turns that fail in silence, without and with lastword, as a client like Zed "
-        "shows them. Needs no key and no network, and takes a few seconds.",
-    )
-    parser.add_argument("--frames", action="store_true", help="show every frame that came")
-    parser.add_argument("--svg", metavar="FILE", help="write the screen to FILE as a picture")
-    parser.add_argument(
-        "--theme", choices=sorted(THEMES), default="dark", help="the picture's colours (dark)"
-    )
-    options = parser.parse_args(list(arguments))
+    options = parser().read(arguments)
     columns = SVG_COLUMNS if options.svg else terminal_columns(otherwise=SVG_COLUMNS)
     page = Page(columns, least=MIN_COLUMNS, most=MAX_COLUMNS)
     with Progress("Three agents fail, without and with lastword", after_seconds=0):
@@ -135,6 +125,32 @@ def main(arguments: Sequence[str]) -> int:
     else:
         sys.stdout.write(page.take())
     return 0 if all(turns.is_as_promised for turns in seen) else 1
+
+
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser(
+        "demo",
+        usage="[options]",
+        about="Shows turns that fail in silence, without and with lastword, as a client like Zed "
+        "shows them. Needs no key and no network, and takes a few seconds.",
+        ends="examples:\n  lastword demo\n  lastword demo --frames\n"
+        "  lastword demo --svg demo.svg --theme light\n\n"
+        "exit status: 0 when lastword ended every turn with an error, 1 when it did not.",
+    )
+    made.add_argument("--frames", action="store_true", help="show every message that came, as JSON")
+    made.add_argument(
+        "--svg",
+        metavar="FILE",
+        help="write the screen to this file as a picture (default: show it)",
+    )
+    made.add_argument(
+        "--theme",
+        choices=sorted(THEMES),
+        default="dark",
+        help="with --svg: the picture's colours (dark, light; default: %(default)s)",
+    )
+    return made
 
 
 def _run_all() -> list[SeenScenario]:

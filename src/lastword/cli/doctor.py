@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,10 @@ import msgspec
 
 from lastword.cli import envelope
 from lastword.cli.page import Page
+from lastword.cli.parser import CommandParser
+from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
+from lastword.cli.words import nearest, shown
 from lastword.core.link.option_table import OPTIONS
 from lastword.core.redact.redactor import redact_text
 from lastword.kit.doctor import clients, command, diagnosis, sources, surroundings
@@ -23,6 +26,7 @@ from lastword.sidecar import journals
 from lastword.sidecar.starting import AgentStart
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from lastword.kit.doctor.conversation import Seen
@@ -34,14 +38,16 @@ does not, and what to do. No prompt is sent, and no process is left behind.
 """
 
 EPILOG = """\
+examples:
   lastword doctor -- opencode acp
   lastword doctor --client zed -- ./my-agent.py
 
-Exit status: 0 when the agent can be used, 1 when a problem was found, 2 for
-arguments that cannot be used.
+exit status: 0 when the agent can be used, 1 when a problem was found, 2 for
+arguments that cannot be used, 130 after Ctrl-C.
 """
 
 TIMEOUT_SECONDS = 30.0
+INTERRUPTED_STATUS = 130
 MARKS = {Health.OK: "ok", Health.NOTE: "note", Health.PROBLEM: "PROBLEM"}
 STEP_COLUMNS, MARK_COLUMNS = 14, 9
 TAIL_LINES = 6
@@ -71,18 +77,24 @@ class Report(msgspec.Struct, frozen=True):
 
 def main(arguments: Sequence[str]) -> int:
     """Examine an agent's command."""
-    at = list(arguments).index("--") if "--" in arguments else None
-    chosen = _parser().parse_args(list(arguments[:at]))
-    agent = [] if at is None else list(arguments[at + 1 :])
+    chosen, agent = parser().parse_in_front(arguments)
     if not agent or not agent[0]:
-        return _refused("the agent's command is missing: lastword doctor [options] -- CMD ARGS")
+        return _refused(
+            "the agent's command is missing; for example: lastword doctor -- opencode acp"
+        )
+    if chosen.client and (meant := _meant(chosen.client)):
+        return _refused(
+            f"no client is known as {shown(chosen.client)}. Did you mean {meant}? `lastword doctor "
+            "--help` lists them all"
+        )
     if not 0 < chosen.timeout < float("inf"):
         return _refused("--timeout takes a number of seconds above 0, such as 30")
     try:
-        report = _examine(agent, chosen)
+        with Progress("Looking at the command and the environment") as progress:
+            report = _examine(agent, chosen, progress)
     except KeyboardInterrupt:
         sys.stderr.write("lastword doctor: stopped; the agent has been ended\n")
-        return 1
+        return INTERRUPTED_STATUS
     if chosen.json:
         envelope.write(report.told())
     else:
@@ -90,27 +102,34 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if report.is_well else 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword doctor",
-        usage="lastword doctor [options] -- CMD ARGS...",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser(
+        "doctor", usage="[options] -- CMD [ARGUMENT...]", about=DESCRIPTION, ends=EPILOG
     )
-    known = ", ".join(clients.KNOWN)
-    parser.add_argument(
-        "--client", metavar="NAME", help=f"the rung of this client alone: {known}, or any name"
+    made.add_argument(
+        "--client",
+        metavar="CLIENT",
+        help=f"show how failures reach this client alone: {', '.join(clients.KNOWN)}, or the name "
+        "of any other (default: all that are known)",
     )
-    parser.add_argument(
+    made.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=float,
         default=TIMEOUT_SECONDS,
-        help=f"how long each answer may take ({TIMEOUT_SECONDS:g})",
+        help="how long each answer of the agent may take; raise it for one that starts slowly "
+        "(default: %(default)g s)",
     )
-    parser.add_argument("--json", action="store_true", help="write JSON")
-    return parser
+    made.add_argument(
+        "--json", action="store_true", help="print the findings as JSON, for programs"
+    )
+    return made
+
+
+def _meant(client: str) -> str:
+    """Return the known client of which this is a misspelling, if it is one."""
+    return "" if client.lower() in clients.KNOWN else nearest(client, clients.KNOWN)
 
 
 def _refused(problem: str) -> int:
@@ -118,7 +137,7 @@ def _refused(problem: str) -> int:
     return 2
 
 
-def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
+def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:
     variables = [*(option.variable for option in OPTIONS), *paths.VARIABLES]
     findings = surroundings.examine(os.environ, _complaint, variables)
     findings += command.examine(agent[0], os.environ)
@@ -126,10 +145,11 @@ def _examine(agent: list[str], chosen: argparse.Namespace) -> Report:
         return Report(agent, findings, [])
     speaks_v2 = False
     try:
-        seen = converse(agent, timeout_seconds=chosen.timeout)
+        seen = converse(agent, timeout_seconds=chosen.timeout, at=progress.say)
         findings += diagnosis.diagnose(seen, timeout_seconds=chosen.timeout)
         if seen.hello is None or "result" not in seen.hello:
             return Report(agent, findings, [])
+        progress.say("Asking the agent for protocol version 2")
         speaks_v2 = _speaks_v2(agent, chosen.timeout)
     except OSError as error:
         return Report(agent, [*findings, diagnosis.not_started(agent[0], error)], [])
@@ -186,9 +206,12 @@ def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
 
 def _versions(*, speaks_v2: bool) -> Observation:
     if speaks_v2:
-        return ok("version 2", "To a client that asks for protocol version 2 it answers with it.")
+        return ok(
+            "version 2", "It speaks version 2 of the protocol, too, to clients that ask for it."
+        )
     return note(
-        "version 2", "A client that asks for protocol version 2 gets version 1, or nothing."
+        "version 2",
+        "It speaks version 1 of the protocol alone: clients that ask for 2 get 1, or no answer.",
     )
 
 
@@ -198,7 +221,7 @@ def _text(report: Report) -> str:
         _show(page, finding)
     page.line()
     if report.rows:
-        page.line("How a failure reaches a client (lastword run --help; lastword agent --rungs):")
+        page.line("How each client is told of a failure (`lastword agent --rungs` shows them all):")
         page.line()
         names = max(len(row.client) for row in report.rows) + 2
         rungs = max(len(row.rung.value) for row in report.rows) + 2
@@ -206,7 +229,12 @@ def _text(report: Report) -> str:
             forced = ", by LASTWORD_FALLBACK" if row.forced else ""
             page.row(f"  {row.client:<{names}}{row.rung.value:<{rungs}}", row.about + forced)
         page.line()
-    page.line("Nothing stands in the way." if report.is_well else "See the PROBLEM above.")
+    if report.is_well:
+        page.line("This agent can be used here. In the editor's settings, start it as")
+        line = shlex.join(["lastword", "run", "--", *report.command])
+        page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
+    else:
+        page.line("Do what stands behind -> at the PROBLEM above, and run this command again.")
     return page.take()
 
 

@@ -6,7 +6,6 @@ it cannot be done as it was asked), and that no file is ever half written or wri
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import stat
@@ -18,6 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from lastword.cli import envelope
 from lastword.cli.page import Page
+from lastword.cli.parser import CommandParser
+from lastword.cli.progress import Progress
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,
@@ -35,9 +36,15 @@ from lastword.record.present.moments import moment
 from lastword.record.present.scrub import scrubber_here, taken_out
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
 _MAX_NAME_CHARS = 24
+
+_ABOUT = """\
+Writes what is recorded of a session into one file that can be attached to a
+public issue.
+"""
 
 _EPILOG = """\
 The file is a zip with three members: summary.md for the issue's text,
@@ -53,38 +60,39 @@ examples:
   lastword export --last -o report.zip
   lastword export 3f2a -o -             the summary alone, on stdout
   lastword export --last --html         a page, to open in a browser
+
+exit status: 0, 1 when the record or the disk does not allow it, 2 for
+arguments that cannot be used.
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Export a session; gives the exit status."""
-    options = _parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     path = path_of(options)
     return answer("export", path, lambda: _run(options, path))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword export",
-        description="Writes what is recorded of a session into one file that can be attached to\n"
-        "a public issue.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("export", usage="[options] SESSION | --last", about=_ABOUT, ends=_EPILOG)
+    add_session(made)
+    made.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to this file, or into this folder; - prints the summary alone (default: a name "
+        "by session and day, in this folder)",
     )
-    add_session(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to; - prints the summary on stdout"
+    made.add_argument(
+        "--html", action="store_true", help="write one page for a browser instead of a zip file"
     )
-    parser.add_argument(
-        "--html", action="store_true", help="a page to read in a browser instead of a zip file"
+    made.add_argument("--force", action="store_true", help="replace a file that exists")
+    made.add_argument(
+        "--json", action="store_true", help="print the file's path and manifest, for programs"
     )
-    parser.add_argument("--force", action="store_true", help="write over a file that exists")
-    parser.add_argument(
-        "--json", action="store_true", help="write JSON: the manifest, and where the file is"
-    )
-    add_record_option(parser)
-    return parser
+    add_record_option(made)
+    return made
 
 
 def _run(options: argparse.Namespace, path: str) -> int:
@@ -97,13 +105,14 @@ def _run(options: argparse.Namespace, path: str) -> int:
         raise UnusableError("-o - prints the summary; leave --json out, or name a file")
     if options.output and not to_stdout:
         _check_target(options.output, force=options.force)
-    with reader.reading(path) as record:
+    with Progress("Reading the session") as progress, reader.reading(path) as record:
         bundle = Bundle(record, chosen_session(record, options), scrubber_here())
         if to_stdout:
             sys.stdout.write(bundle.summary())
             return 0
         target = _target(options.output, bundle, ".html" if options.html else ".zip")
         _check_target(target, force=options.force)
+        progress.say(f"Writing {target}")
         write = partial(write_page, bundle) if options.html else bundle.write
         manifest = _write(write, target, force=options.force)
     _tell(target, manifest, as_json=options.json, as_page=options.html)

@@ -6,7 +6,6 @@ was sent did not arrive, 2 when it cannot be run as it was asked.
 
 from __future__ import annotations
 
-import argparse
 import os
 import secrets
 import sys
@@ -17,6 +16,7 @@ import msgspec
 
 from lastword.cli import envelope
 from lastword.cli.page import Page, day_and_time
+from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, path_of
 from lastword.core.failure.durations import counted, duration
 from lastword.core.link.option_table import BY_KEY
@@ -32,12 +32,34 @@ from lastword.record.run import this_run
 from lastword.record.store import set_aside_before
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from lastword.outbox.report import FailureReport
 
 SEND_SECONDS = 60.0
 """How long `--send` goes on with what is due."""
+
+_ABOUT = """\
+Shows the reports of failures that have not arrived where `--report-to` sends
+them, and counts the others.
+"""
+
+_ENDS = """\
+examples:
+  lastword outbox
+  lastword outbox --test --report-to https://collector.example:4318
+  lastword outbox --send
+
+exit status: 0, 1 when what was sent did not arrive or the outbox cannot be
+read, 2 for arguments that cannot be used.
+"""
+
+_REPORTS = {
+    "report_to": "with --send and --test: the address",
+    "report_format": "what is there: an OpenTelemetry collector, or a webhook (otlp, webhook)",
+    "report_secret_file": "the file with the secret that signs a webhook's reports",
+}
 
 _WHY = {
     "dropped_full": "the outbox was full",
@@ -49,7 +71,7 @@ _WHY = {
 
 def main(arguments: Sequence[str]) -> int:
     """Show the outbox, or do something with it; gives the exit status."""
-    options = _parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     outbox = Outbox(os.path.dirname(path_of(options)))
     try:
         if options.test or options.send:
@@ -68,29 +90,33 @@ def main(arguments: Sequence[str]) -> int:
         return 130
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword outbox",
-        description="Shows the reports of failures that have not arrived, where --report-to was "
-        "given, and what became of the others.",
-        allow_abbrev=False,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("outbox", usage="[options]", about=_ABOUT, ends=_ENDS)
+    does = made.add_mutually_exclusive_group()
+    does.add_argument(
+        "--send", action="store_true", help=f"send now what waits, for {SEND_SECONDS:g} s at most"
     )
-    does = parser.add_mutually_exclusive_group()
-    does.add_argument("--send", action="store_true", help="send now what waits")
-    does.add_argument("--test", action="store_true", help="send a report that tells of no failure")
-    does.add_argument("--clear-dead", action="store_true", help="forget what was refused for good")
-    does.add_argument("--json", action="store_true", help="write JSON")
+    does.add_argument(
+        "--test", action="store_true", help="send one report of no failure, to try the address"
+    )
+    does.add_argument(
+        "--clear-dead", action="store_true", help="forget the reports that were refused for good"
+    )
+    does.add_argument("--json", action="store_true", help="print the outbox as JSON, for programs")
+    where = made.add_argument_group("where reports go, as `lastword run` was told")
     for key in ("report_to", "report_format", "report_secret_file"):
         option = BY_KEY[key]
-        parser.add_argument(
+        where.add_argument(
             f"--{option.name}",
             default=os.environ.get(option.variable) or option.default,
             choices=option.words or None,
             metavar=None if option.words else option.kind.upper(),
-            help="as `lastword run` was given it",
+            help=f"{_REPORTS[key]} (default: {option.variable}"
+            f"{f', else {option.default}' if option.default else ''})",
         )
-    add_record_option(parser)
-    return parser
+    add_record_option(made)
+    return made
 
 
 def _target(options: argparse.Namespace) -> ReportTarget:

@@ -32,6 +32,10 @@ MAX_CANDIDATES = 8
 """Of an ambiguous name, so many are told."""
 
 
+STOPPED = {"export": "stopped; no file was written", "stats": "stopped"}
+"""What is said after Ctrl-C; what is ended by it anyway, as `log --follow`, needs no word."""
+
+
 class UnusableError(Exception):
     """The command cannot be run as it was asked; the text says why."""
 
@@ -41,17 +45,19 @@ def add_record_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record",
         metavar="DIR",
-        help="the record's folder, where `lastword run --record DIR` was given one",
+        help="the record's folder, where `lastword run --record DIR` was given one (default: "
+        "~/.local/state/lastword)",
     )
 
 
-def add_since_option(parser: argparse.ArgumentParser) -> None:
+def add_since_option(parser: argparse._ActionsContainer) -> None:
     """Add the option of when to begin."""
     parser.add_argument(
         "--since",
         metavar="WHEN",
         type=moment,
-        help="only what began since then: 30m, 2h, 3d, 1w, 2026-11-20, 2026-11-20T14:30",
+        help="only what began since then: 30m, 2h, 3d or 1w ago, 2026-11-20, 2026-11-20T14:30 "
+        "(default: no limit)",
     )
 
 
@@ -118,6 +124,7 @@ def answer(command: str, path: str, work: Callable[[], int]) -> int:
         sys.stderr.write(f"lastword {command}: {error}\n")
         return 1
     except KeyboardInterrupt:
+        sys.stderr.write(f"lastword {command}: {STOPPED[command]}\n" if command in STOPPED else "")
         return 130
     finally:
         _tell_of_damaged(command, path)
@@ -144,7 +151,7 @@ def add_session(parser: argparse.ArgumentParser) -> None:
         "or an incident",
     )
     parser.add_argument(
-        "--last", action="store_true", help="the latest session, or start that failed"
+        "--last", action="store_true", help="the latest session, or the latest start that failed"
     )
 
 

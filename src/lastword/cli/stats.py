@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
 from lastword.cli.page import Page, visibly_cut
+from lastword.cli.parser import CommandParser
+from lastword.cli.progress import Progress
 from lastword.cli.record_access import add_record_option, answer, path_of, whole_number
 from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.naming import TYPES, plain
@@ -24,6 +26,21 @@ if TYPE_CHECKING:
 
     from lastword.record.gateway_trends import GatewayPeriod
     from lastword.record.trends import Period, Spread
+
+_ABOUT = """\
+Sums up what is recorded: failures by type, agent and day with the change
+against the days before, whether every turn was answered, restarts, retries,
+how long turns take, and what happened to sessions behind a gateway.
+"""
+
+_ENDS = """\
+examples:
+  lastword stats
+  lastword stats --days 30
+
+exit status: 0, 1 when the record cannot be read, 2 for arguments that cannot
+be used.
+"""
 
 DEFAULT_DAYS = 7
 MAX_DAYS = 3650
@@ -38,29 +55,25 @@ _BAR_COLUMNS = 20
 
 def main(arguments: Sequence[str]) -> int:
     """Sum up what is recorded; gives the exit status."""
-    options = _parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     path = path_of(options)
     return answer("stats", path, lambda: _run(options, path))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword stats",
-        description="Sums up what `lastword run` has recorded: failures by type, agent and day "
-        "with the change against the days before, whether every turn was answered, restarts, "
-        "retries, how long turns take, and what befell sessions behind a gateway.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("stats", usage="[options]", about=_ABOUT, ends=_ENDS)
+    made.add_argument(
         "--days",
         type=_days,
         default=DEFAULT_DAYS,
         metavar="N",
-        help=f"the last N days (default {DEFAULT_DAYS}), against the N days before",
+        help="sum up the last N days, and compare them with the N days before (default: "
+        "%(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="write JSON")
-    add_record_option(parser)
-    return parser
+    made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
+    add_record_option(made)
+    return made
 
 
 def _days(text: str) -> int:
@@ -71,7 +84,13 @@ def _days(text: str) -> int:
 
 
 def _run(options: argparse.Namespace, path: str) -> int:
-    found = trends_of(path, options.days, int(time.time() * 1000) + 1)
+    with Progress("Reading the record") as progress:
+        found = trends_of(
+            path,
+            options.days,
+            int(time.time() * 1000) + 1,
+            lambda what: progress.say(f"Reading the record: {what}"),
+        )
     if options.json:
         envelope.write(found)
         return 0

@@ -16,9 +16,14 @@ from lastword.record.trends import Period  # noqa: TC001 - msgspec reads annotat
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable
 
 _QUARTER_MS = 15 * 60 * 1000
 """Days begin on a quarter of an hour, wherever one is; asking for each turn takes long."""
+
+
+TOLD_EVERY = 200
+"""Rows between two words of how far it is: some milliseconds."""
 
 
 class Trends(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,8 +44,16 @@ class Trends(msgspec.Struct, frozen=True, kw_only=True):
     before: Period
 
 
-def trends_of(path: str, days: int, end_ms: int) -> Trends:
+def trends_of(
+    path: str, days: int, end_ms: int, at: Callable[[str], None] = lambda _: None
+) -> Trends:
     """Sum up the days before a moment.
+
+    Args:
+        path: The store.
+        days: How many.
+        end_ms: The moment, in milliseconds since 1970 UTC.
+        at: Is told what is being read, in a few words.
 
     Raises:
         StoreError: There is no store, or it cannot be read.
@@ -51,24 +64,30 @@ def trends_of(path: str, days: int, end_ms: int) -> Trends:
             days=days,
             from_epoch_ms=end_ms - span,
             to_epoch_ms=end_ms,
-            now=trends.period(_found(record, end_ms - span, end_ms), _day),
-            before=trends.period(_found(record, end_ms - 2 * span, end_ms - span), _day),
+            now=trends.period(_found(record, end_ms - span, end_ms, at), _day),
+            before=trends.period(_found(record, end_ms - 2 * span, end_ms - span, at), _day),
         )
 
 
-def _found(record: sqlite3.Connection, start: int, end: int) -> trends.Found:
-    turns = list(reader.turns_between(record, start, end))
+def _found(
+    record: sqlite3.Connection, start: int, end: int, at: Callable[[str], None]
+) -> trends.Found:
+    turns = []
+    for turn in reader.turns_between(record, start, end):
+        turns.append(turn)
+        if not len(turns) % TOLD_EVERY:
+            at(f"{len(turns):,} turns since {_day(start)}")
     requests = reader.failed_requests(record, start, end)
     runs = {run.id: run for run in reader.runs_between(record, start, end)}
     for run in {turn.run for turn in turns} | {request.run for request in requests}:
         # A run is written down a moment after its first prompt.
         runs[run] = runs.get(run) or reader.run_of(record, run)
-    restarts = [
-        restart
-        for run in runs
-        for restart in reader.restarts_of(record, run)
-        if start <= restart.at_epoch_ms < end
-    ]
+    restarts = []
+    for number, run in enumerate(runs, 1):
+        if not number % TOLD_EVERY:
+            at(f"start {number:,} of {len(runs):,} since {_day(start)}")
+        found = reader.restarts_of(record, run)
+        restarts += [each for each in found if start <= each.at_epoch_ms < end]
     return trends.Found(
         turns=turns,
         requests=requests,

@@ -88,16 +88,16 @@ def test_the_rungs_are_the_ladders_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["rate-limit"], 'no scenario "rate-limit"; like it: rate_limit'),
+        (["rate-limit"], 'no scenario "rate-limit" (did you mean rate_limit'),
         (["crash"], "agent_crash"),
-        (["zzzzzz"], 'no scenario "zzzzzz". `lastword agent --list`'),
+        (["zzzzzz"], 'no scenario "zzzzzz"; `lastword agent --list`'),
         ([], "a scenario is missing"),
         (["--json"], "--json goes with --list and --rungs"),
         (["healthy", "--json"], "--json goes with --list and --rungs"),
         (["--bare", "--fallback", "text", "auth"], "--bare leaves lastword out"),
-        (["--fallback", "loud", "auth"], "invalid choice: 'loud'"),
+        (["--fallback", "loud", "auth"], "--fallback cannot be 'loud': it takes one of auto"),
         (["./none.json"], "./none.json: no such file or directory"),
-        (["--nonsense"], "unrecognized arguments"),
+        (["--nonsense"], "there is no option --nonsense"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_answered_with_a_sentence(

@@ -134,7 +134,9 @@ def test_a_person_reads_it_within_80_columns() -> None:
     path_free = [line for line in out.splitlines() if os.sep not in line]
     assert max(map(len, path_free)) <= 80
     assert "  typed      typed  " in out
-    assert out.endswith("Nothing stands in the way.\n")
+    *_, first, last = out.splitlines()
+    assert first == "This agent can be used here. In the editor's settings, start it as"
+    assert last.startswith("  lastword run -- ")
 
 
 # --- what cannot be started
@@ -317,7 +319,7 @@ def test_a_doctor_that_is_stopped_ends_the_agent(tmp_path: Path, number: int) ->
     process.send_signal(number)
     _, err = process.communicate(timeout=FUSE_SECONDS)
     assert b"Traceback" not in err
-    assert process.returncode == (1 if number == signal.SIGINT else -number)
+    assert process.returncode == (130 if number == signal.SIGINT else -number)
     # A descriptor of a process is ready once it is gone.
     gone, _, _ = select.select([running], [], [], FUSE_SECONDS)
     os.close(running)
@@ -347,7 +349,7 @@ def test_good_and_unknown_variables_are_told_apart() -> None:
     status, told = report("--", *AGENT, "--bare", "healthy", **environment)
     said = [f["says"] for f in told["findings"] if f["step"] == "environment"]
     assert status == 0
-    assert any("LASTWORD_IDLE_TIMEOUT=5 is in force" in text for text in said)
+    assert any("LASTWORD_IDLE_TIMEOUT=5 is set" in text for text in said)
     assert any("LASTWORD_IDLE_TIMEOUT is meant?" in text for text in said)
     assert any("LASTWORD_ELSEWHERE is set, and no option of `lastword run`." in t for t in said)
 
@@ -379,9 +381,9 @@ def test_a_path_without_lastword_is_noted() -> None:
         ([], "the agent's command is missing"),
         (["--"], "the agent's command is missing"),
         (["--", ""], "the agent's command is missing"),
-        (["opencode", "acp"], "unrecognized arguments"),
+        (["opencode", "acp"], "lastword doctor -- opencode acp"),
         (["--timeout", "0", "--", "cat"], "a number of seconds above 0"),
-        (["--timeout", "soon", "--", "cat"], "invalid float value"),
+        (["--timeout", "soon", "--", "cat"], "it takes a number"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_answered_with_a_sentence(
@@ -435,7 +437,7 @@ def test_a_journal_is_named_with_what_it_tells(tmp_path: Path) -> None:
     assert status == 0
     found = finding(told, "sources")
     assert found["verdict"] == "ok"
-    assert "journal ~/.claude/projects: readable" in found["says"]
+    assert "journal ~/.claude/projects can be read" in found["says"]
     assert "while the agent tries again" in found["says"]
 
 
@@ -444,7 +446,7 @@ def test_a_journal_that_is_not_there_yet_is_a_note(tmp_path: Path) -> None:
     _, told = report("--", *python(NAMED), **environment)
     found = finding(told, "sources")
     assert found["verdict"] == "note"
-    assert f"journal {tmp_path}/kimi/logs/kimi.log: not there yet" in found["says"]
+    assert f"journal {tmp_path}/kimi/logs/kimi.log is not there yet" in found["says"]
     assert "given up" in found["says"]
 
 
@@ -453,9 +455,9 @@ def test_events_and_a_file_are_told_of_where_they_are_given(tmp_path: Path) -> N
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="opencode")
     _, told = report("--", program, "acp", **environment)
     says = [found["says"] for found in told["findings"] if found["step"] == "sources"]
-    assert [words.partition(" ")[0] for words in says] == ["journal", "events:"]
+    assert [" ".join(words.split()[:2]) for words in says] == ["Its journal", "It is"]
     _, told = report("--", program, "acp", "--port", "1", **environment)
-    assert not finding(told, "sources")["says"].startswith("events:")
+    assert not finding(told, "sources")["says"].startswith("It is given a port")
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="gemini")
     _, told = report("--", program, AGENT_NAME="gemini-cli", GEMINI_DEBUG_LOG_FILE="")
     assert "given a file in memory" in finding(told, "sources")["says"]
@@ -465,6 +467,6 @@ def test_events_and_a_file_are_told_of_where_they_are_given(tmp_path: Path) -> N
 
 def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so() -> None:
     _, told = report("--", *python(NAMED), AGENT_NAME="somebody's agent")
-    assert "No journal and no events" in finding(told, "sources")["says"]
+    assert "No log of this agent is known" in finding(told, "sources")["says"]
     _, told = report("--", *python(NAMED), AGENT_NAME="claude", LASTWORD_EVIDENCE="wire")
     assert "Nothing is looked at" in finding(told, "sources")["says"]

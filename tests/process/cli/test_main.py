@@ -29,14 +29,71 @@ def lastword(
     )
 
 
-@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("--nonsense",)])
-def test_a_command_that_is_not_there_is_answered_with_what_there_is(
-    arguments: tuple[str, ...],
+def test_without_a_command_the_commands_are_listed() -> None:
+    done = lastword()
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert b"lastword run -- opencode acp" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nonsense",), "there is no command 'nonsense'; `lastword --help` lists them all"),
+        (("exprot", "3f"), "there is no command 'exprot'. Did you mean export?"),
+        (("stat",), "there is no command 'stat'. Did you mean stats?"),
+        (("--hlep",), "there is no option --hlep. Did you mean --help?"),
+        (("sh", "-c", "x y"), "lastword run -- sh -c 'x y'"),
+        (("--", "sh"), "lastword run -- sh"),
+        (("stats", "--dasy", "3"), "there is no option --dasy. Did you mean --days?"),
+        (("log", "--limt=3"), "there is no option --limt. Did you mean --limit?"),
+        (("stats", "--days", "three"), "--days: it takes a whole number from 1 up"),
+        (("export", "-o"), "--output needs a value (FILE)"),
+        (("stats", "--json=yes"), "--json takes no value"),
+        (("outbox", "--send", "--test"), "--test and --send do not go together"),
+        (("outbox", "--report-format", "oltp"), "'oltp'. Did you mean otlp?"),
+        (("connect",), "URL is missing"),
+        (("explain", "a", "b"), "'b'"),
+        (("explain", "--status", "x"), "--status cannot be 'x': it takes a whole number"),
+        (("gateway", "tokn"), "did you mean `lastword gateway token`?"),
+        (("gateway", "--lisen", "x", "--", "true"), "Did you mean --listen?"),
+        (("gateway", "--idle-timeot", "5", "--", "true"), "Did you mean --idle-timeout?"),
+        (("gateway", "--compress", "zip", "--", "true"), "it takes one of off, on"),
+        (("doctor", "--client", "zedd", "--", "true"), "'zedd'. Did you mean zed?"),
+        (("check", "--only", "opens-sesion"), "Did you mean opens-session?"),
+        (("check", "--preset", "opncode", "--", "true"), "Did you mean opencode?"),
+        (("check", "--timeout", "0", "--", "true"), "seconds above 0"),
+        (("agent", "ratelimit"), "did you mean rate_limit?"),
+        (("agent", "--fallback", "txt", "auth"), "Did you mean text?"),
+        (("completion", "bahs"), "Did you mean bash?"),
+        (("run", "--silent-success", "eror", "--", "true"), "Did you mean error?"),
+        (("run", "opencode", "acp"), "lastword run -- opencode acp"),
+        (("run", "--retry", "2", "pi", "-x"), "lastword run --retry 2 -- pi -x"),
+        (("run", "--", "--retry", "2", "pi"), "lastword run --retry 2 -- pi"),
+        (("doctor", "--json", "pi", "-x"), "lastword doctor --json -- pi -x"),
+        (("doctor", "--", "--client", "zed", "pi"), "lastword doctor --client zed -- pi"),
+        (("check", "--protocol", "2", "pi"), "lastword check --protocol 2 -- pi"),
+        (("gateway", "--retry", "2", "pi"), "lastword gateway --retry 2 -- pi"),
+        (("gateway", "--", "--verbose"), "lastword gateway --verbose -- CMD"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_line_with_what_was_probably_meant(
+    arguments: tuple[str, ...], said: str
 ) -> None:
     done = lastword(*arguments)
     assert done.returncode == 2
     assert done.stdout == b""
-    assert b"lastword run -- opencode acp" in done.stderr
+    told = done.stderr.decode()
+    assert said in told
+    assert told.startswith("lastword")
+    assert told.count("\n") == 1
+
+
+def test_a_secret_in_a_command_line_is_not_repeated() -> None:
+    key = "sk-ant-api03-" + "x7" * 40
+    done = lastword("run", "pi", "--key", key)
+    assert b"lastword run -- pi --key" in done.stderr
+    assert key.encode() not in done.stderr
 
 
 def test_the_demo_shows_the_defaults_wherever_and_however_it_is_run(tmp_path: Path) -> None:

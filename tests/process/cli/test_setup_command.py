@@ -310,7 +310,7 @@ def test_all_that_is_known_is_listed(home: Home) -> None:
         (("codecompanion", "claude", "--write"), "--write is not for CodeCompanion.nvim"),
         (("agent-shell", "--remove"), "--remove is not for agent-shell"),
         (("toad", "claude", "--file", "x"), "it takes agents on its command line"),
-        (("zed", "claude", "--nonsense"), "unrecognized arguments: --nonsense"),
+        (("zed", "claude", "--nonsense"), "there is no option --nonsense"),
     ],
 )
 def test_a_line_that_cannot_be_used_is_answered_with_what_to_do(

@@ -46,7 +46,7 @@ def test_a_prompt_plays_another_scenario_for_its_turn(start: Start, text: str) -
 def test_a_prompt_that_names_no_scenario_is_told_the_nearest(start: Start) -> None:
     error = start("healthy").turn("/scenario rate-limits").error
     assert error["type"] == "invalid_request"
-    assert 'no scenario "rate-limits"; like it: rate_limit' in error["message"]
+    assert 'no scenario "rate-limits" (did you mean rate_limit' in error["message"]
 
 
 def test_a_prompt_cannot_ask_for_what_befalls_a_process_from_its_start(start: Start) -> None:

@@ -214,7 +214,7 @@ def test_what_cannot_be_meant_is_one_clear_sentence(
     [
         (["--version"], "lastword "),
         (["--help"], "usage: lastword COMMAND"),
-        (["run", "--help"], "usage: lastword run [options] -- CMD ARGS..."),
+        (["run", "--help"], "usage: lastword run [options] -- CMD [ARGUMENT...]"),
         (["run", "-h"], "--idle-timeout"),
     ],
 )

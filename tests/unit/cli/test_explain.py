@@ -279,7 +279,7 @@ def test_a_response_takes_its_body_from_a_file(ask: Callable[..., Asked], tmp_pa
         ((), " \n ", "the input is empty"),
         (("/nowhere/at/all",), None, "no such file"),
         (("/",), None, "is a directory"),
-        (("--status", "abc"), None, "invalid int"),
+        (("--status", "abc"), None, "it takes a whole number"),
         (("--status", "9999"), None, "from 100 to 599"),
         (("--header", "no colon"), None, "Name: value"),
         (("--exit-signal", "SIGNOTHING"), "", "no signal"),
@@ -287,7 +287,7 @@ def test_a_response_takes_its_body_from_a_file(ask: Callable[..., Asked], tmp_pa
         (("--exit-code", "1", "--status", "429"), "", "not both"),
         (("--body", "x", "file"), None, "either as --body or as FILE"),
         (("--jsonl", "--status", "429"), "", "leave the other options out"),
-        (("--no-such-option",), "", "unrecognized arguments"),
+        (("--no-such-option",), "", "there is no option --no-such-option"),
         (("--jsonl", "/nowhere/at/all"), None, "no such file"),
     ],
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lastword.cli.agent import scenarios
+from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
 from lastword.core.failure.ladder import AUTO, Rung
 from lastword.core.failure.rungs import ALIASES
@@ -40,7 +41,7 @@ end without a word.)
 """
 
 EPILOG = """\
-In a client's settings:
+examples, in a client's settings:
   command: lastword    arguments: agent rate_limit
   command: lastword    arguments: agent --fallback text crash_after_text
   command: lastword    arguments: agent --bare id_null
@@ -72,7 +73,7 @@ and beside turns there may be
 
 A turn that ends by neither fail nor result is left open.
 
-Exit status: 0 when the client has closed stdin, the agent's own when a scenario
+exit status: 0 when the client has closed stdin, the agent's own when a scenario
 ended it, 2 for arguments that cannot be used.
 """
 
@@ -94,8 +95,7 @@ fails on purpose is not for the user's record, unless `LASTWORD_NO_RECORD=0` ask
 
 def main(arguments: Sequence[str]) -> int:
     """Run the scripted agent, or list its scenarios."""
-    parser = _parser()
-    chosen = parser.parse_args(list(arguments))
+    chosen = parser().read(arguments)
     if chosen.list or chosen.rungs:
         sys.stdout.write(scenarios.rungs(chosen) if chosen.rungs else scenarios.scenarios(chosen))
         return 0
@@ -116,26 +116,37 @@ def main(arguments: Sequence[str]) -> int:
     return _behind_lastword(command, played)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword agent",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("agent", usage="[options] SCENARIO", about=DESCRIPTION, ends=EPILOG)
+    add = made.add_argument
+    add(
+        "scenario",
+        metavar="SCENARIO",
+        nargs="?",
+        help="how it fails: a name from --list, or a scenario file",
     )
-    add = parser.add_argument
-    add("scenario", metavar="SCENARIO", nargs="?", help="what its turns do: a name, or a file")
-    add("--file", metavar="FILE", help="a scenario file")
+    add(
+        "--file",
+        metavar="FILE",
+        help="a scenario file of any name, in place of SCENARIO (default: none)",
+    )
     rungs = (AUTO, *(rung.value for rung in Rung))
-    told = "how failures are told: " + ", ".join(rungs)
-    add("--fallback", metavar="RUNG", type=_todays_name, choices=rungs, help=told)
-    add("--bare", action="store_true", help="without lastword in front")
-    add("--list", action="store_true", help="show the scenarios, and what a client does with each")
-    add("--rungs", action="store_true", help="show one failure's frames on each rung")
-    add("--script", action="store_true", help="print the scenario as a scenario file")
-    add("--json", action="store_true", help="with --list or --rungs: as JSON")
+    add(
+        "--fallback",
+        type=_todays_name,
+        choices=rungs,
+        help=f"how failures reach the client ({', '.join(rungs)}; default: {AUTO}, which goes by "
+        "what the client says it can take)",
+    )
+    add("--bare", action="store_true", help="leave lastword out, to see what a client gets without")
     add("--lives-fd", type=int, help=argparse.SUPPRESS)
-    return parser
+    show = made.add_argument_group("what there is").add_argument
+    show("--list", action="store_true", help="show the scenarios, and what a client does with each")
+    show("--rungs", action="store_true", help="show the messages of one failure in each form of it")
+    show("--script", action="store_true", help="print the scenario as a scenario file, to change")
+    show("--json", action="store_true", help="with --list and --rungs: print JSON, for programs")
+    return made
 
 
 def _todays_name(rung: str) -> str:
@@ -143,7 +154,7 @@ def _todays_name(rung: str) -> str:
 
 
 def _refused(problem: str, see: str = "--list") -> int:
-    sys.stderr.write(f"lastword agent: {problem}. `lastword agent {see}` shows what there is.\n")
+    sys.stderr.write(f"lastword agent: {problem}; `lastword agent {see}` shows what there is\n")
     return 2
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from lastword.cli import envelope
 from lastword.cli.check import report
+from lastword.cli.parser import CommandParser
+from lastword.cli.progress import Progress
 from lastword.kit.check import documents
 from lastword.kit.check.checks import CheckVerdict
 from lastword.kit.check.pointing import PROMPT, HookError, Hooks, find, is_in_front
@@ -27,27 +29,36 @@ if TYPE_CHECKING:
     from lastword.kit.check.documents import Row
 
 DESCRIPTION = """\
-Starts an ACP agent again and again, plays a client that is strict, a provider that fails and a
-user who cancels, and says for each requirement what came of it. Nothing leaves this machine that
-the agent does not send itself; it gets a home of its own.
+Checks whether an ACP agent keeps to the protocol, and to lastword's contract
+where it says that it does. Starts the agent again and again, as a strict
+client with a model provider that fails and a user who cancels, and says for
+each requirement what came of it. The agent gets a home of its own. Nothing
+leaves this machine but what the agent itself sends.
 """
 
-EPILOG = f"""\
-An agent needs a model for its turns. The kit has one, which fails when it shall:
-  lastword check --preset opencode -- opencode acp       a recipe: {", ".join(PRESETS)}
-  lastword check --provider-env OPENAI_BASE_URL -- CMD    a variable that it takes anyway
-  lastword check --provider-env 'X_URL={{openai}}' --provider-env 'X_KEY={{key}}' -- CMD
-      in a template: {{openai}} {{anthropic}} {{key}} {{model}}
-An agent of protocol version 2 is checked in it with --protocol 2.
-An agent that is driven by words plays its failures by itself:
-  lastword check --scenario-prompts 'Please: /scenario {{name}}' -- lastword agent healthy
-Without either, what needs a failing provider could not be reached (n/r).
-What failed is played again; what fails only now and then says how often it did.
+EPILOG = """\
+An agent needs a model for its turns. lastword has one that fails on demand, on
+this machine; --preset or --provider-env points the agent to it. An agent that
+fails by itself when it is told to is driven with --scenario-prompts. Without
+any of them, what needs a failing provider is not reached (n/r).
+In a TEMPLATE stand {openai}, {anthropic}, {key} and {model}.
+What fails is played again; what fails only sometimes says how often.
 
-The same as tests, where pytest is installed (lastword does not bring it):
+examples:
+  lastword check --preset opencode -- opencode acp
+  lastword check --provider-env OPENAI_BASE_URL -- ./my-agent.py
+  lastword check --provider-env 'X_URL={openai}' \\
+                 --provider-env 'X_KEY={key}' -- ./my-agent.py
+  lastword check --scenario-prompts '/scenario {name}' -- \\
+                 lastword agent healthy
+  lastword check --only AGT-12,opens-session -- ./my-agent.py
+  lastword check --list
+
+The same as tests, where pytest is installed:
   pytest --pyargs lastword.conformance --agent "CMD" [the options above]
 
-Exit status: 0 when nothing failed, 1 when something did, 2 for what cannot be run.
+exit status: 0 when nothing failed, 1 when something did or no turn could be
+played, 2 for arguments that cannot be used, 130 after Ctrl-C.
 """
 
 INTERRUPTED_STATUS = 130
@@ -55,14 +66,12 @@ INTERRUPTED_STATUS = 130
 
 def main(arguments: Sequence[str]) -> int:
     """Check an agent."""
-    words = list(arguments)
-    at = words.index("--") if "--" in words else len(words)
-    options = _parser().parse_args(words[:at])
+    options, agent = parser().parse_in_front(arguments)
     try:
         checks = chosen((options.only or "").split(","))
         if options.list:
             return _list(checks, as_json=options.json)
-        settings = _settings(options, words[at + 1 :])
+        settings = _settings(options, agent)
     except (HookError, UnknownCheckError) as error:
         sys.stderr.write(f"lastword check: {error}\n")
         return 2
@@ -81,38 +90,65 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword check",
-        usage="lastword check [options] -- CMD [ARGUMENT...]",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser(
+        "check", usage="[options] -- CMD [ARGUMENT...]", about=DESCRIPTION, ends=EPILOG
     )
-    add, usual = parser.add_argument, WaitLimits()
-    add("--preset", default="", metavar="NAME", help="point the agent to the kit's provider")
-    add("--provider-env", action="append", default=[], metavar="NAME[=TEMPLATE]", help="likewise")
-    add("--scenario-prompts", default="", metavar="TEXT", help="a prompt, with {name} in it")
-    add("--prompt", default=PROMPT, metavar="TEXT", help="every other prompt")
-    add("--keep-home", action="store_true", help="the agent works in your home, with your login")
-    add("--protocol", type=int, choices=(1, 2), default=1, help="the version that is spoken (1)")
-    add("--only", metavar="ID,…", help="these checks, by requirement or by name")
-    add("--list", action="store_true", help="show the checks")
-    add("--json", action="store_true", help="write JSON: everything")
-    add("--junit", type=Path, metavar="FILE", help="write JUnit XML")
-    add("--keep", type=Path, metavar="DIR", help="write what passed, redacted")
+    _add_model(made.add_argument_group("the agent's model"))
+    _add_checks(made.add_argument_group("what is checked"))
+    _add_output(made.add_argument_group("output"))
+    return made
+
+
+def _add_model(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--preset", default="", choices=tuple(PRESETS), metavar="PRESET",
+        help=f"point an agent that lastword knows to its model: {', '.join(PRESETS)} (default: "
+        "none)")  # fmt: skip
+    add("--provider-env", action="append", default=[], metavar="NAME[=TEMPLATE]",
+        help="set a variable that points the agent to lastword's model; can be repeated (default: "
+        "none)")  # fmt: skip
+    add("--scenario-prompts", default="", metavar="TEXT",
+        help="the prompt at which the agent plays the failure {name} by itself (default: "
+        "none)")  # fmt: skip
+    add("--prompt", default=PROMPT, metavar="TEXT",
+        help="every other prompt (default: %(default)s)")  # fmt: skip
+    add("--keep-home", action="store_true",
+        help="let the agent work in your home, with your login, instead of an empty "
+        "one")  # fmt: skip
+
+
+def _add_checks(group: argparse._ArgumentGroup) -> None:
+    add, usual = group.add_argument, WaitLimits()
+    add("--protocol", type=int, choices=(1, 2), default=1,
+        help="the version of ACP that is spoken (1, 2; default: %(default)s)")  # fmt: skip
+    add("--only", metavar="CHECKS",
+        help="play these checks alone, by requirement or name, with commas (default: "
+        "all)")  # fmt: skip
     add("--timeout", type=_seconds, default=usual.answer_seconds, metavar="SECONDS",
-        help="for an answer without a model, and a healthy turn (%(default)g)")  # fmt: skip
+        help="how long an answer without a model, or a healthy turn, may take (default: "
+        "%(default)g s)")  # fmt: skip
     add("--turn-limit", type=_seconds, default=usual.turn_seconds, metavar="SECONDS",
-        help="for the end of a failing turn (%(default)g)")  # fmt: skip
-    return parser
+        help="how long a failing turn may take to end; raise it for an agent that retries for "
+        "long (default: %(default)g s)")  # fmt: skip
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--list", action="store_true", help="show the checks, and play none")
+    add("--json", action="store_true", help="print everything as JSON, for programs")
+    add("--junit", type=Path, metavar="FILE",
+        help="also write the results as JUnit XML, for CI (default: none)")  # fmt: skip
+    add("--keep", type=Path, metavar="DIR",
+        help="also write every message, with secrets removed, into this folder (default: "
+        "none)")  # fmt: skip
 
 
 def _seconds(text: str) -> float:
     value = float(text)
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError("it must be more than 0")
+        raise argparse.ArgumentTypeError(f"it takes a number of seconds above 0, not {text}")
     return value
 
 
@@ -156,14 +192,19 @@ def _check(settings: CheckSettings, checks: Sequence[Check], options: argparse.N
     started = time.monotonic()
     page = report.page()
     rows: list[Row] = []
-    if sys.stderr.isatty():
-        sys.stderr.write("lastword check: a few seconds; a few minutes for an agent that retries\n")
-    for row, finding in findings(settings, checks):
-        rows.append((row, finding))
-        if not options.json:
-            report.show(page, row, finding, is_in_front=is_in_front(settings.command))
-            sys.stdout.write(page.take())
-            sys.stdout.flush()
+    with Progress("Starting the agent") as progress:
+
+        def at(acts: Sequence[str]) -> None:
+            done = f"{len(rows)} of {len(checks)} checks done"
+            progress.say(f"Checking, {done}; playing {' and '.join(acts).replace(':', ' ')}")
+
+        for row, finding in findings(settings, checks, at):
+            rows.append((row, finding))
+            if not options.json:
+                report.show(page, row, finding, is_in_front=is_in_front(settings.command))
+                with progress.aside():
+                    sys.stdout.write(page.take())
+                    sys.stdout.flush()
     seconds = time.monotonic() - started
     if options.json:
         envelope.write(documents.told(settings.command, rows, seconds))

@@ -87,6 +87,16 @@ def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
     counts = Counter(finding.verdict for _, finding in rows)
     said = [f"{counts[v]} {words}" for v, words in _COUNTED.items() if counts[v]]
     page.line(f"{', '.join(said)}; {seconds:.0f} s")
+    if counts[CheckVerdict.FAIL]:
+        page.line(
+            "What to do stands below each FAIL; `lastword check --only NAME -- CMD`, with the name "
+            "in brackets there, plays it again."
+        )
+    if counts[CheckVerdict.UNREACHED]:
+        page.line(
+            "Most checks that were not reached (n/r) need a model that fails on demand, or a "
+            "login: see --preset, --provider-env and --keep-home in `lastword check --help`."
+        )
 
 
 def show_list(page: Page, checks: Sequence[Check]) -> None:

@@ -6,7 +6,6 @@ Owns the command line and the exit status: 0 when every error was answered, 1 wh
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from typing import TYPE_CHECKING, BinaryIO
@@ -16,20 +15,32 @@ from lastword.cli.explain.case import Case, case_of_exit, case_of_response, case
 from lastword.cli.explain.lines import explain_lines
 from lastword.cli.explain.page import Explanation, explain, shown
 from lastword.cli.page import has_colours, terminal_columns
+from lastword.cli.parser import CommandParser
 from lastword.core.classify.gather import signal_number
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
 MAX_INPUT_BYTES = 8 * 1024 * 1024
 _HALF = MAX_INPUT_BYTES // 2
+
+_ABOUT = """\
+Says what an error means: its type, whether and when to retry, whether that is
+safe, whose fault it was, what to do, and which evidence says so. Takes JSON, a
+JSON-RPC error, an HTTP response, a traceback, a line of a log, or how a process
+ended. Asks no network and no model.
+"""
 
 _EPILOG = """\
 examples:
   some-agent 2>&1 | lastword explain
   curl -i https://api.example/v1/... | lastword explain
   lastword explain crash.log --exit-code 137
-  lastword explain --status 429 --header 'Retry-After: 20' --body '{"error": ...}'
+  lastword explain --status 429 --header 'Retry-After: 20' body.json
+
+exit status: 0, 1 when a line of --jsonl is no JSON object, 2 for arguments
+that cannot be used.
 """
 
 
@@ -39,8 +50,7 @@ class UnusableInputError(Exception):
 
 def main(arguments: Sequence[str]) -> int:
     """Explain an error, or a file of them; gives the exit status."""
-    parser = _parser()
-    options = parser.parse_args(list(arguments))
+    options = parser().read(arguments)
     try:
         _check(options)
         if options.jsonl:
@@ -57,34 +67,38 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword explain",
-        description="Says what an error means: its type, whether and when to retry, whether that "
-        "is safe, whose fault it was, what to do, and which evidence says so. Takes JSON, a "
-        "JSON-RPC error, an HTTP response, a traceback, a line of log, or how a process ended.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("explain", usage="[options] [FILE]", about=_ABOUT, ends=_EPILOG)
+    made.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="the file with the error; - is standard input (default: standard input)",
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="the error; - is standard input")
-    response = parser.add_argument_group("an HTTP response, in place of a file")
-    response.add_argument("--status", type=int, metavar="N", help="its status")
+    response = made.add_argument_group("an HTTP response, in place of a file")
+    response.add_argument("--status", type=int, metavar="N", help="its status, from 100 to 599")
     response.add_argument(
-        "--header", action="append", metavar="'NAME: VALUE'", help="a header; may be repeated"
+        "--header", action="append", metavar="'NAME: VALUE'", help="a header; can be repeated"
     )
-    response.add_argument("--body", metavar="TEXT", help="its body; else FILE is the body")
-    ending = parser.add_argument_group("a process that ended, with its last words as the file")
-    ending.add_argument("--exit-code", type=int, metavar="N", help="its exit status")
-    ending.add_argument("--exit-signal", metavar="NAME", help="the signal, such as SIGKILL or 9")
-    output = parser.add_argument_group("output")
+    response.add_argument("--body", metavar="TEXT", help="its body (default: what FILE holds)")
+    ending = made.add_argument_group("a process that ended; FILE holds its last words")
+    ending.add_argument(
+        "--exit-code", type=int, metavar="N", help="its exit status, from 0 to 255, or -N"
+    )
+    ending.add_argument(
+        "--exit-signal", metavar="SIGNAL", help="the signal that ended it, such as SIGKILL or 9"
+    )
+    output = made.add_argument_group("output")
     output.add_argument(
-        "--json", action="store_true", help="write JSON: the error's fields, rule and evidence"
+        "--json", action="store_true", help="print the answer as JSON, with rule and evidence"
     )
     output.add_argument(
-        "--jsonl", action="store_true", help="read one sample a line, write one line for each"
+        "--jsonl",
+        action="store_true",
+        help="read an error from each line of FILE, and print an answer for each as JSON",
     )
-    return parser
+    return made
 
 
 def _check(options: argparse.Namespace) -> None:

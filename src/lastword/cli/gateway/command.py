@@ -6,7 +6,6 @@ started as it was asked.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import signal
@@ -14,6 +13,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from lastword.cli.gateway.parsers import reload_parser, status_parser, stop_parser, token_parser
 from lastword.cli.run.options import UsageError
 from lastword.core.failure.durations import counted
 from lastword.errors import StoreError, missing_extra
@@ -83,28 +83,7 @@ def _token(arguments: Sequence[str]) -> int:
     from lastword.gateway.viewers import Role  # noqa: PLC0415
     from lastword.record.paths import state_folder  # noqa: PLC0415
 
-    parser = argparse.ArgumentParser(
-        prog="lastword gateway token",
-        description="Prints a token for the gateways of this user.",
-        allow_abbrev=False,
-    )
-    roles = [role.value for role in Role]
-    parser.add_argument("--role", choices=roles, default=Role.CONTROLLER.value)
-    parser.add_argument("--session", default="", metavar="ID", help="for this one alone")
-    parser.add_argument(
-        "--expires",
-        type=int,
-        metavar="SECONDS",
-        help=f"from now on; 0 for never ({SHORT_SECONDS}; {PAGE_SECONDS} with --link)",
-    )
-    parser.add_argument(
-        "--link",
-        nargs="?",
-        const="http://127.0.0.1:7780",
-        metavar="URL",
-        help="print a link to the page instead, which lets its reader in once (%(const)s)",
-    )
-    options = parser.parse_args(list(arguments))
+    options = token_parser().read(arguments)
     if options.expires is None:
         options.expires = PAGE_SECONDS if options.link else SHORT_SECONDS
     if options.expires < 0:
@@ -121,27 +100,17 @@ def _token(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _run_folder(
-    arguments: Sequence[str], parser: argparse.ArgumentParser
-) -> tuple[str, argparse.Namespace]:
+def _run_folder(port: int) -> str:
     from lastword.gateway.serving import GatewaySettings, run_folder_of  # noqa: PLC0415
     from lastword.record.paths import state_folder  # noqa: PLC0415
 
-    parser.add_argument("--port", type=int, default=7780, help="of the gateway (%(default)s)")
-    options = parser.parse_args(list(arguments))
     settings = GatewaySettings(state_folder=state_folder(os.environ))
-    return run_folder_of(settings, options.port), options
+    return run_folder_of(settings, port)
 
 
 def _reload(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="lastword gateway reload",
-        description="Has the front take the code that is installed now. No turn ends, and no "
-        "connect is refused.",
-        allow_abbrev=False,
-    )
-    folder, options = _run_folder(arguments, parser)
-    return _signal(folder, options.port, signal.SIGHUP)
+    port: int = reload_parser().read(arguments).port
+    return _signal(_run_folder(port), port, signal.SIGHUP)
 
 
 def _signal(folder: str, port: int, number: signal.Signals) -> int:
@@ -159,14 +128,8 @@ def _stop(arguments: Sequence[str]) -> int:
     from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
     from lastword.gateway.holders import Holders  # noqa: PLC0415
 
-    parser = argparse.ArgumentParser(
-        prog="lastword gateway stop",
-        description="Ends the front. Sessions go on without it, and a gateway that is started "
-        "later finds them.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--agents", action="store_true", help="end the agents too")
-    folder, options = _run_folder(arguments, parser)
+    options = stop_parser().read(arguments)
+    folder = _run_folder(options.port)
     status = _signal(folder, options.port, signal.SIGTERM)
     if options.agents and os.path.isdir(folder):
         template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
@@ -182,13 +145,8 @@ def _status(arguments: Sequence[str]) -> int:
     from lastword.gateway.holders import Holders  # noqa: PLC0415
     from lastword.gateway.serving import pid_of  # noqa: PLC0415
 
-    parser = argparse.ArgumentParser(
-        prog="lastword gateway status",
-        description="Tells what a gateway runs.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--json", action="store_true", help="write JSON")
-    folder, options = _run_folder(arguments, parser)
+    options = status_parser().read(arguments)
+    folder = _run_folder(options.port)
     template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
     found = asyncio.run(Holders(template).statuses()) if os.path.isdir(folder) else []
     front = pid_of(folder)

@@ -1,16 +1,17 @@
 """The options of `lastword gateway`, beside which it takes all of `lastword run`'s.
 
-Owns the command line and the sentences for what is wrong with it.
+Owns what they mean, and the sentences for what is wrong with them.
 """
 
 from __future__ import annotations
 
-import argparse
 import ipaddress
 import os
 from typing import TYPE_CHECKING
 
+from lastword.cli.gateway.parsers import WORDS, parser
 from lastword.cli.run.options import RunOptions, UsageError, parse
+from lastword.cli.words import nearest
 from lastword.core.link.option_table import BY_KEY, OPTIONS, Option
 from lastword.gateway.serving import GatewaySettings, addresses
 from lastword.outbox.target import TargetError, Wish, target_of, wish_of
@@ -20,63 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_PORT = 65535
-
-
-def parser() -> argparse.ArgumentParser:
-    """The parser of what stands before `--`."""
-    made = argparse.ArgumentParser(
-        prog="lastword gateway",
-        usage="lastword gateway [options] -- CMD ARGS...\n"
-        "       lastword gateway token|status|reload|stop [options]",
-        description="Serves an ACP agent at a URL: each session outlives the connections to it, "
-        "several viewers see it at once, and whoever comes back goes on where they were.",
-        epilog="Every option of `lastword run` is taken too, and handed on to it.",
-        allow_abbrev=False,
-    )
-    add = made.add_argument
-    add("--listen", default="127.0.0.1:7780", metavar="HOST:PORT", help="where (%(default)s)")
-    add("--path", default="/acp", help="of ACP's own transport (%(default)s)")
-    add("--root", default=".", metavar="DIR", help="sessions work in it or below (here)")
-    add("--sessions", type=int, default=32, metavar="N", help="agents at most (%(default)s)")
-    add("--viewers", type=int, default=64, metavar="N", help="of a session at most (%(default)s)")
-    add("--log-age", default="7d", metavar="TIME", help="of a log after its end (%(default)s)")
-    add("--idle-close", default="7d", metavar="TIME", help="without viewer and turn (%(default)s)")
-    add(
-        "--detach-grace",
-        default="0",
-        metavar="TIME",
-        help="end a session so long after its last viewer left; 0 for never (%(default)s)",
-    )
-    add("--log-limit", default="64MiB", metavar="BYTES", help="of a session (%(default)s)")
-    add(
-        "--unattended",
-        choices=("hold", "reject"),
-        default="hold",
-        help="what becomes of an agent's question while nobody is there (%(default)s)",
-    )
-    add(
-        "--unattended-timeout",
-        type=float,
-        default=86400.0,
-        metavar="SECONDS",
-        help="how long one is held (24 hours)",
-    )
-    add("--ping", type=float, default=20.0, metavar="SECONDS", help="how often (%(default)g)")
-    add("--pong-timeout", type=float, default=20.0, metavar="SECONDS", help="(%(default)g)")
-    add("--frame-limit", default="16MiB", metavar="BYTES", help="of a viewer's (%(default)s)")
-    add("--compress", choices=("off", "on"), default="off", help="offer it (%(default)s)")
-    add("--client-fs", action="store_true", help="the agent may use the first client's files")
-    add("--allow-origin", action="append", default=[], metavar="ORIGIN", help="of pages")
-    add("--allow-host", action="append", default=[], metavar="NAME", help="it is reached by")
-    add("--behind-proxy", action="store_true", help="a proxy does TLS; its word is trusted")
-    add(
-        "--proxy-address",
-        action="append",
-        default=[],
-        metavar="ADDRESS",
-        help="that its word is trusted from, or a network (loopback)",
-    )
-    return made
+MISSING = "the agent's command is missing; for example: lastword gateway -- opencode acp"
 
 
 def read(arguments: Sequence[str]) -> GatewaySettings:
@@ -86,11 +31,16 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         UsageError: An option or a value is none, or the command is missing.
         SystemExit: argparse has said what is wrong, or has helped.
     """
-    if "--" not in arguments and not {"-h", "--help"} & set(arguments):
-        raise UsageError("the agent's command is missing: lastword gateway [options] -- CMD ARGS")
-    place = arguments.index("--") if "--" in arguments else len(arguments)
-    known, rest = parser().parse_known_args(list(arguments[:place]))
-    run = parse([*rest, *arguments[place:]])
+    made = parser()
+    if arguments and "--" not in arguments and (meant := nearest(arguments[0], WORDS)):
+        raise UsageError(f"did you mean `lastword gateway {meant}`? Only options stand before --")
+    own, agent = made.split(
+        arguments, {f"--{option.name}": _has_value(option) for option in OPTIONS}
+    )
+    known, rest = made.parse_known_args(own)
+    if not agent:
+        raise UsageError(MISSING)
+    run = parse([*rest, "--", *agent])
     host, port = _address(known.listen)
     if not known.path.startswith("/"):
         raise UsageError(f"--path cannot be {known.path!r}: it begins with /")
@@ -127,6 +77,10 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         log_age_seconds=_time("--log-age", known.log_age),
         report=_report(run, rest),
     )
+
+
+def _has_value(option: Option) -> bool:
+    return option.kind != "flag"
 
 
 def _networks(values: Sequence[str]) -> list[str]:

@@ -6,7 +6,6 @@ shown as it was asked.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from lastword.cli.log.page import (
     show_parts,
 )
 from lastword.cli.page import Page
+from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import (
     UnusableError,
     add_record_option,
@@ -37,6 +37,7 @@ from lastword.record.present.sections import (
 )
 
 if TYPE_CHECKING:
+    import argparse
     import sqlite3
     from collections.abc import Sequence
 
@@ -48,6 +49,11 @@ ALL = 2**31
 
 TURNS_IN_A_LIST = 5
 MARKS_IN_A_LIST = 80
+
+_ABOUT = """\
+Shows what `lastword run` has recorded: the latest sessions with their turns,
+or the timeline of one session.
+"""
 
 _EPILOG = """\
 examples:
@@ -64,51 +70,63 @@ A whole id or incident wins over a number of the list, so that what opened a
 session once opens it always; a number wins over the beginning of an id, since
 one more character of the id tells them apart.
 No prompt, no answer and no tool's content is in the record.
+
+exit status: 0, 1 when the record cannot be read, 2 for arguments that cannot
+be used.
 """
 
 
 def main(arguments: Sequence[str]) -> int:
     """Show what is recorded; gives the exit status."""
-    options = _parser().parse_args(list(arguments))
+    options = parser().read(arguments)
     path = path_of(options)
     return answer("log", path, lambda: _run(options, path))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword log",
-        description="Shows what `lastword run` has recorded: the latest sessions with their\n"
-        "turns, or one session's timeline.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("log", usage="[options] [SESSION]", about=_ABOUT, ends=_EPILOG)
+    add_session(made)
+    _add_filters(made.add_argument_group("what is shown"))
+    _add_forms(made.add_argument_group("how it is shown"))
+    add_record_option(made)
+    return made
+
+
+def _add_filters(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--errors", action="store_true", help="show each failure, and what to do")
+    group.add_argument(
+        "--follow", action="store_true", help="show what happens from now on, until Ctrl-C"
     )
-    add_session(parser)
-    parser.add_argument("--errors", action="store_true", help="each failure, and what to do")
-    parser.add_argument("--follow", action="store_true", help="show what happens as it happens")
-    add_since_option(parser)
-    parser.add_argument(
+    add_since_option(group)
+    group.add_argument(
         "--limit",
         type=whole_number,
         metavar="N",
-        help=f"at most so many sessions (default {DEFAULT_SESSIONS}), failures "
-        f"({DEFAULT_FAILURES}), or turns of one session ({DEFAULT_TURNS})",
+        help=f"show at most so many sessions (default: {DEFAULT_SESSIONS}), failures (default: "
+        f"{DEFAULT_FAILURES}), or turns of one session (default: {DEFAULT_TURNS})",
     )
-    parser.add_argument(
-        "--all", action="store_true", help="every session, failure or turn, instead of the latest"
+    group.add_argument(
+        "--all", action="store_true", help="show every session, failure or turn, not the latest"
     )
-    parser.add_argument(
-        "--json", action="store_true", help="write JSON; with --follow, an object a line"
+
+
+def _add_forms(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--json",
+        action="store_true",
+        help="print the same as JSON, for programs; with --follow, an object a line",
     )
-    parser.add_argument("--web", action="store_true", help="show it in a browser on this machine")
-    parser.add_argument(
-        "--no-open", dest="open", action="store_false", help="with --web: print the link alone"
+    group.add_argument("--web", action="store_true", help="show it in a browser on this machine")
+    group.add_argument(
+        "--no-open",
+        dest="open",
+        action="store_false",
+        help="with --web: print the link, and open no browser",
     )
-    parser.add_argument(
-        "--port", type=port, metavar="PORT", help="with --web: serve there (default: any free one)"
+    group.add_argument(
+        "--port", type=port, metavar="PORT", help="with --web: serve there (default: a free port)"
     )
-    add_record_option(parser)
-    return parser
 
 
 def _run(options: argparse.Namespace, path: str) -> int:

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 
-from lastword.cli.run.options import RunOptions, UsageError, help_text, parse
+from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.posix.process import Agent, Guardian, ensure_standard_streams, guardian_of
 from lastword.sidecar.signals import SignalInbox
@@ -24,8 +24,7 @@ def main(arguments: list[str]) -> int:
     """Run an agent behind the sidecar; gives its exit status."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "-h" in own or "--help" in own:
-        sys.stdout.write(help_text())
-        return 0
+        return _help()
     if sys.platform == "win32":
         sys.stderr.write("lastword: run needs Linux or macOS; Windows is not supported\n")
         return 2
@@ -44,6 +43,14 @@ def main(arguments: list[str]) -> int:
         reason = (error.strerror or "a system call failed").lower()
         sys.stderr.write(f"lastword: cannot go on ({reason})\n")
         return 1
+
+
+def _help() -> int:
+    # argparse, which no start of an agent waits for.
+    from lastword.cli.run.parser import parser  # noqa: PLC0415
+
+    sys.stdout.write(parser().format_help())
+    return 0
 
 
 def _relay(options: RunOptions) -> int:

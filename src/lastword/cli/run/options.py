@@ -1,15 +1,15 @@
 """The options of `lastword run`, read from the command line and from the environment.
 
-Owns the command line, the sentences for what is wrong with it, and the help. argparse would take 5
-to 10 ms of every start of an agent, and `typing` 5: this is read before the agent is spawned, so it
-uses neither. What options there are is `core.link.option_table`'s.
+Owns the command line and the sentences for what is wrong with it. argparse would take 5 to 10 ms of
+every start of an agent, and `typing` 5: this is read before the agent is spawned, so it uses
+neither. What options there are is `core.link.option_table`'s, and the help `cli.run.parser`'s.
 """
 
 from __future__ import annotations
 
 import os
 
-from lastword.core.link.option_table import MIB, OPTIONS, Option
+from lastword.core.link.option_table import OPTIONS, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 class UsageError(Exception):
     """The command line cannot be used; the text says why and what to do."""
 
+
+PROG = "lastword run"
+MISSING = "the agent's command is missing; for example: lastword run -- opencode acp"
 
 _BY_FLAG = {f"--{option.name}": option for option in OPTIONS}
 
@@ -50,11 +53,16 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
             values[option.key] = _value(option, text, option.variable)
     rest = list(arguments)
     while rest and rest[0] != "--":
+        if not rest[0].startswith("-"):
+            raise UsageError(_without_dashes(arguments))
         _take(rest, values)
     secret = str(values["report_secret_file"])
     if secret and not os.access(os.path.expanduser(secret), os.R_OK):
         raise UsageError(f"--report-secret-file cannot be {secret!r}: it cannot be read")
-    return RunOptions(values, _command(rest))
+    command = _command(rest)
+    if command[0].partition("=")[0] in _BY_FLAG:
+        raise UsageError(_behind_dashes(arguments))
+    return RunOptions(values, command)
 
 
 def _wants_passthrough(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
@@ -71,10 +79,10 @@ def _wants_passthrough(arguments: Sequence[str], environment: Mapping[str, str])
 def _command(arguments: Sequence[str]) -> list[str]:
     """Return what stands after `--`."""
     if "--" not in arguments:
-        raise UsageError("the agent's command is missing: lastword run [options] -- CMD ARGS")
+        raise UsageError(MISSING)
     command = list(arguments[arguments.index("--") + 1 :])
     if not command or not command[0]:
-        raise UsageError("there is no command after --: lastword run [options] -- CMD ARGS")
+        raise UsageError("there is no command after --; for example: lastword run -- opencode acp")
     return command
 
 
@@ -84,10 +92,7 @@ def _take(rest: list[str], values: dict[str, float | str]) -> None:
     flag, has_value, text = word.partition("=")
     option = _BY_FLAG.get(flag)
     if option is None:
-        if not word.startswith("-"):
-            command = " ".join([word, *(arg for arg in rest if arg != "--")])
-            raise UsageError(f"put -- before the agent's command: lastword run -- {command}")
-        raise UsageError(f"there is no option {flag}; lastword run --help lists them")
+        raise UsageError(_no_option(flag))
     if option.kind == "flag":
         values[option.key] = _value(option, text, flag) if has_value else True
         return
@@ -103,45 +108,40 @@ def _value(option: Option, text: str, where: str) -> float | str:
     if value is None and option.kind == "url":
         # What was meant for one may hold a password.
         raise UsageError(f"{where} is no address that can be used: it takes {option.expects}")
+    if value is None and option.words:
+        raise UsageError(_no_word(where, text, option.words))
     if value is None:
         raise UsageError(f"{where} cannot be {text!r}: it takes {option.expects}")
     return value
 
 
-def help_text() -> str:
-    """Return what `lastword run --help` prints."""
-    lines = [
-        "usage: lastword run [options] -- CMD ARGS...",
-        "",
-        "Runs an ACP agent with lastword between it and the client on stdin and stdout. A turn",
-        "that fails, for whatever reason, ends with an error that says what happened and what to",
-        "do.",
-        "Exit status, signals, environment and working directory are the agent's own.",
-        "With a terminal on stdin or stdout lastword becomes the agent.",
-        "",
-        "options (each also as an environment variable, LASTWORD_IDLE_TIMEOUT=300 and so on):",
-    ]
-    for option in OPTIONS:
-        name = f"--{option.name}"
-        if option.kind in {"seconds", "bytes", "count", "folder", "file", "url"}:
-            name += " " + option.kind.upper()
-        elif option.kind != "flag":
-            name += " " + ("WORD" if len(option.kind) > 20 else option.kind)  # noqa: PLR2004
-        lines.append(f"  {name:30} {option.about}{_default(option)}")
-        if "WORD" in name:
-            lines.append(f"  {'':30} {option.kind}")
-    return "\n".join(lines) + "\n"
+# Loaded below where nothing is started, and so nobody waits.
 
 
-def _default(option: Option) -> str:
-    if option.kind == "flag":
-        return ""
-    if option.kind == "folder":
-        return " (~/.local/state/lastword)"
-    if option.kind in {"file", "url"}:
-        return ""
-    if option.kind == "bytes":
-        return f" ({int(option.default) // MIB}MiB)"
-    if option.kind in {"seconds", "count"}:
-        return f" ({option.default:g})"
-    return f" ({option.default})"
+def _no_option(flag: str) -> str:
+    from lastword.cli.words import no_such  # noqa: PLC0415
+
+    return no_such("option", flag, [*_BY_FLAG, "--help"], f"{PROG} --help")
+
+
+def _no_word(where: str, text: str, words: Sequence[str]) -> str:
+    from lastword.cli.words import wrong_choice  # noqa: PLC0415
+
+    return wrong_choice(where, text, words)
+
+
+def _takes_values() -> dict[str, bool]:
+    return {flag: option.kind != "flag" for flag, option in _BY_FLAG.items()}
+
+
+def _without_dashes(arguments: Sequence[str]) -> str:
+    from lastword.cli.words import without_dashes  # noqa: PLC0415
+
+    return without_dashes(PROG, arguments, _takes_values())
+
+
+def _behind_dashes(arguments: Sequence[str]) -> str:
+    from lastword.cli.words import behind_dashes  # noqa: PLC0415
+
+    at = list(arguments).index("--")
+    return behind_dashes(PROG, arguments[:at], arguments[at + 1 :], _takes_values())

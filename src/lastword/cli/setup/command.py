@@ -11,6 +11,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from lastword.cli.parser import CommandParser
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.setup import actions, places, report
 from lastword.cli.setup.actions import SetupRequest
@@ -33,6 +34,7 @@ EPILOG = """\
 Every option of `lastword run` can be given, too, and goes into the settings:
 lastword setup zed claude --retry 2
 
+examples:
   lastword setup --list
   lastword setup zed claude
   lastword setup zed claude --write
@@ -42,7 +44,7 @@ lastword setup zed claude --retry 2
 
 Before it changes a file it keeps a copy beside it. Comments stay.
 
-Exit status: 0 when it is done, 1 when the settings cannot be changed, 2 for
+exit status: 0 when it is done, 1 when the settings cannot be changed, 2 for
 arguments that cannot be used.
 """
 
@@ -56,7 +58,9 @@ def main(arguments: Sequence[str]) -> int:
     own, command = words, None
     if "--" in words:
         own, command = words[: words.index("--")], words[words.index("--") + 1 :]
-    options = _parser().parse_intermixed_args(own)
+    made = parser()
+    made.refuse_unknown(own)
+    options = made.parse_intermixed_args(own)
     if options.list:
         report.write_list(os.environ, as_json=options.json)
         return 0
@@ -161,40 +165,46 @@ def _run_words(options: argparse.Namespace) -> list[str]:
     return words
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lastword setup",
-        usage="lastword setup EDITOR [AGENT] [options] [-- CMD ARGS...]",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser(
+        "setup",
+        usage="[options] EDITOR AGENT\n[options] EDITOR -- CMD [ARGUMENT...]",
+        about=DESCRIPTION,
+        ends=EPILOG,
     )
-    parser.add_argument("editor", nargs="?", metavar="EDITOR", help=", ".join(EDITORS))
-    parser.add_argument("agent", nargs="?", metavar="AGENT", help="an agent that --list names")
-    parser.add_argument("--list", action="store_true", help="the editors and agents that are known")
-    does = parser.add_mutually_exclusive_group()
+    made.add_argument(
+        "editor", nargs="?", metavar="EDITOR", help=f"the editor: {', '.join(EDITORS)}"
+    )
+    made.add_argument("agent", nargs="?", metavar="AGENT", help="an agent that --list names")
+    made.add_argument(
+        "--list", action="store_true", help="show the editors and agents that are known"
+    )
+    does = made.add_mutually_exclusive_group()
     does.add_argument("--write", action="store_true", help="change the settings file")
     does.add_argument("--remove", action="store_true", help="take the entry out of it again")
-    parser.add_argument(
+    made.add_argument(
         "--wrap",
         metavar="NAME",
-        help="put lastword in front of an agent that the settings have; with --remove take it away",
+        help="put lastword in front of an agent that the settings have; with --remove take it away "
+        "(default: none)",
     )
-    parser.add_argument(
-        "--name", help="what the agent is called in the editor (default: AGENT-lastword)"
+    made.add_argument(
+        "--name",
+        metavar="NAME",
+        help="what the agent is called in the editor (default: AGENT-lastword)",
     )
-    parser.add_argument(
-        "--file", metavar="PATH", help="another settings file than the editor's own"
+    made.add_argument(
+        "--file", metavar="FILE", help="another settings file (default: the editor's own)"
     )
-    parser.add_argument(
+    made.add_argument(
         "--force",
         action="store_true",
         help="replace or remove an entry that lastword did not write",
     )
-    parser.add_argument("--json", action="store_true", help="for machines")
+    made.add_argument("--json", action="store_true", help="print the same as JSON, for programs")
     for option in OPTIONS:
         kind = {"action": "store_const", "const": ""} if option.kind == "flag" else {}
         flag, key = f"--{option.name}", f"run_{option.key}"
-        parser.add_argument(flag, dest=key, default=None, help=argparse.SUPPRESS, **kind)  # type: ignore[arg-type]
-    return parser
+        made.add_argument(flag, dest=key, default=None, help=argparse.SUPPRESS, **kind)  # type: ignore[arg-type]
+    return made

@@ -150,15 +150,37 @@ def _bytes(text: str) -> int | None:
 
 OPTIONS = (
     Option(
-        "first-update-timeout", "seconds", "silence allowed before a turn's first update", 900.0
+        "first-update-timeout",
+        "seconds",
+        "end a turn that shows nothing at all for so long; raise it for slow models",
+        900.0,
     ),
-    Option("idle-timeout", "seconds", "silence allowed within a turn", 900.0),
-    Option("tool-timeout", "seconds", "silence allowed while a tool call is in progress", 7200.0),
-    Option("turn-timeout", "seconds", "how long a turn may take in all; 0 is for ever", 0.0),
-    Option("warn-after", "seconds", "silence after which the client is told, if it can be", 45.0),
-    Option("cancel-grace", "seconds", "how long the agent may take to confirm a cancel", 10.0),
-    Option("stderr-limit", "bytes", "what the agent may write to stderr without a frame", 16 * MIB),
-    Option("line-limit", "bytes", "the longest line that is taken as a frame", 64 * MIB),
+    Option(
+        "idle-timeout",
+        "seconds",
+        "end a turn that falls silent for so long between two outputs",
+        900.0,
+    ),
+    Option(
+        "tool-timeout",
+        "seconds",
+        "the same while a tool call is in progress; raise it for builds that take hours",
+        7200.0,
+    ),
+    Option("turn-timeout", "seconds", "end every turn after so long, whatever it does", 0.0),
+    Option(
+        "warn-after", "seconds", "tell the user of a silence after so long, if the client can", 45.0
+    ),
+    Option("cancel-grace", "seconds", "how long the agent has to confirm the user's cancel", 10.0),
+    Option(
+        "stderr-limit",
+        "bytes",
+        "end the turn of an agent that floods stderr: more than this and nothing for the client",
+        16 * MIB,
+    ),
+    Option(
+        "line-limit", "bytes", "the longest message that is read, in either direction", 64 * MIB
+    ),
     Option(
         "fallback",
         "auto|typed|v2|air|error|error_with_meta|result|text",
@@ -166,30 +188,74 @@ OPTIONS = (
         "auto",
         aliases=ALIASES,
     ),
-    Option("silent-success", "error|pass", "what to make of a success with nothing shown", "error"),
+    Option(
+        "silent-success",
+        "error|pass",
+        "what becomes of a turn that ends well and has shown nothing: an error, or left as it is",
+        "error",
+    ),
     Option(
         "evidence",
         "auto|wire",
-        "where to look for what the agent hides: also in its logs and events, or in the pipes",
+        "where to look for the cause of a failure: auto reads the agent's logs and events too, "
+        "wire its output alone",
         "auto",
     ),
     Option(
         "show-retries",
         "auto|off",
-        "a line in the conversation while the agent retries, for clients that show it no other way",
+        "show a line in the conversation while the agent retries; auto does so for clients that "
+        "have no other way to show it",
         "auto",
     ),
-    Option("restart", "on-crash|never", "what to do about an agent that died", "on-crash"),
-    Option("retry", "count", "send a prompt again that failed before anything happened", 0),
-    Option("retry-wait-limit", "seconds", "the longest wait for that; 0 waits however long", 300.0),
-    Option("record", "folder", "where to keep the record of what happened; its own folder", ""),
-    Option("no-record", "flag", "keep none"),
-    Option("record-text", "flag", "keep errors' words in it too, secrets removed"),
-    Option("report-to", "url", "send a report of each failure there, without content; off", ""),
-    Option("report-format", "otlp|webhook", "in which form: to a collector, or signed", "otlp"),
-    Option("report-secret-file", "file", "the webhook's secret, which signs", ""),
-    Option("passthrough", "flag", "become the agent: lastword takes no part"),
-    Option("verbose", "flag", "say on stderr what is seen and done"),
+    Option(
+        "restart",
+        "on-crash|never",
+        "start an agent that died again, when it is next needed, and resume its sessions",
+        "on-crash",
+    ),
+    Option(
+        "retry",
+        "count",
+        "send a prompt again, up to so many times, if it failed before anything happened",
+        0,
+    ),
+    Option(
+        "retry-wait-limit",
+        "seconds",
+        "do not wait longer than this before such a retry; 0 waits however long",
+        300.0,
+    ),
+    Option(
+        "record", "folder", "keep the record in this folder, such as one of a project's own", ""
+    ),
+    Option("no-record", "flag", "keep no record of this run"),
+    Option(
+        "record-text",
+        "flag",
+        "record the words of errors too, without secrets; for failures that are not understood",
+    ),
+    Option(
+        "report-to",
+        "url",
+        "send a report of each failure to this address, without content; for operators",
+        "",
+    ),
+    Option(
+        "report-format",
+        "otlp|webhook",
+        "send reports to an OpenTelemetry collector, or to a webhook, signed",
+        "otlp",
+    ),
+    Option(
+        "report-secret-file", "file", "the file with the secret that signs a webhook's reports", ""
+    ),
+    Option(
+        "passthrough",
+        "flag",
+        "run the agent as if lastword were not there, to see whether lastword is the cause",
+    ),
+    Option("verbose", "flag", "say on stderr what lastword sees and does, for a bug report"),
 )
 RUN_VARIABLE = "LASTWORD_GATEWAY_RUN"
 """How the holder of a gateway names to its `lastword run` the run in which both are recorded."""

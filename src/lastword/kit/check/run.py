@@ -6,6 +6,7 @@ Owns the order and the pool. Does not own what is done (`acts`), judged (`checks
 
 from __future__ import annotations
 
+import difflib
 import json
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -19,7 +20,7 @@ from lastword.kit.check.probes import ACTS, Played, play
 from lastword.kit.check.transcript import WaitLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from lastword.kit.check.pointing import Hooks
@@ -71,18 +72,31 @@ def chosen(words: Iterable[str]) -> list[Check]:
     wanted = [word.strip() for word in words if word.strip()]
     for word in wanted:
         if not any(word in {row.name, row.requirement} for row in CHECKS.values()):
-            raise UnknownCheckError(
-                f"there is no check {word!r}; `lastword check --list` shows what there is"
-            )
+            raise UnknownCheckError(_unknown(word))
     rows = CHECKS.values()
     return [row for row in rows if not wanted or {row.name, row.requirement} & set(wanted)]
+
+
+def _unknown(word: str) -> str:
+    """Return the sentence for a word that is no check's."""
+    known = {name.lower(): name for row in CHECKS.values() for name in (row.name, row.requirement)}
+    like = difflib.get_close_matches(word.lower(), known, n=1)
+    asked = f". Did you mean {known[like[0]]}?" if like else ";"
+    return f"there is no check {word!r}{asked} `lastword check --list` lists them all"
 
 
 class CheckRun:
     """The acts of some checks, being played; a context manager that leaves none behind."""
 
-    def __init__(self, settings: CheckSettings, checks: Sequence[Check]) -> None:
+    def __init__(
+        self,
+        settings: CheckSettings,
+        checks: Sequence[Check],
+        at: Callable[[Sequence[str]], None] = lambda _: None,
+    ) -> None:
         self._settings = settings
+        self._at = at
+        self._playing: list[str] = []
         self._pool = ThreadPoolExecutor(WORKERS)
         self._peers: list[StrictClient] = []
         self._given_up = False
@@ -169,7 +183,10 @@ class CheckRun:
         chosen = self._settings
         with self._slots:
             since = time.monotonic()
+            self._playing.append(name)
+            self._at(tuple(self._playing))
             played = play(name, chosen.command, chosen.hooks, chosen.limits, started=self._started)
+            self._playing.remove(name)
             self._seconds.setdefault(name, time.monotonic() - since)
         return played
 
@@ -185,10 +202,20 @@ def _failing_acts(check: Check, acts: Mapping[str, Played]) -> tuple[str, ...]:
     return ()
 
 
-def findings(settings: CheckSettings, checks: Sequence[Check]) -> Iterator[tuple[Check, Finding]]:
-    """Yield each check's finding as soon as there is one; in order, what is there at once."""
+def findings(
+    settings: CheckSettings,
+    checks: Sequence[Check],
+    at: Callable[[Sequence[str]], None] = lambda _: None,
+) -> Iterator[tuple[Check, Finding]]:
+    """Yield each check's finding as soon as there is one; in order, what is there at once.
+
+    Args:
+        settings: What is checked, and how.
+        checks: Which.
+        at: Is told the acts that are being played, whenever another begins.
+    """
     left = list(checks)
-    with CheckRun(settings, checks) as run:
+    with CheckRun(settings, checks, at) as run:
         while left:
             over = [row for row in left if run.is_over(row)]
             left = [row for row in left if row not in over]

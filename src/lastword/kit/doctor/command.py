@@ -44,7 +44,7 @@ def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
     if not os.access(path, os.X_OK):
         return [problem(STEP, f"{path} is not executable.", f"chmod +x {path}")]
     return [
-        ok(STEP, f"found: {os.path.abspath(path)}", path=os.path.abspath(path)),
+        ok(STEP, f"Found as {os.path.abspath(path)}.", path=os.path.abspath(path)),
         *_format(path, environment),
     ]
 
@@ -61,7 +61,7 @@ def _not_found(program: str, environment: Mapping[str, str]) -> Observation:
     if os.path.isfile(program):
         says = f"{program} is in this directory, but not on the PATH."
         return problem(STEP, says, f"Write ./{program}")
-    says = f"{program} is on none of the {len(entries)} directories of the PATH."
+    says = f"{program} is in none of the {len(entries)} directories of the PATH."
     return problem(STEP, says, INSTALL, searched=entries)
 
 

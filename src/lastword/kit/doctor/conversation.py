@@ -18,7 +18,7 @@ from lastword.kit.peer import Frame, StrictClient, refused
 from lastword.posix.process import Exit, guardian_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 MAX_NOISE = 5
 NOISE_CHARS = 120
@@ -56,7 +56,13 @@ class Seen(msgspec.Struct, kw_only=True):
     leave_seconds: float | None = None
 
 
-def converse(command: Sequence[str], *, timeout_seconds: float, version: int = 1) -> Seen:
+def converse(
+    command: Sequence[str],
+    *,
+    timeout_seconds: float,
+    version: int = 1,
+    at: Callable[[str], None] = lambda _: None,
+) -> Seen:
     """Start the agent, talk to it, and end it.
 
     Args:
@@ -64,6 +70,7 @@ def converse(command: Sequence[str], *, timeout_seconds: float, version: int = 1
         timeout_seconds: How long each answer may take.
         version: The protocol version to ask for; in any but the first no session
             is opened, and the agent's leave is not waited for.
+        at: Is told of each step as it begins.
 
     Raises:
         OSError: It could not be started.
@@ -71,8 +78,10 @@ def converse(command: Sequence[str], *, timeout_seconds: float, version: int = 1
     with _Visitor(command) as visitor:
         guardian = guardian_of(visitor.agent)
         try:
-            visitor.hold(timeout_seconds, version)
+            at("Waiting for the agent's first answer")
+            visitor.hold(timeout_seconds, version, at)
             if version == 1:
+                at("Ending the agent")
                 visitor.leave()
         finally:
             visitor.seen.stderr = bytes(visitor.stderr.data)
@@ -91,12 +100,13 @@ class _Visitor(StrictClient):
         self.seen = Seen()
         super().__init__(command, apart=False)
 
-    def hold(self, timeout_seconds: float, version: int) -> None:
+    def hold(self, timeout_seconds: float, version: int, at: Callable[[str], None]) -> None:
         """Say hello, and open a session."""
         hello = self.initialize(CAPABILITIES, version=version, info=INFO)
         self.seen.hello = self._answer(hello, timeout_seconds)
         self.seen.hello_seconds = self.now
         if self.seen.hello is not None and "result" in self.seen.hello and version == 1:
+            at("Waiting for the agent to open a session")
             self.seen.session = self._answer(self.new_session(os.getcwd()), timeout_seconds)
 
     def leave(self) -> None:

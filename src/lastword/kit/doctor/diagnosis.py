@@ -48,7 +48,7 @@ def _started(seen: Seen, timeout_seconds: float) -> list[Observation]:
     if seen.hello is None:
         if seen.exit is not None and seen.exited_early:
             return [_died(seen)]
-        says = f"It started, and did not answer initialize within {timeout_seconds:g} s."
+        says = f"It started, but did not answer initialize within {timeout_seconds:g} s."
         return [problem("initialize", says, NO_AGENT, **_tail(seen))]
     if "error" in seen.hello:
         verdict = classify_rpc_error(seen.hello["error"], stderr_tail=_text(seen.stderr))
@@ -85,7 +85,7 @@ def _greeted(seen: Seen, agent: AgentProfile) -> list[Observation]:
     info = _object(members, dialect.agent_info)
     seconds = round(seen.hello_seconds, 2)
     name = " ".join(str(info[key]) for key in ("name", "version") if key in info) or "no name"
-    says = f"{name} answers initialize after {seconds:g} s, in protocol version {version}."
+    says = f"{name} answered after {seconds:g} s, in version {version} of the protocol."
     facts = {"seconds": seconds, "protocol_version": version, "agent": info}
     slow = seconds > SLOW_SECONDS
     do = "An editor shows nothing for so long; see what it does at its start" if slow else ""
@@ -98,13 +98,13 @@ def _capabilities(own: dict[str, Any], agent: AgentProfile) -> Observation:
     prompt = [name for name, has in _object(own, "promptCapabilities").items() if has is True]
     mcp = [name for name, has in _object(own, "mcpCapabilities").items() if has is True]
     listed = [
-        f"session/load {'yes' if agent.can_load else 'no'}",
-        f"session/resume {'yes' if agent.can_resume else 'no'}",
-        f"prompts with {', '.join(['text', *prompt])}",
-        f"MCP by {', '.join(['stdio', *mcp])}",
+        f"It can {'' if agent.can_load else 'not '}load earlier sessions (session/load)",
+        f"it can {'' if agent.can_resume else 'not '}resume them (session/resume)",
+        f"it takes prompts with {', '.join(['text', *prompt])}",
+        f"and MCP servers by {', '.join(['stdio', *mcp])}",
     ]
     facts = {"load": agent.can_load, "resume": agent.can_resume, "prompt": prompt, "mcp": mcp}
-    says = "; ".join(listed) + "."
+    says = ", ".join(listed) + "."
     if agent.can_load or agent.can_resume:
         return ok("capabilities", says, **facts)
     says += " After a crash its sessions cannot be brought back."
@@ -115,15 +115,15 @@ def _login(members: dict[str, Any]) -> Observation:
     methods = members.get("authMethods")
     offered = [m for m in methods if isinstance(m, dict)] if isinstance(methods, list) else []
     names = [str(method.get("name") or method.get("id")) for method in offered]
-    says = f"It offers to log in by {', '.join(names)}." if names else "It offers no login."
+    says = f"It offers to log in by {', '.join(names)}." if names else "It offers no way to log in."
     return ok("login", says, methods=names)
 
 
 def _typed(agent: AgentProfile) -> Observation:
     if agent.speaks_typed:
-        says = "It speaks agent_error itself; lastword passes that on to clients that read it."
+        says = "It sends typed errors itself; lastword passes them on to clients that read them."
     else:
-        says = "It does not speak agent_error: lastword types its failures."
+        says = "It sends no typed errors itself; lastword adds them."
     return ok("agent_error", says, speaks=agent.speaks_typed)
 
 
@@ -147,7 +147,7 @@ def _session(seen: Seen, timeout_seconds: float) -> list[Observation]:
 
 def _opened(answer: dict[str, Any]) -> Observation:
     if isinstance(_object(answer, "result").get("sessionId"), str):
-        return ok("session", "session/new works.")
+        return ok("session", "It opens a session.")
     says = "session/new is answered without a sessionId that is a text."
     return problem("session", says, "No client can prompt without one: answer with an id")
 
@@ -175,7 +175,7 @@ def _left(seen: Seen) -> list[Observation]:
         says += " lastword ends such an agent."
         return [note("exit", says, "An agent should exit when its input ends")]
     seconds = round(seen.leave_seconds, 2)
-    return [ok("exit", f"It exits {seconds:g} s after its input has ended.", seconds=seconds)]
+    return [ok("exit", f"It exits {seconds:g} s after its input is closed.", seconds=seconds)]
 
 
 def _tail(seen: Seen) -> dict[str, Any]:

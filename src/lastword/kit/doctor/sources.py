@@ -29,32 +29,34 @@ def journal(place: str, *, in_time: bool) -> Observation:
     shown = _from_home(place)
     told = IN_TIME if in_time else AT_THE_END
     if os.access(place, os.R_OK):
-        return ok(STEP, f"journal {shown}: readable; {told}.", path=shown)
+        return ok(STEP, f"Its journal {shown} can be read: {told}.", path=shown)
     if os.path.lexists(place):
-        says = f"journal {shown}: it cannot be read, and so tells nothing."
+        says = f"Its journal {shown} cannot be read, and so tells nothing."
         return note(STEP, says, "Let this user read it, to learn of retries in time", path=shown)
-    return note(STEP, f"journal {shown}: not there yet; once it is, {told}.", path=shown)
+    return note(STEP, f"Its journal {shown} is not there yet; once it is, {told}.", path=shown)
 
 
 def given_file(*, given: bool) -> Observation:
     """Tell of a log that the agent writes where it is told to."""
     if given:
-        return ok(STEP, f"debug log: the agent is given a file in memory for it; {IN_TIME}.")
-    says = "debug log: only an agent that is started as gemini, and without a file, is given one."
+        return ok(STEP, f"It is given a file in memory for its debug log: {IN_TIME}.")
+    says = "It is given no file for its debug log: only one that is started as gemini is."
     return note(STEP, says)
 
 
 def events(*, has_port: bool) -> Observation:
     """Tell of a stream of events that the agent serves."""
     if has_port:
-        return ok(STEP, f"events: the agent is given a port on loopback; {IN_TIME}.")
-    return note(STEP, "events: whose port it is cannot be told on this system; none is given.")
+        return ok(STEP, f"It is given a port on this machine for its events: {IN_TIME}.")
+    return note(
+        STEP, "It is given no port for its events: on this system nobody could tell whose it is."
+    )
 
 
 def none() -> Observation:
     """Tell that there is no source."""
-    told = "its frames, its stderr and, by their form, its logs tell."
-    return ok(STEP, f"No journal and no events of this agent are known: {told}")
+    told = "in its messages, on its stderr, and in logs that carry its name."
+    return ok(STEP, f"No log of this agent is known to lastword, which looks for causes {told}")
 
 
 def switched_off() -> Observation:

@@ -60,8 +60,10 @@ def _variables(
             do = f"Correct or unset {name}"
             found.append(problem("environment", f"{wrong}.", do, name=name))
         else:
-            found.append(ok("environment", f"{name}={value} is in force.", name=name))
-    return found or [ok("environment", "No LASTWORD_ variable is set: the defaults are in force.")]
+            found.append(ok("environment", f"{name}={value} is set.", name=name))
+    return found or [
+        ok("environment", "No LASTWORD_ variable is set: options are at their defaults.")
+    ]
 
 
 def _unknown(name: str, known: list[str]) -> str:
@@ -76,8 +78,8 @@ def _on_path(environment: Mapping[str, str]) -> Observation:
     own = os.path.join(os.path.dirname(sys.executable), "lastword")
     if found is None:
         whole = own if os.path.exists(own) else "the whole path of lastword"
-        do = f"In a client's settings write {whole}"
-        return note("PATH", "lastword is not on the PATH here.", do)
+        do = f"In the editor's settings, write its whole path: {whole}"
+        return note("PATH", "The command lastword is not on the PATH here.", do)
     in_venv = sys.prefix != sys.base_prefix and os.path.dirname(found) == os.path.dirname(own)
     if in_venv:
         says = f"lastword is on the PATH here by a virtual environment ({found})."

@@ -36,4 +36,5 @@ def unknown(name: str) -> str:
     """Return the sentence for a name that is no scenario's, without its full stop."""
     like = nearest(name)
     shown = name[:40]
-    return f'there is no scenario "{shown}"' + (f"; like it: {', '.join(like)}" if like else "")
+    asked = f" (did you mean {' or '.join(like)}?)" if like else ""
+    return f'there is no scenario "{shown}"{asked}'

@@ -1,0 +1,1 @@
+"""`lastword completion`: scripts for shells and the manual page, made from the parsers."""

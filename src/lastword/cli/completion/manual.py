@@ -1,0 +1,111 @@
+"""The manual page, in the macros of man(7), made from the parsers and their words."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from lastword._version import __version__
+from lastword.cli.commands import GROUPS
+from lastword.cli.completion.words import PARSERS, commands
+
+DATE = "2026-11-23"
+"""When the words of the page were last looked at."""
+
+_COLUMNS = 66
+"""Before what troff needs to be told is escaped."""
+
+_HEAD = """\
+.\\" Made by `lastword completion man`.
+.TH LASTWORD 1 {date} "lastword {version}" "User Commands"
+.SH NAME
+lastword \\- typed errors between coding agents and their editors
+.SH SYNOPSIS
+.B lastword
+.I COMMAND
+.RI [ ARGUMENTS ]
+.SH DESCRIPTION
+No turn of the Agent Client Protocol (ACP) ends in silence:
+lastword stands between a coding agent and its editor, and whatever happens, the
+editor is told by an error that says what happened and what to do.
+Each command says the same as below with
+.BR \\-\\-help .
+"""
+
+_FOOT = """\
+.SH ENVIRONMENT
+.TP
+.BI LASTWORD_ OPTION
+Every option of
+.B lastword run
+by its name in capitals, with underscores: LASTWORD_IDLE_TIMEOUT=300.
+The command line comes first.
+.TP
+.B LASTWORD_STATE_DIR
+The folder of the record and of what the gateway keeps.
+.TP
+.B NO_COLOR
+Nothing is painted where this is set.
+.SH FILES
+.TP
+.I ~/.local/state/lastword
+The record, narrowed to its user.
+It holds no prompt, no answer and no tool's content.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    parts = [_HEAD.format(date=DATE, version=__version__)]
+    for title, group in GROUPS.items():
+        parts.append(f".SS {_text(title[:1].upper() + title[1:])}\n")
+        parts += [f".TP\n.B lastword {_text(n)}\n{_filled(about)}" for n, about in group.items()]
+    parts += [_section(command.name) for command in commands()]
+    return "".join([*parts, _FOOT])
+
+
+def _section(name: str) -> str:
+    parser = PARSERS[name]()
+    usage = (parser.usage or "").splitlines()
+    lines = [f".SH LASTWORD {_text(name.upper())}\n"]
+    lines += [f".nf\n{''.join(f'{_text(line.strip())}{chr(10)}' for line in usage)}.fi\n"]
+    lines += _prose(parser.description or "")
+    for title, actions in parser.sections:
+        if [action.dest for action in actions] == ["help"]:
+            continue
+        lines.append(f".SS {_text(title[:1].upper() + title[1:])}\n")
+        for action in (each for each in actions if each.dest != "help"):
+            lines.append(f".TP\n.B {_text(parser.written(action))}\n")
+            lines.append(_filled(parser.help_of(action)))
+    if parser.epilog:
+        lines.append(".SS More\n")
+        lines += _prose(parser.epilog)[1:]
+    return "".join(lines)
+
+
+def _prose(text: str) -> list[str]:
+    """Return paragraphs as such, and lines that are indented as they stand."""
+    lines = []
+    block = r"(?:^ .*\n|^ *\n(?= ))+"
+    for part in re.split(f"({block})", f"{text.strip()}\n", flags=re.MULTILINE):
+        if part.startswith(" "):
+            kept = "".join(f"{_text(line)}\n" for line in part.rstrip("\n").splitlines())
+            lines += [".PP\n", f".nf\n{kept}.fi\n"]
+            continue
+        for paragraph in re.split(r"\n\s*\n", part.strip()):
+            if paragraph.strip():
+                lines += [".PP\n", _filled(" ".join(paragraph.split()))]
+    return lines
+
+
+def _filled(text: str) -> str:
+    """Return a paragraph in lines that are short enough for those who read the source."""
+    lines = textwrap.wrap(text, _COLUMNS, break_on_hyphens=False, break_long_words=False)
+    return "".join(f"{_text(line)}\n" for line in lines)
+
+
+def _text(text: str) -> str:
+    """Return text so that troff shows it as it is; hyphens stay what can be copied."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    escaped = escaped.replace("`", "\\(ga").replace("~", "\\(ti").replace("^", "\\(ha")
+    return f"\\&{escaped}" if escaped.startswith((".", "\\(aq")) else escaped

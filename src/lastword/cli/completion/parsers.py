@@ -1,0 +1,50 @@
+"""The parser of `lastword completion`."""
+
+from __future__ import annotations
+
+from lastword.cli.parser import CommandParser
+
+ABOUT = """\
+Prints a script that completes lastword's commands, options and values in your
+shell: scenarios, clients and checks by name, sessions as they are recorded,
+and programs after --. With man it prints the manual page, which is installed
+beside the program where that was installed by pip.
+"""
+
+ENDS = """\
+To install it, run one of these once, and open a new shell:
+
+  bash    mkdir -p ~/.local/share/bash-completion/completions
+          lastword completion bash \\
+              > ~/.local/share/bash-completion/completions/lastword
+  zsh     mkdir -p ~/.zfunc && lastword completion zsh > ~/.zfunc/_lastword
+          and in ~/.zshrc, before compinit: fpath=(~/.zfunc $fpath)
+  fish    lastword completion fish > ~/.config/fish/completions/lastword.fish
+
+or let the shell make it at each start, which takes it half a second:
+
+  eval "$(lastword completion bash)"    in ~/.bashrc
+  source <(lastword completion zsh)     in ~/.zshrc, after compinit
+  lastword completion fish | source     in ~/.config/fish/config.fish
+
+examples:
+  lastword completion bash
+  lastword completion man | man -l -
+
+exit status: 0, 2 for arguments that cannot be used.
+"""
+
+SHELLS = ("bash", "zsh", "fish")
+MAN = "man"
+
+
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("completion", usage="bash | zsh | fish | man", about=ABOUT, ends=ENDS)
+    made.add_argument(
+        "form",
+        metavar="SHELL",
+        choices=(*SHELLS, MAN),
+        help="the shell that the script is for (bash, zsh, fish), or man for the manual page",
+    )
+    return made

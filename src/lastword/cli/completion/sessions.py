@@ -1,0 +1,38 @@
+"""The recorded sessions, for a shell that completes one."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime
+
+from lastword.errors import StoreError
+from lastword.record import reader
+from lastword.record.paths import named_folder, state_folder, store_path
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.:@+/-]++")
+"""What no shell expands: an agent makes up its ids, and what is completed may be run."""
+
+LATEST = 50
+"""How many are offered: more than that nobody reads."""
+
+
+def lines() -> list[str]:
+    """Return a line for each of the latest sessions: its id, a tab, and when it was; or none."""
+    folder = os.environ.get("LASTWORD_RECORD") or state_folder(os.environ)
+    try:
+        with reader.reading(store_path(named_folder(folder))) as record:
+            parts, _ = reader.latest_parts(record, LATEST)
+    except StoreError:
+        # A TAB is no place for a complaint: `lastword log` makes it.
+        return []
+    latest = {part.session_id: part.last_epoch_ms for part in reversed(parts)}
+    return [
+        f"{name}\t{_when(latest[name])}"
+        for name in reversed(latest)
+        if name and _PLAIN.fullmatch(name)
+    ]
+
+
+def _when(epoch_ms: int) -> str:
+    return f"{datetime.fromtimestamp(epoch_ms / 1000).astimezone():%Y-%m-%d %H:%M}"

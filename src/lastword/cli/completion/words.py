@@ -1,0 +1,165 @@
+"""The command line as a shell and a manual see it: each command's options, and what they take.
+
+Owns which parser belongs to which command, and what can stand where a metavar does.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from lastword.cli.agent.command import parser as agent
+from lastword.cli.check.command import parser as check
+from lastword.cli.commands import names
+from lastword.cli.completion.parsers import parser as completion
+from lastword.cli.connect import parser as connect
+from lastword.cli.demo import parser as demo
+from lastword.cli.doctor import parser as doctor
+from lastword.cli.explain.command import parser as explain
+from lastword.cli.export import parser as export
+from lastword.cli.gateway.parsers import WORDS as GATEWAY_WORDS
+from lastword.cli.gateway.parsers import parser as gateway
+from lastword.cli.log.command import parser as log
+from lastword.cli.outbox import parser as outbox
+from lastword.cli.run.parser import parser as run
+from lastword.cli.setup.command import parser as setup
+from lastword.cli.stats import parser as stats
+from lastword.kit.agent.scenarios import SCENARIOS
+from lastword.kit.check.checks import CHECKS
+from lastword.kit.doctor.clients import KNOWN
+from lastword.quirks.agent_commands import AGENTS
+from lastword.quirks.editors import EDITORS
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from lastword.cli.parser import CommandParser
+
+PARSERS: dict[str, Callable[[], CommandParser]] = {
+    "demo": demo,
+    "doctor": doctor,
+    "setup": setup,
+    "run": run,
+    "log": log,
+    "export": export,
+    "stats": stats,
+    "explain": explain,
+    "agent": agent,
+    "check": check,
+    "gateway": gateway,
+    **{f"gateway {word}": made for word, made in GATEWAY_WORDS.items()},
+    "connect": connect,
+    "outbox": outbox,
+    "completion": completion,
+}
+"""The parser of each command, and of each word that one has."""
+
+
+class Completed(StrEnum):
+    """What a shell completes where a value stands."""
+
+    NOTHING = "nothing"
+    WORDS = "words"
+    FILE = "file"
+    FOLDER = "folder"
+    SESSION = "session"
+
+
+_KINDS = {
+    "FILE": Completed.FILE,
+    "DIR": Completed.FOLDER,
+    "SESSION": Completed.SESSION,
+}
+_WORDS: dict[str, Sequence[str]] = {
+    "SCENARIO": list(SCENARIOS),
+    "CLIENT": list(KNOWN),
+    "EDITOR": list(EDITORS),
+    "AGENT": list(AGENTS),
+    "CHECKS": sorted({word for row in CHECKS.values() for word in (row.name, row.requirement)}),
+}
+
+
+class CompletedValue(NamedTuple):
+    """What stands where a value does.
+
+    Attributes:
+        kind: How it is completed.
+        words: What it can be, where that is known.
+    """
+
+    kind: Completed
+    words: tuple[str, ...] = ()
+
+
+class CompletedFlag(NamedTuple):
+    """An option.
+
+    Attributes:
+        names: As it is written, the long name last.
+        about: What it does.
+        value: What it takes; nothing, for `None`.
+    """
+
+    names: tuple[str, ...]
+    about: str
+    value: CompletedValue | None
+
+    @property
+    def in_short(self) -> str:
+        """What it does, in as few words as a list of a shell's has room for."""
+        return self.about.partition(" (")[0].partition(";")[0]
+
+
+class CompletedCommand(NamedTuple):
+    """A command, or a word of one.
+
+    Attributes:
+        name: As it is typed: `log`, `gateway token`.
+        flags: Its options.
+        argument: What stands beside them, if anything does.
+        takes_agent: Does an agent's command follow `--`?
+    """
+
+    name: str
+    flags: tuple[CompletedFlag, ...]
+    argument: CompletedValue | None
+    takes_agent: bool
+
+
+def commands() -> list[CompletedCommand]:
+    """Return the commands in the order of the help, each before its words."""
+    order = {name: place for place, name in enumerate(names())}
+    known = sorted(PARSERS, key=lambda name: order[name.partition(" ")[0]])
+    return [_command(name, PARSERS[name]()) for name in known]
+
+
+def _command(name: str, parser: CommandParser) -> CompletedCommand:
+    flags = [_flag(parser, action) for action in parser.shown_actions if action.option_strings]
+    if name == "gateway":
+        theirs = [_flag(parser, action) for action in run().shown_actions]
+        flags += [flag for flag in theirs if flag.names[-1] != "--help"]
+    rest = [action for action in parser.shown_actions if not action.option_strings]
+    words = [key.partition(" ")[2] for key in PARSERS if key.startswith(f"{name} ")]
+    values = [_value(action) for action in rest]
+    argument = values[0] if values else None
+    if len(values) > 1:
+        both = tuple(dict.fromkeys(word for value in values for word in value.words))
+        argument = CompletedValue(Completed.WORDS, both)
+    if words:
+        argument = CompletedValue(Completed.WORDS, tuple(words))
+    return CompletedCommand(name, tuple(flags), argument, parser.takes_agent)
+
+
+def _flag(parser: CommandParser, action: argparse.Action) -> CompletedFlag:
+    value = None if action.nargs == 0 else _value(action)
+    return CompletedFlag(tuple(action.option_strings), parser.help_of(action), value)
+
+
+def _value(action: argparse.Action) -> CompletedValue:
+    metavar = str(action.metavar)
+    if action.choices:
+        return CompletedValue(Completed.WORDS, tuple(map(str, action.choices)))
+    if metavar in _WORDS:
+        return CompletedValue(Completed.WORDS, tuple(_WORDS[metavar]))
+    return CompletedValue(_KINDS.get(metavar, Completed.NOTHING))

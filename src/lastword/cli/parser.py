@@ -1,0 +1,238 @@
+"""The parser of every command but `run`: how help looks, and what is said of a wrong word.
+
+Owns that help fits 80 columns, that what is wrong is one line with exit status 2, and that the
+agent's command stands after `--`. What a value is follows from its metavar (`FILE`, `DIR`,
+`SESSION` and so on), by which a shell completes it, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from lastword.cli.words import behind_dashes, no_such, shown, without_dashes, wrong_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+MIN_COLUMNS, MAX_COLUMNS = 40, 80
+_HELP_COLUMN = 26
+_NUMBER = re.compile(r"-\d+(\.\d*)?")
+_OF_ONE = re.compile(r"argument (?P<name>[^:]+): (?P<said>.*)", re.DOTALL)
+_NO_VALUE = re.compile(r"invalid (?P<kind>\w+) value: (?P<value>.*)", re.DOTALL)
+_KINDS = {"int": "a whole number", "float": "a number"}
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of one command.
+
+    Attributes:
+        takes_agent: Does an agent's command follow after `--`?
+    """
+
+    def __init__(self, name: str, *, usage: str, about: str, ends: str = "") -> None:
+        """Begin a command without options.
+
+        Args:
+            name: Of the command, `gateway token` for one within another.
+            usage: What follows its name; further lines are other forms of it.
+            about: What it does, in paragraphs; lines that are indented stay as they are.
+            ends: What stands below the options: examples, and the exit status.
+        """
+        prog = f"lastword {name}"
+        forms = "\n".join(f"       {prog} {form}" for form in usage.splitlines()).lstrip()
+        super().__init__(
+            prog=prog,
+            usage=forms,
+            description=about,
+            epilog=ends,
+            formatter_class=_Formatter,
+            allow_abbrev=False,
+            add_help=False,
+        )
+        self.color = False  # argparse's own colours, from Python 3.14 on: they are not a page's
+        self._positionals.title = "arguments"
+        self.takes_agent = "-- CMD" in usage
+        self.add_argument("-h", "--help", action="help", help="show this help and exit")
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """Each option, and whether its value is the next word."""
+        return {flag: action.nargs is None for flag, action in self._option_string_actions.items()}
+
+    @property
+    def shown_actions(self) -> list[argparse.Action]:
+        """What can be given, as far as it is told of, in the order of the help."""
+        return [action for action in self._actions if action.help is not argparse.SUPPRESS]
+
+    @property
+    def sections(self) -> list[tuple[str, list[argparse.Action]]]:
+        """The groups of the help that hold anything, each with its title."""
+        groups = [(group.title or "", group._group_actions) for group in self._action_groups]  # noqa: SLF001
+        shown = self.shown_actions
+        return [
+            (title, kept)
+            for title, actions in groups
+            if (kept := [action for action in actions if action in shown])
+        ]
+
+    def help_of(self, action: argparse.Action) -> str:
+        """Return the help of one option, with its default in it."""
+        return self._get_formatter()._expand_help(action)  # noqa: SLF001
+
+    def written(self, action: argparse.Action) -> str:
+        """Return an option as the help has it: `-o, --output FILE`."""
+        return self._get_formatter()._format_action_invocation(action)  # noqa: SLF001
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Read a command line.
+
+        Raises:
+            SystemExit: It has been said what is wrong, or the help has been shown.
+        """
+        self.refuse_unknown(words)
+        return self.parse_args(list(words))
+
+    def parse_in_front(self, words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+        """Read what stands before `--`, and return the agent's command beside it.
+
+        Raises:
+            SystemExit: It has been said what is wrong, or the help has been shown.
+        """
+        own, agent = self.split(words)
+        return self.read(own), agent
+
+    def split(
+        self, words: Sequence[str], beside: Mapping[str, bool] | None = None
+    ) -> tuple[list[str], list[str]]:
+        """Return the options, and the agent's command, which may be missing.
+
+        Args:
+            words: The command line.
+            beside: Options that are not this parser's, and are taken too.
+
+        Raises:
+            SystemExit: It has been said what is wrong.
+        """
+        at = list(words).index("--") if "--" in words else None
+        own, agent = list(words[:at]), [] if at is None else list(words[at + 1 :])
+        flags = {**(beside or {}), **self.flags}
+        is_help = bool({"-h", "--help"} & {*own})
+        if not is_help and self._begins_command(own, flags):
+            self.error(without_dashes(self.prog, words, flags))
+        self.refuse_unknown(own, flags)
+        if not is_help and (said := behind_dashes(self.prog, own, agent, flags)):
+            self.error(said)
+        return own, agent
+
+    def _begins_command(self, own: Sequence[str], flags: dict[str, bool]) -> bool:
+        from_here = iter(own)
+        for word in from_here:
+            flag, has_value, _ = word.partition("=")
+            if flag not in flags:
+                return not word.startswith("-")
+            if flags[flag] and not has_value:
+                next(from_here, None)
+        return False
+
+    def refuse_unknown(self, words: Sequence[str], beside: Iterable[str] = ()) -> None:
+        """Say which option there is not, before what else is wrong.
+
+        Raises:
+            SystemExit: There was one.
+        """
+        known = {*self._option_string_actions, *beside}
+        for word in words:
+            if word == "--":
+                return
+            flag = word.partition("=")[0]
+            is_option = word.startswith("-") and len(word) > 1 and not _NUMBER.fullmatch(word)
+            is_joined = not word.startswith("--") and word[:2] in known
+            if is_option and " " not in flag and flag not in known and not is_joined:
+                self.error(no_such("option", flag, known - {"-h"}, f"{self.prog} --help"))
+
+    def error(self, message: str) -> NoReturn:
+        """End with a line that says what is wrong."""
+        sys.stderr.write(f"{self.prog}: {self._sentence(message)}\n")
+        raise SystemExit(2)
+
+    def _sentence(self, message: str) -> str:
+        """Return argparse's words as a sentence of ours."""
+        see = f"`{self.prog} --help` says more"
+        needed = message.removeprefix("the following arguments are required: ")
+        if needed != message:
+            return f"{needed} is missing; {see}"
+        extra = message.removeprefix("unrecognized arguments: ")
+        if extra != message:
+            return f"nothing is known to do with {shown(extra)}; {see}"
+        found = _OF_ONE.fullmatch(message)
+        if found is None:
+            return message
+        name, said = found["name"].rpartition("/")[2], found["said"]
+        if said == "expected one argument":
+            metavar = self._metavar(name)
+            return f"{name} needs a value ({metavar}); {see}"
+        if said.startswith("ignored explicit argument"):
+            return f"{name} takes no value; {see}"
+        if said.startswith("not allowed with argument"):
+            other = said.rpartition(" ")[2].rpartition("/")[2]
+            return f"{name} and {other} do not go together; {see}"
+        value = _NO_VALUE.fullmatch(said)
+        if value is not None:
+            kind = _KINDS.get(value["kind"], "another value")
+            return f"{name} cannot be {value['value']}: it takes {kind}"
+        return f"{name}: {said}"
+
+    def _metavar(self, name: str) -> str:
+        action = self._option_string_actions[name]
+        return str(action.metavar) if action.metavar else ", ".join(map(str, action.choices or ()))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        words = [str(choice) for choice in action.choices]
+        name = "/".join(action.option_strings[-1:]) or str(action.metavar or action.dest).upper()
+        self.error(wrong_choice(name, str(value), words))
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Help of at most 80 columns, in which paragraphs are filled and examples are not."""
+
+    def __init__(self, prog: str) -> None:
+        columns = shutil.get_terminal_size().columns
+        width = max(MIN_COLUMNS, min(columns, MAX_COLUMNS))
+        super().__init__(prog, max_help_position=_HELP_COLUMN, width=width)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        # Python before 3.13 would say the value twice: `-o FILE, --output FILE`.
+        value = "" if action.nargs == 0 else f" {self._format_args(action, '')}".rstrip()
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        if not action.metavar and action.choices:
+            value = " WORD"
+        return ", ".join(action.option_strings) + value
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        # A word with hyphens is an option, which is to be copied.
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002 - argparse's
+        return "\n".join(filled(text, width))
+
+
+def filled(text: str, width: int) -> list[str]:
+    """Return the lines of a text: paragraphs are filled, and indented lines stay as they are."""
+    lines: list[str] = []
+    paragraph: list[str] = []
+    for line in [*text.strip("\n").splitlines(), ""]:
+        if line and not line.startswith(" "):
+            paragraph.append(line)
+            continue
+        lines += textwrap.wrap(" ".join(paragraph), width, break_on_hyphens=False)
+        paragraph = []
+        lines.append(line)
+    return lines[:-1]

@@ -1,0 +1,96 @@
+"""The options of `lastword run` as a parser: for its help, for completion, and for the manual.
+
+Owns the groups and the words around the options. What is typed is read by `cli.run.options`, which
+is loaded faster; both go by `core.link.option_table`.
+"""
+
+from __future__ import annotations
+
+from lastword.cli.parser import CommandParser
+from lastword.core.link.option_table import BY_KEY, MIB, Option
+
+ABOUT = """\
+Runs an ACP agent with lastword between it and the client, on stdin and stdout.
+A turn that fails, for whatever reason, ends with an error that says what
+happened and what to do. An editor starts it in place of the agent.
+
+Exit status, signals, environment and working directory are the agent's own.
+At a terminal lastword becomes the agent, so that you can log in.
+"""
+
+ENDS = """\
+Each option is an environment variable, too: LASTWORD_IDLE_TIMEOUT=300 is
+--idle-timeout 300, LASTWORD_NO_RECORD=1 is --no-record. The command line
+comes first.
+
+examples:
+  lastword run -- opencode acp
+  lastword run --idle-timeout 300 -- npx @zed-industries/claude-code-acp
+  lastword run --retry 2 --retry-wait-limit 60 -- gemini --experimental-acp
+  LASTWORD_PASSTHROUGH=1 lastword run -- opencode acp   lastword stays out
+
+exit status: the agent's own; 2 for options that cannot be used, 126 or 127
+for an agent that cannot be started or is not found.
+"""
+
+GROUPS = {
+    "limits": (
+        *("first_update_timeout", "idle_timeout", "tool_timeout", "turn_timeout"),
+        *("cancel_grace", "stderr_limit", "line_limit"),
+    ),
+    "what the client is told": ("fallback", "silent_success", "warn_after", "show_retries"),
+    "where causes are looked for": ("evidence",),
+    "restarts and retries": ("restart", "retry", "retry_wait_limit"),
+    "the record of sessions, for lastword log": ("record", "no_record", "record_text"),
+    "reports of failures": ("report_to", "report_format", "report_secret_file"),
+    "when something is wrong with lastword": ("passthrough", "verbose"),
+}
+"""Each option by its key, in the order in which they are shown."""
+
+METAVARS = {
+    "seconds": "SECONDS",
+    "bytes": "SIZE",
+    "count": "N",
+    "folder": "DIR",
+    "file": "FILE",
+    "url": "URL",
+}
+
+
+def parser() -> CommandParser:
+    """Return the parser."""
+    made = CommandParser("run", usage="[options] -- CMD [ARGUMENT...]", about=ABOUT, ends=ENDS)
+    add_options(made)
+    return made
+
+
+def add_options(made: CommandParser) -> None:
+    """Add the options to a parser."""
+    for title, keys in GROUPS.items():
+        group = made.add_argument_group(title)
+        for key in keys:
+            option = BY_KEY[key]
+            said = f"{option.about} {_default(option)}".rstrip()
+            if option.kind == "flag":
+                group.add_argument(f"--{option.name}", action="store_true", help=said)
+            elif option.words:
+                group.add_argument(f"--{option.name}", choices=option.words, help=said)
+            else:
+                metavar = METAVARS[option.kind]
+                group.add_argument(f"--{option.name}", metavar=metavar, help=said)
+
+
+def _default(option: Option) -> str:
+    if option.kind == "flag":
+        return ""
+    if option.words:
+        return f"({', '.join(option.words)}; default: {option.default})"
+    if option.kind == "bytes":
+        return f"(default: {int(option.default) // MIB}MiB)"
+    if option.kind == "folder":
+        return "(default: ~/.local/state/lastword)"
+    if option.kind in {"file", "url"}:
+        return "(default: none)"
+    if option.kind == "count":
+        return f"(default: {option.default:g})"
+    return f"(default: {option.default:g} s; 0: off)" if option.default else "(default: off)"

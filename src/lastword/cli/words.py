@@ -1,0 +1,101 @@
+"""What was probably meant by a word that the command line does not know.
+
+Owns the sentences. They are said where nothing can be run, so this is loaded then, and only then.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from typing import TYPE_CHECKING
+
+from lastword.core.redact.redactor import redact_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+MAX_SHOWN_CHARS = 40
+_CUTOFF = 0.6
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that is most like this one, empty where none is."""
+    by_form = {_plain(name): name for name in known}
+    form = _plain(word)
+    begun = [name for plain, name in by_form.items() if form and plain.startswith(form)]
+    if len(begun) == 1:
+        return begun[0]
+    like = difflib.get_close_matches(form, by_form, n=1, cutoff=_CUTOFF)
+    return by_form[like[0]] if like else ""
+
+
+def no_such(kind: str, word: str, known: Iterable[str], listing: str) -> str:
+    """Return the sentence for a word that there is not, with the nearest and where the list is.
+
+    Args:
+        kind: What it should have been: `option`, `command`.
+        word: What it is.
+        known: What it could have been.
+        listing: The command that lists them.
+    """
+    named = word if word.startswith("-") and len(word) <= MAX_SHOWN_CHARS else shown(word)
+    like = nearest(word, known)
+    if like:
+        return f"there is no {kind} {named}. Did you mean {like}? `{listing}` lists them all"
+    return f"there is no {kind} {named}; `{listing}` lists them all"
+
+
+def wrong_choice(name: str, value: str, words: Sequence[str]) -> str:
+    """Return the sentence for a value that is none of the few that there are."""
+    few = f"one of {', '.join(words)}"
+    like = nearest(value, words)
+    if like:
+        return f"{name} cannot be {shown(value)}. Did you mean {like}? It takes {few}"
+    return f"{name} cannot be {shown(value)}: it takes {few}"
+
+
+def shown(word: str) -> str:
+    """Return a word as a sentence quotes it: short, and without a secret."""
+    cut = word if len(word) <= MAX_SHOWN_CHARS else f"{word[:MAX_SHOWN_CHARS]}..."
+    return repr(redact_text(cut))
+
+
+def split_options(words: Sequence[str], flags: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+    """Return the options at the beginning, and what follows them.
+
+    Args:
+        words: Of a command line, without `--`.
+        flags: Each option, and whether its value is the next word.
+    """
+    at = 0
+    while at < len(words):
+        flag, has_value, _ = words[at].partition("=")
+        if flag not in flags:
+            break
+        at += 2 if flags[flag] and not has_value else 1
+    return list(words[:at]), list(words[at:])
+
+
+def without_dashes(prog: str, words: Sequence[str], flags: Mapping[str, bool]) -> str:
+    """Return the sentence for an agent's command that has no `--` in front of it."""
+    own, agent = split_options([word for word in words if word != "--"], flags)
+    return f"put -- before the agent's command: {_line(prog, own, agent)}"
+
+
+def behind_dashes(prog: str, own: Sequence[str], agent: Sequence[str], flags: Mapping[str, bool],
+) -> str:  # fmt: skip
+    """Return the sentence for options that stand after `--`; empty where none does."""
+    late, command = split_options(agent, flags)
+    if not late:
+        return ""
+    flag = late[0].partition("=")[0]
+    line = _line(prog, [*own, *late], command or ["CMD"])
+    return f"{flag} is an option of {prog}, and stands before --: {line}"
+
+
+def _line(prog: str, own: Sequence[str], agent: Sequence[str]) -> str:
+    return redact_text(f"{prog} {shlex.join([*own, '--', *agent])}")
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("_", "-").lstrip("-")

@@ -1,0 +1,263 @@
+"""`lastword completion`, in the shells themselves: what TAB gives."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.cli.commands import names
+from lastword.cli.completion.words import PARSERS, Completed, commands
+from tests.kit.installs import give_up
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import a_book, a_run, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BIN = Path(sys.executable).parent
+
+
+def _script(shell: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "lastword", "completion", shell],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=FUSE_SECONDS,
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file, a folder, a program and the scripts in it."""
+    folder = tmp_path_factory.mktemp("completion")
+    (folder / "crash.log").touch()
+    (folder / "records").mkdir()
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "agentinous"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for shell in ("bash", "zsh", "fish"):
+        (folder / f"lastword.{shell}").write_text(_script(shell))
+    return folder
+
+
+def _environment(place: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(place / "bin"), str(BIN), os.environ["PATH"]])
+    own = {"PATH": path, "HOME": str(place), "TERM": "dumb", "LASTWORD_STATE_DIR": str(place)}
+    return os.environ | own
+
+
+def _needed(shell: str) -> str:
+    found = shutil.which(shell)
+    if found is None:
+        give_up(f"{shell} is not installed")
+    return found
+
+
+def in_bash(place: Path, line: str) -> list[str]:
+    """What bash gives for the last word of a line."""
+    words = [*line.split(" ")]
+    code = 'source lastword.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _lastword; '
+    code += "printf '%s\\n' \"${COMPREPLY[@]}\""
+    done = subprocess.run(
+        [_needed("bash"), "--norc", "-c", code, "bash", *words],
+        cwd=place,
+        env=_environment(place),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=FUSE_SECONDS,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def in_fish(place: Path, line: str) -> list[str]:
+    """What fish gives for the last word of a line."""
+    done = subprocess.run(
+        [_needed("fish"), "-N", "-c", f"source lastword.fish; complete -C '{line}'"],
+        cwd=place,
+        env=_environment(place),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=FUSE_SECONDS,
+    )
+    assert done.stderr == ""
+    return [told.partition("\t")[0] for told in done.stdout.splitlines()]
+
+
+_TYPED = """\
+lastword() {
+  if [[ $2 == sessions ]]; then
+    command lastword "$@"
+  else
+    print -r -- "<<${(j:|:)@}>>"
+  fi
+}
+"""
+"""What stands for lastword: it shows its arguments."""
+
+
+class Zsh:
+    """An interactive zsh on a terminal of its own."""
+
+    def __init__(self, place: Path) -> None:
+        self._pid, self._fd = pty.fork()
+        if not self._pid:
+            os.chdir(place)
+            os.execve(_needed("zsh"), ["zsh", "-f", "-i"], _environment(place))
+        self._write("PS1=; LISTMAX=0; stty columns 999 -echo\n")
+        self._write("autoload -U compinit; compinit -u -d dump; source ./lastword.zsh\n")
+        self._write(_TYPED + "print rea''dy\n")
+        self._until("ready")
+
+    def _write(self, text: str) -> None:
+        os.write(self._fd, text.encode())
+
+    def _until(self, text: str) -> str:
+        seen = ""
+        fuse = time.monotonic() + FUSE_SECONDS
+        while text not in seen and time.monotonic() < fuse:
+            if select.select([self._fd], [], [], 1.0)[0]:
+                seen += os.read(self._fd, 65536).decode(errors="replace")
+        assert text in seen, seen
+        return seen
+
+    def typed(self, line: str) -> list[str]:
+        """The arguments, as they are once TAB and Enter were typed behind a line."""
+        self._write(f"{line}\t\n")
+        return self._until(">>").rpartition("<<")[2].partition(">>")[0].split("|")
+
+    def listed(self, line: str, *, to: str) -> str:
+        """What is shown up to a text once TAB was typed behind a line."""
+        self._write(f"{line}\t")
+        seen = self._until(to)
+        self._write("\x15")  # Ctrl-U: a new line
+        return seen
+
+    def close(self) -> None:
+        os.close(self._fd)
+        os.waitpid(self._pid, 0)
+
+
+@pytest.fixture(scope="module")
+def zsh(place: Path) -> Iterator[Zsh]:
+    _needed("zsh")
+    shell = Zsh(place)
+    yield shell
+    shell.close()
+
+
+CASES = [
+    ("lastword exp", ["explain", "export"]),
+    ("lastword run --idl", ["--idle-timeout"]),
+    ("lastword run --silent-success e", ["error"]),
+    ("lastword run --record rec", ["records"]),
+    ("lastword run -- agentin", ["agentinous"]),
+    ("lastword run --verbose -- cat cra", ["crash.log"]),
+    ("lastword doctor --client jet", ["jetbrains"]),
+    ("lastword check --protocol 1 -- agentin", ["agentinous"]),
+    ("lastword check --preset openc", ["opencode"]),
+    ("lastword agent silent_s", ["silent_success"]),
+    ("lastword explain cra", ["crash.log"]),
+    ("lastword gateway stat", ["status"]),
+    ("lastword gateway --retry-w", ["--retry-wait-limit"]),
+    ("lastword gateway token --role obs", ["observer"]),
+    ("lastword completion fi", ["fish"]),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), CASES)
+def test_bash_completes(place: Path, line: str, words: list[str]) -> None:
+    assert sorted(set(in_bash(place, line))) == words
+
+
+@pytest.mark.parametrize(("line", "words"), CASES)
+def test_fish_completes(place: Path, line: str, words: list[str]) -> None:
+    assert sorted(word.rstrip("/") for word in in_fish(place, line)) == words
+
+
+@pytest.mark.parametrize(("line", "words"), CASES[1:])
+def test_zsh_completes(zsh: Zsh, line: str, words: list[str]) -> None:
+    [word] = words
+    assert zsh.typed(line)[-1].rstrip("/") == word
+
+
+def test_zsh_lists_what_a_word_may_become_and_what_each_is_for(zsh: Zsh) -> None:
+    seen = zsh.listed("lastword exp", to="write a session into one file")
+    assert "explain" in seen
+
+
+@pytest.mark.parametrize("form", ["--silent-success = er", "--silent-success=er"])
+def test_bash_completes_a_value_behind_an_equals_sign(place: Path, form: str) -> None:
+    [word] = in_bash(place, f"lastword run {form}")
+    assert word == ("error" if " " in form else "--silent-success=error")
+
+
+def test_fish_and_zsh_complete_a_value_behind_an_equals_sign(place: Path, zsh: Zsh) -> None:
+    assert in_fish(place, "lastword run --silent-success=er") == ["--silent-success=error"]
+    assert zsh.typed("lastword run --silent-success=er")[-1] == "--silent-success=error"
+
+
+@pytest.mark.parametrize("command", PARSERS)
+def test_every_option_of_every_command_is_completed_in_bash_and_fish(
+    place: Path, command: str
+) -> None:
+    [known] = [each for each in commands() if each.name == command]
+    flags = {name for flag in known.flags for name in flag.names if name.startswith("--")}
+    for found in (
+        in_bash(place, f"lastword {command} --"),
+        in_fish(place, f"lastword {command} --"),
+    ):
+        assert set(found) - {"--", "-h", "-o"} == flags
+
+
+def test_every_command_of_the_help_has_a_parser_and_the_other_way_round() -> None:
+    assert {name for name in PARSERS if " " not in name} == set(names())
+    assert {value.kind for c in commands() if (value := c.argument)} >= {
+        Completed.FILE,
+        Completed.SESSION,
+    }
+
+
+@pytest.fixture
+def sessions(place: Path) -> Iterator[None]:
+    """Three sessions in the record, of which one's name is a trap."""
+    for number, name in enumerate(("s-first", "s-second", "s$(touch trapped)")):
+        write(place, a_book(1, session=name), a_run(f"01RUN{number}"))
+    yield
+    (place / "record.db").unlink(missing_ok=True)
+
+
+def test_sessions_are_completed_from_the_record_but_for_what_a_shell_would_run(
+    place: Path, zsh: Zsh, sessions: None
+) -> None:
+    assert sorted(in_bash(place, "lastword log s")) == ["s-first", "s-second"]
+    assert in_bash(place, "lastword export s-f") == ["s-first"]
+    assert sorted(in_fish(place, "lastword export s")) == ["s-first", "s-second"]
+    assert zsh.typed("lastword log s-s")[-1] == "s-second"
+    assert not (place / "trapped").exists()
+
+
+def test_where_there_is_no_record_no_session_is_completed_and_nothing_is_said(
+    tmp_path: Path, place: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "lastword", "completion", "sessions"],
+        capture_output=True,
+        env=_environment(place) | {"LASTWORD_STATE_DIR": str(tmp_path)},
+        check=True,
+        timeout=FUSE_SECONDS,
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")

@@ -1,0 +1,49 @@
+"""The manual page: true to the parsers, and without a warning where it is shown."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from lastword.cli.commands import names
+from lastword.cli.completion.manual import page
+from lastword.cli.completion.words import PARSERS
+from tests.kit.installs import give_up
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
+
+PAGE = ROOT / "man" / "lastword.1"
+
+
+def test_the_page_is_what_the_parsers_say() -> None:
+    again = "lastword completion man > man/lastword.1"
+    assert PAGE.read_text(encoding="utf-8") == page(), f"make it anew: {again}"
+
+
+def test_the_page_has_every_command_and_every_option() -> None:
+    text = PAGE.read_text(encoding="utf-8").replace("\\-", "-")
+    for name in names():
+        assert f".SH LASTWORD {name.upper()}\n" in text
+    for made in PARSERS.values():
+        for action in made().shown_actions:
+            if action.dest != "help":
+                assert f".B {made().written(action)}".replace("'", "\\(aq") in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["mandoc", "-T", "lint", "-W", "warning", str(PAGE)],
+        ["groff", "-man", "-ww", "-T", "utf8", str(PAGE)],
+    ],
+)
+def test_the_page_is_shown_without_a_warning(command: list[str]) -> None:
+    if shutil.which(command[0]) is None:
+        give_up(f"{command[0]} is not installed")
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=FUSE_SECONDS, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "WARNING" not in done.stdout

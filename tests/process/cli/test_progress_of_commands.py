@@ -1,0 +1,93 @@
+"""What a command that takes long says meanwhile on a terminal, and how Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.cli import record_access
+from lastword.record.spans import TOLD_EVERY, trends_of
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recording import a_book, now_ms, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SILENT = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+def _shown(fd: int, text: str) -> str:
+    """What stands on a terminal, up to a text."""
+    seen = ""
+    fuse = time.monotonic() + FUSE_SECONDS
+    while text not in seen and time.monotonic() < fuse:
+        if select.select([fd], [], [], 1.0)[0]:
+            seen += os.read(fd, 65536).decode(errors="replace")
+    assert text in seen, seen
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown", "said"),
+    [
+        (("check", "--only", "opens-session"), "0 of 1 checks done; playing ", "given up"),
+        (("doctor",), "Waiting for the agent's first answer (", "the agent has been ended"),
+    ],
+)
+def test_what_takes_long_says_what_it_is_at_and_ctrl_c_ends_it_with_one_line(
+    arguments: tuple[str, ...], shown: str, said: str
+) -> None:
+    ours, theirs = pty.openpty()
+    line = [sys.executable, "-P", "-m", "lastword", *arguments, "--", *SILENT]
+    process = subprocess.Popen(
+        line,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm"},
+    )
+    os.close(theirs)
+    _shown(ours, shown)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    after = _shown(ours, said)
+    assert process.wait(FUSE_SECONDS) == 130
+    assert time.monotonic() - began < FUSE_SECONDS / 2
+    assert after.rpartition("\033[K")[2].count("\n") == 1, "one line, in place of the other"
+    assert process.stdout is not None
+    assert process.stdout.read() == b""
+    process.stdout.close()
+    os.close(ours)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("export", "lastword export: stopped; no file was written\n"),
+        ("stats", "lastword stats: stopped\n"),
+        ("log", ""),
+    ],
+)
+def test_a_command_on_the_record_that_is_stopped_says_so_with_status_130(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, said: str
+) -> None:
+    def stopped() -> int:
+        raise KeyboardInterrupt
+
+    assert record_access.answer(command, str(tmp_path / "record.db"), stopped) == 130
+    assert capsys.readouterr().err == said
+
+
+def test_sums_over_many_turns_say_how_far_they_are(tmp_path: Path) -> None:
+    path = write(tmp_path, a_book(2 * TOLD_EVERY, began_ms=now_ms() - 3_600_000))
+    told: list[str] = []
+    trends_of(str(path), 1, now_ms() + 1, told.append)
+    assert [words.partition(" since ")[0] for words in told] == ["200 turns", "400 turns"]
