@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from lastword.core.link.option_table import MIB, OPTIONS, Option
+from lastword.cli.run.parser import GROUPS
+from lastword.core.link.option_table import BY_KEY, MIB, Option
 
 PAGE = Path(__file__).resolve().parent / "reference" / "options.md"
 
@@ -26,10 +27,9 @@ on the command line and `1` or `0` in the environment. `lastword gateway` takes 
 too, and hands them to the agents it starts.
 
 <!-- Made by `python -m docs.options_page --write`. -->
-
-| option | in the environment | default | what it sets |
-|---|---|---|---|
 """
+
+COLUMNS = "| option | in the environment | default | what it sets |\n|---|---|---|---|\n"
 
 
 def row(option: Option) -> str:
@@ -57,7 +57,11 @@ def default(option: Option) -> str:
 
 def page() -> str:
     """Return the whole page."""
-    return HEAD + "".join(row(option) for option in OPTIONS)
+    sections = [
+        f"\n## {title[0].upper()}{title[1:]}\n\n{COLUMNS}" + "".join(row(BY_KEY[key]) for key in keys)
+        for title, keys in GROUPS.items()
+    ]
+    return HEAD + "".join(sections)
 
 
 if __name__ == "__main__":
