@@ -57,11 +57,11 @@ def default(option: Option) -> str:
 
 def page() -> str:
     """Return the whole page."""
-    sections = [
-        f"\n## {title[0].upper()}{title[1:]}\n\n{COLUMNS}" + "".join(row(BY_KEY[key]) for key in keys)
+    return HEAD + "".join(
+        f"\n## {title[0].upper()}{title[1:]}\n\n{COLUMNS}{''.join(map(row, options))}"
         for title, keys in GROUPS.items()
-    ]
-    return HEAD + "".join(sections)
+        for options in [[BY_KEY[key] for key in keys]]
+    )
 
 
 if __name__ == "__main__":
