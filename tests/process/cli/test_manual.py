@@ -14,11 +14,11 @@ from tests.kit.installs import give_up
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
 
-PAGE = ROOT / "man" / "lastword.1"
+PAGE = ROOT / "docs" / "lastword.1"
 
 
 def test_the_page_is_what_the_parsers_say() -> None:
-    again = "lastword completion man > man/lastword.1"
+    again = "lastword completion man > docs/lastword.1"
     assert PAGE.read_text(encoding="utf-8") == page(), f"make it anew: {again}"
 
 

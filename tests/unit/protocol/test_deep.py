@@ -117,6 +117,11 @@ def test_half_a_character_deep_down_is_json() -> None:
     assert read(answer(nested(1000, '"\\ud83d"'))).message.request_id == b"7"
 
 
+def test_a_line_that_neither_parser_takes_for_different_reasons_is_no_frame() -> None:
+    line = b'{"id":7,"y":"\\ud83d","x":' + nested(200_000).encode() + b"}"
+    assert jsonrpc.decode(line) == jsonrpc.Malformed(line, jsonrpc.MALFORMED_JSON)
+
+
 def test_where_even_a_flat_line_is_too_deep_for_the_stack_it_is_no_frame(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -33,7 +33,7 @@ exit status: the agent's own; 2 for options that cannot be used, 126 or 127
 for an agent that cannot be started or is not found.
 """
 
-GROUPS = {
+GROUPS: dict[str, tuple[str, ...]] = {
     "limits": (
         *("first_update_timeout", "idle_timeout", "tool_timeout", "turn_timeout"),
         *("cancel_grace", "stderr_limit", "line_limit"),
