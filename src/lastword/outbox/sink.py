@@ -32,12 +32,19 @@ class OutboxSink:
         self._reports = ReportWriter(run)
         self._finish_seconds = finish_seconds
         self._sender = Sender(self._outbox, target)
+        self._has_news = False
 
     def send(self, rows: list[Row]) -> None:
         """Take rows."""
         reports = self._reports.take(rows)
         if reports:
             self._outbox.add(reports, self._target)
+            self._has_news = True
+
+    def wake(self) -> None:
+        """Send what was taken, now that whoever handed it over knows that it is on disk."""
+        if self._has_news:
+            self._has_news = False
             self._sender.wake()
 
     def close(self) -> None:

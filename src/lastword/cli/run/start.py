@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lastword.outbox.target import ReportTarget
     from lastword.posix.process import Agent, Guardian
     from lastword.record.run import Run
-    from lastword.record.sink import Sink
+    from lastword.record.sink import ReportSink, Sink
     from lastword.sidecar.signals import SignalInbox
     from lastword.sidecar.starting import AgentStart
 
@@ -92,7 +92,7 @@ def _target(options: RunOptions) -> ReportTarget | None:
         return None
 
 
-def _reports(folder: str, target: ReportTarget, run: Run) -> Sink:
+def _reports(folder: str, target: ReportTarget, run: Run) -> ReportSink:
     # Loaded in the recorder's process, and only where reports are asked for.
     from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
 
