@@ -95,7 +95,9 @@ def main(arguments: Sequence[str]) -> int:
     asyncio.run(ConnectShell(connector, url, tokens, status).run())
     status.close()
     for session_id in connector.session_ids:
-        status.say(f"session {session_id} stays on the gateway; --session {session_id} goes on")
+        status.say(
+            f"session {session_id} stays on the gateway; --session {session_id} continues it"
+        )
     return 0
 
 

@@ -207,11 +207,11 @@ def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
 def _versions(*, speaks_v2: bool) -> Observation:
     if speaks_v2:
         return ok(
-            "version 2", "It speaks version 2 of the protocol, too, to clients that ask for it."
+            "version 2", "It also speaks version 2 of the protocol, to clients that ask for it."
         )
     return note(
         "version 2",
-        "It speaks version 1 of the protocol alone: clients that ask for 2 get 1, or no answer.",
+        "It speaks only version 1 of the protocol: clients that ask for 2 get 1, or no answer.",
     )
 
 
@@ -221,12 +221,12 @@ def _text(report: Report) -> str:
         _show(page, finding)
     page.line()
     if report.rows:
-        page.line("How each client is told of a failure (`lastword agent --rungs` shows them all):")
+        page.line("How each client learns of a failure (`lastword agent --rungs` shows all ways):")
         page.line()
         names = max(len(row.client) for row in report.rows) + 2
         rungs = max(len(row.rung.value) for row in report.rows) + 2
         for row in report.rows:
-            forced = ", by LASTWORD_FALLBACK" if row.forced else ""
+            forced = ", set by LASTWORD_FALLBACK" if row.forced else ""
             page.row(f"  {row.client:<{names}}{row.rung.value:<{rungs}}", row.about + forced)
         page.line()
     if report.is_well:
@@ -234,7 +234,7 @@ def _text(report: Report) -> str:
         line = shlex.join(["lastword", "run", "--", *report.command])
         page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
     else:
-        page.line("Do what stands behind -> at the PROBLEM above, and run this command again.")
+        page.line("Do what the -> at the PROBLEM above says, and run this command again.")
     return page.take()
 
 

@@ -37,6 +37,6 @@ class Console:
     def report(self, error: Exception) -> None:
         """Tell of a bug of ours."""
         self.say(
-            f"a bug in lastword ({type(error).__name__}: {error}); from here on frames only pass "
-            "through. Please report it."
+            f"a bug in lastword ({type(error).__name__}: {error}); from now on messages pass "
+            "through unchanged. Please report it."
         )

@@ -294,5 +294,5 @@ def _read(fd: int, console: Console | None = None) -> bytes | None:
         return None
     except OSError as error:
         if console is not None:
-            console.say(f"the client cannot be read from: {error.strerror}")
+            console.say(f"cannot read from the client: {error.strerror}")
         return b""

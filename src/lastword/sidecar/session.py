@@ -129,7 +129,7 @@ class Sidecar:
 
     def _without_record(self, error: Exception) -> None:
         self._recorder = None
-        self._console.say(f"nothing more is recorded ({type(error).__name__}: {error})")
+        self._console.say(f"recording has stopped ({type(error).__name__}: {error})")
 
     def _agent_runs(self, now: float) -> None:
         program = os.path.basename(self._settings.start.command[0])
@@ -236,7 +236,7 @@ class Sidecar:
             loop.client_open = False
             failure, loop.to_client.failure = loop.to_client.failure, None
             if failure is not None:
-                self._console.say(f"the client cannot be written to: {failure.strerror}")
+                self._console.say(f"cannot write to the client: {failure.strerror}")
         if loop.client_open:
             return
         self._lose_client(now)
@@ -350,7 +350,7 @@ class Sidecar:
                 loop.to_client.write(bytes(loop.relay.noise))
                 if loop.relay.noise_cut:
                     self._console.say(
-                        "the rest of what it printed was left out; --passthrough shows all"
+                        "the rest of its output was left out; --passthrough shows all of it"
                     )
         told = not loop.stderr.pending or now >= over_at + STDERR_FLUSH_SECONDS
         flushed = not loop.to_client.pending_bytes and told

@@ -186,4 +186,4 @@ class Sources:
         self._start = self.due = None
         self.close()
         self._connection.expects_hints(present=False)
-        self._console.say(f"no more is looked for beside the agent ({type(error).__name__})")
+        self._console.say(f"the agent's logs are no longer read ({type(error).__name__})")

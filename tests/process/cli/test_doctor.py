@@ -350,7 +350,7 @@ def test_good_and_unknown_variables_are_told_apart() -> None:
     said = [f["says"] for f in told["findings"] if f["step"] == "environment"]
     assert status == 0
     assert any("LASTWORD_IDLE_TIMEOUT=5 is set" in text for text in said)
-    assert any("LASTWORD_IDLE_TIMEOUT is meant?" in text for text in said)
+    assert any("Did you mean LASTWORD_IDLE_TIMEOUT?" in text for text in said)
     assert any("LASTWORD_ELSEWHERE is set, and no option of `lastword run`." in t for t in said)
 
 
@@ -457,16 +457,16 @@ def test_events_and_a_file_are_told_of_where_they_are_given(tmp_path: Path) -> N
     says = [found["says"] for found in told["findings"] if found["step"] == "sources"]
     assert [" ".join(words.split()[:2]) for words in says] == ["Its journal", "It is"]
     _, told = report("--", program, "acp", "--port", "1", **environment)
-    assert not finding(told, "sources")["says"].startswith("It is given a port")
+    assert not finding(told, "sources")["says"].startswith("lastword gives it a port")
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="gemini")
     _, told = report("--", program, AGENT_NAME="gemini-cli", GEMINI_DEBUG_LOG_FILE="")
-    assert "given a file in memory" in finding(told, "sources")["says"]
+    assert "gives it a file in memory" in finding(told, "sources")["says"]
     _, told = report("--", *python(NAMED), AGENT_NAME="gemini-cli")
     assert finding(told, "sources")["verdict"] == "note"
 
 
 def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so() -> None:
     _, told = report("--", *python(NAMED), AGENT_NAME="somebody's agent")
-    assert "No log of this agent is known" in finding(told, "sources")["says"]
+    assert "lastword knows no log of this agent" in finding(told, "sources")["says"]
     _, told = report("--", *python(NAMED), AGENT_NAME="claude", LASTWORD_EVIDENCE="wire")
-    assert "Nothing is looked at" in finding(told, "sources")["says"]
+    assert "nothing but the agent's pipes" in finding(told, "sources")["says"]

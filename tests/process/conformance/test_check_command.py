@@ -52,7 +52,7 @@ def test_a_failure_is_told_with_its_evidence_and_what_to_do(columns: str) -> Non
     words = " ".join(out.split())
     assert "it is no JSON" in words
     assert "Welcome to the agent!" in words
-    assert "`lastword run --` in front mends it" in words
+    assert "`lastword run --` in front corrects it" in words
     assert max(map(len, out.splitlines())) <= max(32, int(columns))
 
 
@@ -107,7 +107,7 @@ def test_lastword_in_front_is_no_advice_where_it_is_there() -> None:
     (row,) = json.loads(check(*noise)[1])["checks"]
     assert "in front" not in row["mend"]
     (row,) = json.loads(check("--only", "ids", "--json", "--", *FAULTY)[1])["checks"]
-    assert row["mend"].endswith("`lastword run --` in front mends it.")
+    assert row["mend"].endswith("`lastword run --` in front corrects it.")
 
 
 def test_an_agent_of_which_nothing_can_be_said_is_not_fine() -> None:
@@ -218,7 +218,7 @@ def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path, number: signal.S
         process.send_signal(number)
         _, err = process.communicate(timeout=FUSE_SECONDS)
         assert process.returncode == 130
-    assert b"given up" in err
+    assert b"stopped" in err
     assert b"Traceback" not in err
     for pid in pids.read_text().split():
         assert not Path(f"/proc/{pid}/cmdline").exists()

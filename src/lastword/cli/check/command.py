@@ -82,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _check(settings, checks, options)
     except KeyboardInterrupt:
-        sys.stderr.write("lastword check: given up; the agents that ran are gone\n")
+        sys.stderr.write("lastword check: stopped; the agents have been ended\n")
         return INTERRUPTED_STATUS
 
 

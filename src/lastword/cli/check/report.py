@@ -29,7 +29,7 @@ _COUNTED: Mapping[CheckVerdict, str] = {
     CheckVerdict.WARN: "warned",
     CheckVerdict.PASS: "passed",
     CheckVerdict.NOT_APPLICABLE: "not applicable (n/a)",
-    CheckVerdict.UNREACHED: "could not be reached (n/r)",
+    CheckVerdict.UNREACHED: "not reached (n/r)",
 }
 _STYLES: Mapping[CheckVerdict, str] = {
     CheckVerdict.PASS: "green",
@@ -66,7 +66,7 @@ def show(page: Page, check: Check, finding: Finding, *, is_in_front: bool) -> No
         for frame in finding.frames:
             page.line(frame, indent=_INDENT, hang=2, at_most=FRAME_LINES)
         for line in finding.stderr[-STDERR_LINES:]:
-            page.line(f"stderr: {line}", "dim", indent=_INDENT, hang=8, at_most=2)
+            page.line(f"stderr: {line.strip()}", "dim", indent=_INDENT, hang=8, at_most=2)
         if finding.fault_of:
             page.line(f"at fault: {finding.fault_of}", indent=_INDENT, hang=2)
         page.line(check.advice(is_in_front=is_in_front), indent=_INDENT + 2)
@@ -89,8 +89,8 @@ def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
     page.line(f"{', '.join(said)}; {seconds:.0f} s")
     if counts[CheckVerdict.FAIL]:
         page.line(
-            "What to do stands below each FAIL; `lastword check --only NAME -- CMD`, with the name "
-            "in brackets there, plays it again."
+            "Each FAIL says what to do. `lastword check --only NAME -- CMD` runs one check again; "
+            "its name is in brackets below it."
         )
     if counts[CheckVerdict.UNREACHED]:
         page.line(

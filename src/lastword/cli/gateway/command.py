@@ -66,12 +66,12 @@ def _ready(welcome: Welcome) -> None:
     sys.stderr.write(f"lastword: serving at {welcome.url}\n")
     if sys.stderr.isatty():
         sys.stderr.write(f"lastword: token {welcome.token}\n")
-        sys.stderr.write(f"lastword: the page, once: {welcome.link()}\n")
+        sys.stderr.write(f"lastword: the page (the link works once): {welcome.link()}\n")
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
         sys.stderr.write(
-            f"lastword: the page is at {welcome.page}/; `lastword gateway token --link` lets you "
-            "in\n"
+            f"lastword: the page is at {welcome.page}/; `lastword gateway token --link` prints "
+            "a link to it\n"
         )
     sys.stderr.flush()
 
@@ -118,7 +118,7 @@ def _signal(folder: str, port: int, number: signal.Signals) -> int:
 
     pid = pid_of(folder)
     if pid is None:
-        sys.stderr.write(f"lastword: no gateway of yours serves at port {port}\n")
+        sys.stderr.write(f"lastword: you have no gateway running on port {port}\n")
         return 1
     os.kill(pid, number)
     return 0
@@ -154,11 +154,12 @@ def _status(arguments: Sequence[str]) -> int:
         envelope.write({"front_pid": front, "holders": [_holder(each) for each in found]})
         return 0 if front is not None else 1
     page = Page()
-    page.line(f"front: process {front}" if front else "front: none")
+    page.line(f"gateway: process {front}" if front else "gateway: not running")
     for holder in found:
-        page.line(f"agent: process {holder.get('agent_pid')}, held by {holder.get('pid')}")
+        agent, pid = holder.get("agent_pid"), holder.get("pid")
+        page.line(f"agent: process {agent}, kept by process {pid}")
         for session in holder.get("sessions", []):
-            what = "a turn runs" if session.get("turn") else "idle"
+            what = "a turn is running" if session.get("turn") else "idle"
             viewers = session.get("controllers", 0) + session.get("observers", 0)
             asked = session.get("questions", 0)
             waits = f", {counted(asked, 'question')} open" if asked else ""

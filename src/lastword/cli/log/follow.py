@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS = 0.25
 _COLUMNS = (
-    "lastword log: each line has the time, the session with its turn's number (- outside of a "
-    "session), and what happened\n"
+    "lastword log: each line has the time, the session and its turn (- outside any session), and "
+    "what happened\n"
 )
 _PATIENCE = 8
 """So many looks in a row may find a store that cannot be read."""
@@ -46,7 +46,7 @@ def follow(options: argparse.Namespace, path: str) -> int:
     if not place.is_there():
         sys.stderr.write(f"lastword log: there is no record at {path} yet; waiting for it\n")
     else:
-        sys.stderr.write("lastword log: following; Ctrl-C ends it\n")
+        sys.stderr.write("lastword log: following; press Ctrl-C to stop\n")
     if not options.json:
         sys.stderr.write(_COLUMNS)
     sys.stderr.flush()

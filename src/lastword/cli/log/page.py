@@ -128,14 +128,14 @@ def show_head(page: Page, section: Section) -> None:
     own = section.part.session_id
     named = f"session {section.name or own}" if own else "no session"
     page.line(f"{named} (the agent's {own})" if section.name not in {"", own} else named, "bold")
-    ended = "" if run.ended else (", still running" if is_alive(run) else ", ended without a word")
+    ended = "" if run.ended else (", still running" if is_alive(run) else ", its end was not recorded")
     page.line(_sides(run, versions=True))
     page.line(f"run {run.run_id}{ended}")
     if run.lost_entries:
         page.line(f"{counted(run.lost_entries, 'entry')} could not be written", "yellow")
     if section.left_out:
         page.line(
-            f"{counted(section.left_out, 'turn')} of this session not shown; --all shows every one",
+            f"{counted(section.left_out, 'turn')} of this session not shown; --all shows them all",
             "dim",
         )
 
@@ -155,7 +155,7 @@ def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]
             current = turn.turn
             page.line()
             if current in begun:
-                page.line(f"turn {current} goes on", "dim")
+                page.line(f"turn {current} continues", "dim")
             else:
                 begun.add(current)
                 show_turn_head(page, turn, alive=alive)

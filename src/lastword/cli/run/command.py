@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         # Nothing that a session should die of: what has no way round ends here, with a word.
         # The guardian, or the end of its input, ends the agent.
         reason = (error.strerror or "a system call failed").lower()
-        sys.stderr.write(f"lastword: cannot go on ({reason})\n")
+        sys.stderr.write(f"lastword: cannot continue ({reason})\n")
         return 1
 
 

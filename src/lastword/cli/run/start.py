@@ -88,7 +88,7 @@ def _target(options: RunOptions) -> ReportTarget | None:
     try:
         return target_of(wish_of(options.values), os.environ)
     except TargetError as error:
-        sys.stderr.write(f"lastword: no failure is reported: {error}\n")
+        sys.stderr.write(f"lastword: failures are not reported: {error}\n")
         return None
 
 

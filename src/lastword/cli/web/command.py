@@ -44,14 +44,14 @@ def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_
         except KeyboardInterrupt:
             _say("ended")
         else:
-            _say(f"ended: nobody asked for {idle_seconds / 60:.0f} minutes")
+            _say(f"ended: no request for {idle_seconds / 60:.0f} minutes")
     return 0
 
 
 def _tell(link: str, *, opened: bool) -> None:
     sys.stdout.write(f"{link}\n")
     sys.stdout.flush()
-    _say("serving the record; the link works once, Ctrl-C ends it")
+    _say("serving the record; the link works once; press Ctrl-C to stop")
     if opened:
         # Some browsers' commands run as long as their windows.
         threading.Thread(target=_open, args=(link,), daemon=True).start()
@@ -78,7 +78,7 @@ def _no_port(error: OSError, port: int | None) -> str:
 
 def _open(link: str) -> None:
     if not (_has_screen() and webbrowser.open(link)):
-        _say("no browser could be opened here; open the link in one on this machine")
+        _say("no browser could be opened; open the link in one on this machine")
 
 
 def _has_screen() -> bool:

@@ -174,7 +174,7 @@ class Conversation:
         if not isinstance(result, dict):
             if answer is not None and self._speaks_another():
                 raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
-            raise UnreachedError(f"the agent did not answer initialize well{self.why()}")
+            raise UnreachedError(f"initialize got no usable answer{self.why()}")
         self.transcript.notes["initialize"] = result
         self.transcript.sdk = built_on(self.peer.mark)
         if version is None and result.get("protocolVersion") == _other(self.hooks.protocol):

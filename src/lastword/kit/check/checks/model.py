@@ -115,7 +115,7 @@ class Check:
             if act.not_applicable:
                 return Finding(CheckVerdict.NOT_APPLICABLE, act.not_applicable)
         return Finding(
-            CheckVerdict.UNREACHED, missed[0].unreached if missed else "it was not played"
+            CheckVerdict.UNREACHED, missed[0].unreached if missed else "the act was not played"
         )
 
 
