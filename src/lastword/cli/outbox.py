@@ -1,7 +1,7 @@
-"""`lastword outbox`: what waits to be reported, what became of the rest, and a try by hand.
+"""`lastword outbox`: show waiting and refused reports, send them, or test the address.
 
-Owns the command line and the exit status: 0, 1 where something is wrong with the outbox or what
-was sent did not arrive, 2 when it cannot be run as it was asked.
+Owns the command line and the exit status: 0; 1 if the outbox cannot be read or a report did not
+arrive; 2 if the command cannot be run as it was asked.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _WHY = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Show the outbox, or do something with it; gives the exit status."""
+    """Show the outbox, or act on it; return the exit status."""
     options = parser().read(arguments)
     outbox = Outbox(os.path.dirname(path_of(options)))
     try:
@@ -132,7 +132,7 @@ def _target(options: argparse.Namespace) -> ReportTarget:
 
 
 def _test(target: ReportTarget) -> int:
-    """Send a report of no failure, once and past the outbox."""
+    """Send one test report directly, without the outbox."""
     run = this_run(secrets.token_hex(13).upper(), door="outbox", program="lastword")
     try:
         answer = ask(target, own_report(run, "test", {"reason": "test", "retryable": False}))

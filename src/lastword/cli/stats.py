@@ -1,6 +1,6 @@
 """`lastword stats`: failures by type, agent and day, and how long turns take.
 
-Owns the command line and the exit status: 0, 1 when the record cannot be used, 2 when it cannot be
+Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 if it cannot be
 summed as it was asked.
 """
 
@@ -54,7 +54,7 @@ _BAR_COLUMNS = 20
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Sum up what is recorded; gives the exit status."""
+    """Summarise the record; return the exit status."""
     options = parser().read(arguments)
     path = path_of(options)
     return answer("stats", path, lambda: _run(options, path))
@@ -134,7 +134,7 @@ def _named(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _gateway(table: _Table, now: GatewayPeriod, before: GatewayPeriod | None) -> None:
-    """Show what befell sessions behind a gateway; what did not happen is left out."""
+    """Show what happened to sessions behind a gateway, leaving out zero counts."""
     table.page.line()
     table.page.line("Behind a gateway", "bold")
     rows = _gateway_rows(now)
@@ -166,7 +166,7 @@ def _gateway_rows(period: GatewayPeriod) -> dict[str, int]:
 
 
 def _ended(how: str) -> str:
-    """Say how a connection ended, from its close code and its cause."""
+    """Describe how a connection ended, from its close code and its cause."""
     code, _, cause = how.partition(" ")
     return f"{plain(cause, CAUSES)} ({code})" if cause else plain(code)
 
@@ -257,7 +257,7 @@ def _spread(spread: Spread) -> str:
 
 
 class _Table:
-    """Rows of figures, each with its change where there is something to compare it with."""
+    """Rows of figures, each with its change if there is an earlier figure."""
 
     def __init__(self, page: Page, *, compares: bool) -> None:
         self.page = page
@@ -270,6 +270,6 @@ class _Table:
         self.page.row(self.label(label), f"{now:>{_NUMBER_COLUMNS},}{change}")
 
     def label(self, text: str, figures: int = _COUNT_COLUMNS) -> str:
-        """Return a row's label, in as many columns as leave room for its figures."""
+        """Return a row's label, cut to leave room for its figures."""
         columns = min(_LABEL_COLUMNS, self.page.columns - figures)
         return f"{visibly_cut(text, columns).ljust(columns)} "

@@ -1,7 +1,7 @@
-"""`lastword gateway`: serve an agent's sessions, or speak to a gateway that does.
+"""`lastword gateway`: serve an agent's sessions, or send a command to a running gateway.
 
-Owns the exit status: 0, 1 where a gateway that is spoken to is not there, 2 where it cannot be
-started as it was asked.
+Owns the exit status: 0; 1 if there is no gateway to send the command to; 2 if the gateway cannot
+be started as it was asked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve, or speak to who serves; gives the exit status."""
+    """Serve, or send a command to a running gateway; return the exit status."""
     word = arguments[0] if arguments else ""
     try:
         if word in _WORDS:
@@ -169,7 +169,7 @@ def _status(arguments: Sequence[str]) -> int:
 
 
 def _holder(told: dict[str, Any]) -> dict[str, Any]:
-    """Return what a holder says of itself; `sessionId` is an older name of `session_id`."""
+    """Return a holder's own report; `sessionId` is an older name of `session_id`."""
     sessions = [{"session_id": each.get("sessionId"), **each} for each in told.get("sessions", [])]
     return told | {"sessions": sessions}
 
