@@ -95,7 +95,7 @@ class Hub:
             log: Where entries are committed.
             session_id: The session's id.
             numbers: Returns the next id towards the agent, shared by all sessions of one agent.
-            unattended_seconds: How long a question waits without a controller; `None` for not at all.
+            unattended_seconds: How long a question waits without a controller; `None`: not at all.
         """
         self.log = log
         self._key = session_key(session_id)

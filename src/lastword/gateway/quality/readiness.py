@@ -47,7 +47,7 @@ class NotReadyTold(msgspec.Struct, frozen=True, kw_only=True):
     """The gateway could not take one more session now.
 
     Attributes:
-        status: always "not ready".
+        status: always `not_ready`.
         reason: why not.
     """
 
