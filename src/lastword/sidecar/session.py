@@ -1,7 +1,7 @@
-"""The sidecar: a client on our standard streams, an agent in a child process, the core between.
+"""The sidecar's session: a client on the standard streams, an agent in a child process.
 
-Owns the life of the session: from the agent's start, through its exit, to ours, and what we say of
-it on stderr. Loaded while the agent is already starting.
+Owns the life of the session, from the agent's start through its exit to the sidecar's own, and
+the messages about it on stderr. It is loaded while the agent is already starting.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _LAST_STDERR_READS = 16
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the command line decides beyond the core's options."""
+    """The command line's settings beyond the core's options."""
 
     start: AgentStart
     line_limit_bytes: int
@@ -136,7 +136,7 @@ class Sidecar:
         self._note(Entry(kind=Kind.AGENT_STARTED, at_seconds=now, facts={"program": program}))
 
     def refuse(self, error: OSError) -> None:
-        """The agent could not be started: every request is answered with the reason."""
+        """Answer every request with the reason why the agent could not be started."""
 
         def cause() -> Verdict:
             # Loaded at the first failure: no part of a healthy start.
@@ -148,7 +148,7 @@ class Sidecar:
         self._loop.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
 
     def run(self) -> Exit | None:
-        """Relay until the session is over; gives how the agent ended."""
+        """Relay until the session is over; return how the agent ended."""
         now = time.monotonic()
         if self._child.agent is not None:
             self._agent_runs(now)
@@ -358,7 +358,7 @@ class Sidecar:
 
 
 def describe(exit_: Exit) -> str:
-    """How it ended, in words."""
+    """Return how it ended, in words."""
     if exit_.signal is not None:
         try:
             return f"killed by {signal.Signals(exit_.signal).name}"

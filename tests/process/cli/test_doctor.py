@@ -455,7 +455,7 @@ def test_events_and_a_file_are_told_of_where_they_are_given(tmp_path: Path) -> N
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="opencode")
     _, told = report("--", program, "acp", **environment)
     says = [found["says"] for found in told["findings"] if found["step"] == "sources"]
-    assert [" ".join(words.split()[:2]) for words in says] == ["Its journal", "It is"]
+    assert [" ".join(words.split()[:2]) for words in says] == ["Its journal", "lastword gives"]
     _, told = report("--", program, "acp", "--port", "1", **environment)
     assert not finding(told, "sources")["says"].startswith("lastword gives it a port")
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="gemini")

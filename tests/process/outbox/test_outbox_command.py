@@ -92,7 +92,7 @@ def test_a_test_report_says_whether_it_is_taken(tmp_path: Path) -> None:
 
 def test_what_cannot_be_asked_is_said(tmp_path: Path) -> None:
     done = outbox(tmp_path, "--send")
-    assert (done.returncode, "say where to" in done.stderr) == (2, True)
+    assert (done.returncode, "the address is missing" in done.stderr) == (2, True)
     done = outbox(tmp_path, "--test", "--report-to", "htp://ada:hunter22@c")
     assert (done.returncode, "hunter22" in done.stderr) == (2, False)
 
