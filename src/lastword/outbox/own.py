@@ -29,8 +29,8 @@ class OwnReports:
         """Start nothing yet.
 
         Args:
-            wish: Where reports go. Without an address, the environment's is used, since no credential
-                in it may be put on a command line.
+            wish: Where reports go. Without an address, the environment's is used, since no
+                credential in it may be put on a command line.
             folder: The outbox's folder.
             program: The agent's program.
         """

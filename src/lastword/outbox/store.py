@@ -155,8 +155,7 @@ class Outbox:
         self._transact(dead)
 
     def failed(self, target: ReportTarget, said: str, wait: Callable[[int], float]) -> None:
-        """Note a failed attempt; `wait` returns the seconds to the next one after so many
-        failures.
+        """Note a failed attempt; `wait` returns the seconds to the next one.
 
         Raises:
             StoreError: That cannot be stored.

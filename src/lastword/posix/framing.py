@@ -71,8 +71,8 @@ class LineReader:
         """Take bytes in.
 
         Returns:
-            The beginning and end of a line over the limit that has just been skipped, if any, and the
-            lines that are now complete, with their line ends.
+            The beginning and end of a line over the limit that has just been skipped, if any, and
+            the lines that are now complete, with their line ends.
         """
         oversized = None
         if self._skipping:

@@ -59,9 +59,7 @@ class Agent:
         self._reaped = False
 
     def poll(self) -> Exit | None:
-        """Return its exit, if it has ended. It stays a zombie, so that its group's id is not
-        reused.
-        """
+        """Return its exit, if it has ended. It stays a zombie, so its group's id is not reused."""
         if self.exit is None:
             try:
                 info = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)

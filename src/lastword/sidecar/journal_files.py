@@ -1,5 +1,4 @@
-"""Files that other programs write, read while they grow: finding, opening and reading them
-safely.
+"""Files that other programs write, read while they grow: finding and reading them safely.
 
 Owns what may be read: only regular files of this user, no links, and only the end of what was
 appended. Anything else, and every error, counts as nothing new. `sidecar.journal_lines`

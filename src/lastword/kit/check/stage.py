@@ -1,8 +1,8 @@
-"""A conversation with a fresh agent, which has a provider and a home of its own.
+"""A conversation with a fresh agent that has a provider and a home directory of its own.
 
-Owns the agent's life in one act, its sessions and turns, and what is waited for. A conversation
-that cannot come to its point says so (`UnreachedError`). Does not own bytes and processes
-(`kit.peer`), or what an act does (`probes`).
+Owns the agent's life in one act, its sessions and turns, and the waits. A conversation that
+cannot reach its point raises `UnreachedError`. It does not own bytes and processes (`kit.peer`),
+or what an act does (`probes`).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Conversation:
         return self.wait(seconds, lambda: bool(self.provider.calls))
 
     def why(self) -> str:
-        """Return what is known of an agent that is no more."""
+        """Return the exit of an agent that has exited, as the end of a sentence."""
         self.peer.wait_for_exit(QUIET_SECONDS)
         code = self.peer.exit_code
         return "" if code is None else f"; it exited with status {code}"

@@ -1,7 +1,7 @@
 """The table of kinds of clients, and the rung that each would get in front of this agent.
 
-Owns what typical clients say in `initialize`. The choice itself is
-`core.failure.ladder.rung_for`'s, of what `core.link.handshake` reads in that: nothing is copied.
+Owns what typical clients say in `initialize`. `core.link.handshake` reads it and
+`core.failure.ladder.rung_for` chooses the rung, as in a real session.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The examination of the agent's command, before it is tried: can it be started at all?
+"""The examination of the agent's command before it is run: whether it can be started.
 
-Owns the search on the PATH as the system does it, and the ways in which a file is no program:
-directory, no permission, an interpreter that is missing, another machine's code.
+Owns the search on the PATH, as the system does it, and the reasons why a file cannot be run: it
+is a directory, is not executable, lacks its interpreter, or is for another kind of machine.
 """
 
 from __future__ import annotations

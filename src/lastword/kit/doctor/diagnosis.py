@@ -1,4 +1,4 @@
-"""The diagnosis: what a conversation with an agent says of it, step by step."""
+"""The diagnosis: what a conversation shows about an agent, step by step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The sources beside the pipes that an agent has, and what each would have told of a failure.
+"""The sources that an agent has beside its pipes, and what each tells about a failure.
 
-Owns the sentences. Which sources there are, and where, the caller knows: it starts the agent.
+Owns the sentences. The caller, which starts the agent, knows which sources there are and where.
 """
 
 from __future__ import annotations

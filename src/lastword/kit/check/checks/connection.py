@@ -1,4 +1,4 @@
-"""Checks of the greeting, and of what an agent does with what it does not know."""
+"""Checks of `initialize`, and of what an agent does with unknown or malformed input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lastword.kit.check.transcript import Transcript
     from lastword.kit.peer import PeerEvent
 
-IN_FRONT = "`lastword run --` in front mends it"
+IN_FRONT = "`lastword run --` in front corrects it"
 METHOD_NOT_FOUND = -32601
 
 

@@ -1,4 +1,4 @@
-"""Checks of what an agent does when its provider fails, whether it speaks the extension or not."""
+"""Checks of an agent whose provider fails, whether it speaks the extension or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the JSON-RPC error and of what else a speaker sends when a turn fails."""
+"""Checks of the JSON-RPC error, and of what else an agent with the extension sends on a failure."""
 
 from __future__ import annotations
 

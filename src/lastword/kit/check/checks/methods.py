@@ -1,4 +1,4 @@
-"""Checks of methods: those that are advertised, those that are not, and those of the client."""
+"""Checks of methods: advertised ones, others, and the client's."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A check, and its finding.
 
-Owns the table of checks, which the modules beside this one fill, and how a check comes to its
-verdict. Does not own any check.
+Owns the table of checks, which the modules beside this one fill, and how a check reaches its
+verdict. It defines no check itself.
 """
 
 from __future__ import annotations

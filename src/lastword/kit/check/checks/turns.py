@@ -1,4 +1,4 @@
-"""Checks of turns in which nothing fails: their ends, sessions side by side, cancels."""
+"""Checks of turns without failures: their ends, simultaneous sessions, cancels."""
 
 from __future__ import annotations
 
