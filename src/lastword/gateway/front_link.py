@@ -284,7 +284,7 @@ class FrontLink:
             wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
             self.send(jsonrpc.error(request_id, wrong))
             return
-        if viewer.replay:  # whose link may be cut before the answer, which has the epoch too
+        if viewer.replay:  # its link may break before the answer, which also has the epoch
             first = attachment.reader.pos + 1
             self.send(session.renderer.beginning(session.log.epoch, first))
         result = _placed(session.loaded(), session, attachment, reset)

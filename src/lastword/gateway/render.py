@@ -143,7 +143,7 @@ class Renderer:
             if numbered.entry.kind is not LogKind.END:
                 frames += [Placed(0, 0, frame) for frame in self._frames(numbered, attachment)]
             elif numbered.entry.about.viewer == attachment.viewer.id:
-                attachment.owed.append(numbered)  # how others' turns ended is no news any more
+                attachment.owed.append(numbered)  # the ends of others' turns no longer matter
         if not pulled.passed:
             return frames
         if attachment.viewer.replay:

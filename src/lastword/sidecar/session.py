@@ -265,7 +265,7 @@ class Sidecar:
                 # It lives, but can no longer be talked to: as good as gone.
                 child.stop.after(PIPE_GRACE_SECONDS, now)
             return
-        # What was in its pipe when it died is its own; what comes later is somebody else's, who
+        # What was in its pipe when it died is its own; later output is from another process that
         # holds the pipe open, and gets a moment only if somebody waits for an answer.
         while loop.agent_open and child.last_bytes > 0 and not loop.to_client.full:
             child.last_bytes -= loop.read_agent(now) or child.last_bytes

@@ -158,7 +158,7 @@ class SessionState(StrEnum):
     """Its last turn failed, or its agent cannot take it up; nothing runs."""
     ENDED = "ended"
     LOST = "lost"
-    """Its process died; who attaches brings it back."""
+    """Its process died; attaching restores it."""
 
 
 class AgentNamed(Struct, frozen=True):
