@@ -1,7 +1,7 @@
 """The outbox as a sink of a run's rows, beside the record and telemetry.
 
-Owns the order: a report is on disk before its rows go on to anybody else. It may wait for the disk
-and is called in a process or a thread of its own, as every sink is.
+Owns the order: a report is on disk before its rows go to the other sinks. Like every sink it is
+called in its own process or thread, so it may wait for the disk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class OutboxSink:
     def __init__(
         self, folder: str, target: ReportTarget, run: Run, *, finish_seconds: float = FINISH_SECONDS
     ) -> None:
-        """Reports of failures go into the outbox in a folder, and from there to a target."""
+        """Put failure reports into the outbox of a folder, and send them to a target."""
         self._outbox = Outbox(folder)
         self._target = target
         self._reports = ReportWriter(run)
