@@ -4,6 +4,7 @@ Owns which words of the evidence are quoted: the innermost message rather than t
 no advice that contradicts the verdict, and a reset time if the text states one. Does not redact,
 and does not build sentences (`core.failure.wording`, which passes in redacted text).
 """
+
 from __future__ import annotations
 
 import re

@@ -186,7 +186,7 @@ SESSION_REQUEST_LIMIT_SECONDS = 300.0
 
 
 def request_limit_seconds(method: str) -> float | None:
-    """Return how long the agent may take to answer a request other than a prompt; `None`: no limit."""
+    """Return how long the agent may take to answer a request except a prompt; `None`: no limit."""
     if method == INITIALIZE:
         return INITIALIZE_LIMIT_SECONDS
     if method.startswith("session/") and method != PROMPT:
