@@ -244,7 +244,7 @@ class Link:
         self.from_client[request_id] = request
 
     def client_awaits(self, request_id: bytes) -> bool:
-        """Return whether the client has an open request with this id, sent to the agent or queued."""
+        """Return whether the client has an open request with this id, sent or queued."""
         waiting = (prompt.frame for each in self.sessions.values() for prompt in each.waiting)
         on_its_way = any(frame.message.request_id == request_id for frame in waiting)
         return request_id in self.from_client or on_its_way
