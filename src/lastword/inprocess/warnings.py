@@ -1,6 +1,6 @@
-"""Warnings to an author, by a log line, of a handler that breaks the rules, and how to mend it.
+"""Warnings in the log for authors whose handlers break the rules, and how to fix that.
 
-Owns the sentences, on the logger `lastword`. The client is told in its own words by the core.
+Owns the sentences, on the logger `lastword`. The core informs the client in its own words.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DROPPED = {
 
 
 def note(entry: Entry) -> None:
-    """Look at what the core recorded: does it tell of something that the author can mend?"""
+    """Warn if an entry of the core's shows something that the author can fix."""
     if entry.kind is Kind.ERROR:
         told = _MENDED_BY.get(str(entry.facts.get("reason")))
         if told:
@@ -59,7 +59,7 @@ def note(entry: Entry) -> None:
 
 
 def after_its_answer(method: str, of: str, *, dropped: bool) -> None:
-    """A frame came out of a turn, or of another request `of` this method, that is over."""
+    """Warn that a frame was sent by a turn, or a request `of` another method, that is over."""
     logger.warning(
         "%s was sent after the answer to its own %s, and is %s: await what you send, and every "
         "task that sends, before the handler returns.",
@@ -70,7 +70,7 @@ def after_its_answer(method: str, of: str, *, dropped: bool) -> None:
 
 
 def before_initialize() -> None:
-    """A prompt came first of all."""
+    """Warn that a prompt came before `initialize`."""
     logger.warning(
         "The client sent session/prompt before initialize: the handler is called, as for a client "
         "of protocol version 1 that said nothing of itself."
@@ -78,7 +78,7 @@ def before_initialize() -> None:
 
 
 def printed() -> None:
-    """Something was printed, while stdout is the client's."""
+    """Warn that something was printed while stdout is reserved for the client."""
     logger.warning(
         "What is printed goes to stderr, since stdout is the client's, for its messages alone: "
         "print to sys.stderr, or log. This is said once."
@@ -86,7 +86,7 @@ def printed() -> None:
 
 
 def raised(method: str, error: BaseException) -> None:
-    """A handler raised something that no handler should."""
+    """Warn that a handler raised something that is no `Exception`."""
     logger.error(
         "The handler of %s raised %s, which is no Exception: its turn is ended as failed. Raise "
         "an Exception, or call current_turn().fail().",
@@ -96,7 +96,7 @@ def raised(method: str, error: BaseException) -> None:
 
 
 def unusable(method: str, error: BaseException) -> None:
-    """A handler returned what is no JSON."""
+    """Warn that a handler returned something that is not JSON."""
     logger.error(
         "The handler of %s returned what cannot be sent as JSON (%s): return plain values or the "
         "SDK's own models.",
@@ -106,7 +106,7 @@ def unusable(method: str, error: BaseException) -> None:
 
 
 def unguarded(stream: str, item: str) -> None:
-    """A stream was passed on without judgement."""
+    """Warn that a stream passed unchecked."""
     logger.warning(
         "current_turn().watch() does not know this stream (%s, of %s): it passes the items on and "
         "guards nothing, so a stream that is cut looks complete. Give it the stream of the "
