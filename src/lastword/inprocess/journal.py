@@ -138,7 +138,7 @@ class Journal:
     def _without_record(self, error: Exception) -> None:
         self._over = True
         with contextlib.suppress(Exception):  # the log itself may have raised
-            logger.warning("Nothing more is recorded (%s: %s).", type(error).__name__, error)
+            logger.warning("Recording has stopped (%s: %s).", type(error).__name__, error)
 
 
 def _reports(folder: str | None, run: Run) -> Sink | None:

@@ -402,7 +402,7 @@ def _ends_by_us(effect: Effect) -> bool:
 
 def _report(error: Exception) -> None:
     logger.error(
-        "A bug in lastword (%s: %s); from here on frames only pass through. Please report it.",
+        "A bug in lastword (%s: %s); from now on frames only pass through. Please report it.",
         type(error).__name__,
         error,
     )

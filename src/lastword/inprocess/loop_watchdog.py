@@ -89,7 +89,7 @@ class LoopWatchdog:
         since = time.monotonic() - BLOCKED_SECONDS
         logger.error(
             "The event loop has been blocked for %g seconds, here:\n%sNeither a cancel nor a limit "
-            "can reach the handler: await what takes long, or run it in asyncio.to_thread.",
+            "can reach the handler: await slow work, or run it with asyncio.to_thread.",
             BLOCKED_SECONDS,
             self._where(),
         )

@@ -53,7 +53,7 @@ def from_environment(environment: Mapping[str, str]) -> Options:
         value = option.read(text)
         if value is None:
             said = f"it takes {option.expects}, not {text!r}"
-            logger.warning("%s is left out: %s.", option.variable, said)
+            logger.warning("Ignoring %s: %s.", option.variable, said)
         else:
             known[option.field] = value
     return Options(**known)

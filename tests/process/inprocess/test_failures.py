@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.process.inprocess.conftest import Start
 
 END_TURN = {"stopReason": "end_turn"}
-NO_EXCEPTION = "which is no Exception: its turn is ended as failed"
+NO_EXCEPTION = "which is not an Exception, so its turn fails"
 TYPES = {
     "value_error": "auth",
     "json_text": "internal",
@@ -49,8 +49,8 @@ RETURNED = {
     "text": ("protocol_error", "no_stop_reason", "returned no stop reason"),
     "no_stop_reason": ("protocol_error", "no_stop_reason", "returned no stop reason"),
     "unknown_stop_reason": ("unknown", "unknown_stop_reason", "that the protocol does not know"),
-    "object": ("internal", "uncaught_exception", "returned what cannot be sent as JSON"),
-    "object_within": ("internal", "uncaught_exception", "returned what cannot be sent as JSON"),
+    "object": ("internal", "uncaught_exception", "value that cannot be sent as JSON"),
+    "object_within": ("internal", "uncaught_exception", "value that cannot be sent as JSON"),
 }
 
 TYPED_TURNS = {

@@ -183,7 +183,7 @@ class ServedConnection:
         elif request is not None:
             self._link.from_handler(jsonrpc.error(request.request_id, routed), request)
         else:
-            logger.debug("The notification %s is left alone: %s", method, routed["message"])
+            logger.debug("The notification %s is ignored: %s", method, routed["message"])
 
     async def _handle(
         self,
