@@ -14,7 +14,8 @@ import pytest
 
 import lastword
 from lastword.inprocess import retry
-from tests.kit.places import ROOT, SOURCE
+from tests.kit.doc_blocks import DOCS, PAGES
+from tests.kit.places import SOURCE
 
 MODULES = (
     "lastword",
@@ -26,6 +27,15 @@ MODULES = (
     "lastword.testing",
 )
 
+GUIDE = [
+    page
+    for page in PAGES
+    if page.parent.name not in {"design", "reference"} and page.name != "late-imports.md"
+]
+"""What users read, but for the pages that are about the inside."""
+BEHIND = {"lastword.inprocess.turn.CurrentTurn"}
+"""What a public function returns, and what is no public name itself."""
+
 NAMES = [
     (module.__name__, name)
     for module in map(importlib.import_module, MODULES)
@@ -34,14 +44,23 @@ NAMES = [
 ]
 
 
-def test_every_module_that_the_readme_names_is_looked_at() -> None:
-    readme = (ROOT / "README.md").read_text()
-    named = re.findall(r"\blastword(?:\.[a-z_]+)*", readme)
-    imported = re.findall(r"from lastword import (.+)", readme)
+def test_every_module_that_readme_and_the_guide_name_is_looked_at() -> None:
+    guide = "\n".join(page.read_text(encoding="utf-8") for page in GUIDE)
+    named = re.findall(r"\blastword(?:\.[a-z_]+)*", guide)
+    imported = re.findall(r"from lastword import (.+)", guide)
     named += [f"lastword.{name}" for names in imported for name in names.split(", ")]
     named += [name.rpartition(".")[0] for name in named if "." in name]
     # What pytest runs has no names of its own.
     assert {n for n in named if _is_module(n)} - {"lastword.conformance"} == set(MODULES)
+
+
+def test_every_public_module_has_its_page_in_the_reference() -> None:
+    pages = "\n".join(
+        page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md")
+    )
+    shown = set(re.findall(r"^::: (\S+)", pages, re.MULTILINE)) - BEHIND
+    single = {f"lastword.{name}" for name in lastword.__all__}
+    assert shown - single == set(MODULES)
 
 
 def _is_module(name: str) -> bool:

@@ -54,7 +54,7 @@ class CommandParser(argparse.ArgumentParser):
             allow_abbrev=False,
             add_help=False,
         )
-        self.color: bool = False  # argparse's own colours, from Python 3.14 on: they are not a page's
+        self.color: bool = False  # argparse's own colours (Python 3.14) are not a page's
         self._positionals.title = "arguments"
         self.takes_agent: bool = "-- CMD" in usage
         self.add_argument("-h", "--help", action="help", help="show this help and exit")

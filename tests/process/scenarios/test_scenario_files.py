@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -16,14 +15,12 @@ import pytest
 from lastword.kit.agent.scenarios import SCENARIOS
 from lastword.kit.agent.script import STEPS
 from lastword.kit.agent.script_files import ScriptError, load, script_of
+from tests.kit.doc_blocks import blocks
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.places import ROOT
 from tests.process.scenarios.scenario_play import AGENT, TYPED, AnyClient
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-README = ROOT / "README.md"
 
 MINE: dict[str, Any] = {
     "turns": [
@@ -252,11 +249,10 @@ def need_yaml() -> None:
         pytest.skip("PyYAML is not installed")
 
 
-def test_the_readmes_file_is_one(tmp_path: Path) -> None:
+def test_the_file_that_the_documentation_shows_is_one(tmp_path: Path) -> None:
     need_yaml()
-    written_there = re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL)
-    assert len(written_there) == 1
-    script = load(str(written(tmp_path, written_there[0], "mine.yaml")))
+    (shown,) = blocks("yaml")
+    script = load(str(written(tmp_path, shown.text, "mine.yaml")))
     assert script == msgspec.structs.replace(script_of(MINE), on_cancel="confirm")
 
 
@@ -271,5 +267,5 @@ def test_yaml_without_its_package_is_refused_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(ScriptError, match=r"pip install 'lastword\[yaml\]'; or write JSON"):
+    with pytest.raises(ScriptError, match=r"pip install 'lastword\[yaml\]' .*; or write JSON"):
         load(str(written(tmp_path, YAML, "mine.yaml")))

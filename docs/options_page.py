@@ -1,0 +1,71 @@
+"""The page of `lastword run`'s options, from the table that the command itself reads.
+
+Owns `docs/reference/options.md`: `python -m docs.options_page --write` makes it anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from lastword.cli.run.parser import GROUPS
+from lastword.core.link.option_table import BY_KEY, MIB, Option
+
+PAGE = Path(__file__).resolve().parent / "reference" / "options.md"
+
+HEAD = """\
+# Options of `lastword run`
+
+Every option has a default that suits most uses, and every option can be set in three places: on
+the command line (`--idle-timeout 300`), in the environment (`LASTWORD_IDLE_TIMEOUT=300`), and, for
+an agent in Python, as a field of [`lastword.Options`](lastword.md#lastword.Options) where it has a
+meaning there (`idle_timeout_seconds=300`). The command line wins over the environment.
+
+A time is a number of seconds; 0 switches the limit off, except that a `--cancel-grace` of 0 answers
+a cancel at once. A size is a number of bytes or takes `KiB`, `MiB` or `GiB`. A flag takes no value
+on the command line and `1` or `0` in the environment. `lastword gateway` takes all of these options
+too, and hands them to the agents it starts.
+
+<!-- Made by `python -m docs.options_page --write`. -->
+"""
+
+COLUMNS = "| option | in the environment | default | what it sets |\n|---|---|---|---|\n"
+
+
+def row(option: Option) -> str:
+    """Return the row of one option."""
+    about = option.about[:1].upper() + option.about[1:] + "."
+    if option.words:
+        about += " One of " + ", ".join(f"`{word}`" for word in option.words) + "."
+    name = f"`--{option.name}`"
+    return f"| {name} | `{option.variable}` | {default(option)} | {about} |\n"
+
+
+def default(option: Option) -> str:
+    """Return what an option is where nobody sets it, in words."""
+    value = option.default
+    if option.kind == "flag":
+        return "off"
+    if option.kind == "seconds":
+        return f"{value:g} s" if value else "off"
+    if option.kind == "bytes":
+        return f"{int(value) // MIB} MiB"
+    if option.key == "record":
+        return "`~/.local/state/lastword`"
+    return f"`{value}`" if value != "" else "none"
+
+
+def page() -> str:
+    """Return the whole page."""
+    return HEAD + "".join(
+        f"\n## {title[0].upper()}{title[1:]}\n\n{COLUMNS}{''.join(map(row, options))}"
+        for title, keys in GROUPS.items()
+        for options in [[BY_KEY[key] for key in keys]]
+    )
+
+
+if __name__ == "__main__":
+    if "--write" in sys.argv:
+        PAGE.write_text(page(), encoding="utf-8")
+    else:
+        sys.stdout.write(page())

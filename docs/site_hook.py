@@ -1,0 +1,150 @@
+"""The site's build: what stands elsewhere in the repository becomes a page of it.
+
+Owns which files outside `docs/` are pages, and what a link between files of the repository is on
+the site. MkDocs calls these functions; `.mkdocs.yml` names this file.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PAGES = {
+    "protocol/README.md": "protocol/index.md",
+    "protocol/CLIENTS.md": "protocol/clients.md",
+    "protocol/AGENTS.md": "protocol/agents.md",
+    "protocol/vectors/README.md": "protocol/vectors.md",
+    "protocol/reconnect/README.md": "protocol/reconnect.md",
+    "benchmarks/README.md": "project/benchmarks.md",
+    "tests/interop/README.md": "project/faults.md",
+    "examples/gateway/README.md": "project/gateway-example.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "CHANGELOG.md": "project/changelog.md",
+}
+"""Files of the repository that are pages, and where they stand on the site."""
+
+ORIGINS = {page: path for path, page in PAGES.items()}
+OFF_THE_NAVIGATION = {"project/faults.md", "project/gateway-example.md"}
+COPIES = "files"
+"""The folder of the site with the files that a page links to and that are no pages."""
+
+_FENCE = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[`~]*$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?P<text>!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\])\((?P<target>[^()\s]+)\)")
+_AGENT_TABLE = re.compile(r"^<!-- agent: (?P<agent>\S+) -->$", re.MULTILINE)
+_FOREIGN = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*\bsrc(?:set)?=[\"']?(?:https?:)?//[^>]*>"
+    r"|<link\b(?=[^>]*\brel=[\"']?(?:stylesheet|preconnect|icon|preload))"
+    r"(?=[^>]*\bhref=[\"']?(?:https?:)?//)[^>]*>"
+    r"|class=[\"']?mermaid\b"  # whose drawing the theme loads from elsewhere
+)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put every page of an editor into the navigation."""
+    found = sorted((ROOT / "docs" / "editors").glob("*.md"))
+    pages = sorted(found, key=lambda page: (page.name != "index.md", page.name))
+    editors = [f"editors/{page.name}" for page in pages]
+    nav = [{**item} for item in config.nav or []]
+    for item in nav:
+        if "Editors" in item:
+            item["Editors"] = editors
+    config.nav = [item for item in nav if item != {"Editors": []}]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that stand elsewhere in the repository."""
+    for path, page in PAGES.items():
+        text = (ROOT / path).read_text(encoding="utf-8")
+        file = File.generated(config, page, content=text)
+        if page in OFF_THE_NAVIGATION:
+            file.inclusion = file.inclusion.NOT_IN_NAV
+        files.append(file)
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Take in an agent's table, and turn links between files into links between pages."""
+    here = page.file.src_uri
+    origin = ORIGINS.get(here, f"docs/{here}")
+    markdown = _AGENT_TABLE.sub(lambda found: agent_table(found["agent"]), markdown)
+
+    def rewritten(link: re.Match[str]) -> str:
+        target = _site_target(link["target"], origin, config, files)
+        if target is None:
+            return link["text"].strip("![]")
+        base, mark, anchor = target.partition("#")
+        if base:
+            base = posixpath.relpath(base, posixpath.dirname(here) or ".")
+        return f"{link['text']}({base}{mark}{anchor})"
+
+    return "".join(
+        text if is_code else _LINK.sub(rewritten, text) for text, is_code in _parts(markdown)
+    )
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa: ARG001  (MkDocs')
+    """Refuse a page that loads something from another host."""
+    if found := _FOREIGN.search(output):
+        told = f"{page.file.src_uri} loads something from another host: {found[0]}"
+        raise PluginError(told)
+    return output
+
+
+def agent_table(agent: str) -> str:
+    """Return what `protocol/AGENTS.md` has of one agent: its package and its table."""
+    text = (ROOT / "protocol" / "AGENTS.md").read_text(encoding="utf-8")
+    form = rf"^### {re.escape(agent)}\n(.*?)(?=^#|^<!--)"
+    section = re.search(form, text, re.MULTILINE | re.DOTALL)
+    if section is None:
+        told = f"protocol/AGENTS.md has no agent {agent}"
+        raise PluginError(told)
+    return section[1].strip() + "\n"
+
+
+def _parts(markdown: str) -> list[tuple[str, bool]]:
+    """A page's text in pieces, each with whether it is a block of code."""
+    parts, at = [], 0
+    for block in _FENCE.finditer(markdown):
+        parts += [(markdown[at : block.start()], False), (block[0], True)]
+        at = block.end()
+    return [*parts, (markdown[at:], False)]
+
+
+def _site_target(target: str, origin: str, config: MkDocsConfig, files: Files) -> str | None:
+    """Where a link leads on the site, from its root; `None` where there is nothing to lead to."""
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc or not parts.path:
+        # An address elsewhere, or an anchor of this page.
+        return None if parts.scheme == "file" else target
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(origin), parts.path))
+    anchor = f"#{parts.fragment}" if parts.fragment else ""
+    for known in (path, f"{path}/README.md"):
+        if known in PAGES:
+            return PAGES[known] + anchor
+    if path == "README.md":
+        return "index.md" + anchor
+    if path.startswith("docs/"):
+        return path.removeprefix("docs/") + anchor
+    if not (ROOT / path).is_file():
+        if not (ROOT / path).exists():
+            told = f"{origin} links to {target}, which is not there"
+            raise PluginError(told)
+        return None
+    copy = f"{COPIES}/{path}"
+    if files.get_file_from_path(copy) is None:
+        files.append(File.generated(config, copy, abs_src_path=str(ROOT / path)))
+    return copy

@@ -1,0 +1,86 @@
+"""README and the pages of `docs/`: their fenced blocks, their headings and their links.
+
+Owns which pages a user reads, and how a block is found in them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCS = ROOT / "docs"
+PAGES = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+
+_FENCE = re.compile(
+    r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*).*\n"
+    r"(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence) *$",
+    re.MULTILINE,
+)
+_LINK = re.compile(r"\]\((?P<target>[^()\s]+)\)|\b(?:src|srcset|href)=\"(?P<html>[^\"]+)\"")
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """A fenced block, and where it is."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """What a failing test calls it."""
+        return f"{self.page}:{self.line}"
+
+
+def blocks(*languages: str) -> list[Block]:
+    """Return the blocks in one of these languages, over all pages."""
+    return [
+        Block(str(page.relative_to(ROOT)), text[: found.start()].count("\n") + 1, language, body)
+        for page in PAGES
+        for text in [page.read_text(encoding="utf-8")]
+        for found in _FENCE.finditer(text)
+        for language, body in [(found["language"], _without_indent(found))]
+        if language in languages
+    ]
+
+
+def _without_indent(found: re.Match[str]) -> str:
+    indent = found["indent"]
+    return "".join(line.removeprefix(indent) for line in found["text"].splitlines(keepends=True))
+
+
+def commands() -> dict[str, str]:
+    """Return each line of the shell blocks, and the first place where it is."""
+    lines: dict[str, str] = {}
+    for block in blocks("sh"):
+        for number, line in enumerate(block.text.replace("\\\n", "").splitlines(), start=1):
+            if line.strip():
+                lines.setdefault(line.strip(), f"{block.page}:{block.line + number}")
+    return lines
+
+
+def prose(page: Path) -> str:
+    """Return a page without its fenced blocks."""
+    return _FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def links(page: Path) -> list[str]:
+    """Return where a page's links lead."""
+    return [found["target"] or found["html"] for found in _LINK.finditer(prose(page))]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and the site make them."""
+    return {_slug(heading) for heading in _HEADING.findall(prose(page))}
+
+
+def _slug(heading: str) -> str:
+    words = re.sub(r"[^\w\- ]", "", heading.lower())
+    return words.strip().replace(" ", "-")

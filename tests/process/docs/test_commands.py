@@ -1,0 +1,226 @@
+"""Every command line of README and `docs/`: it is run, or at least read by its own parser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.cli.gateway import options as gateway_options
+from lastword.core.timeline.entry import Kind
+from tests.kit.collector import Collector
+from tests.kit.doc_blocks import blocks, commands
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
+from tests.kit.recording import Book, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LINES = commands()
+AGENTS = (
+    *("opencode", "claude-agent-acp", "codex-acp", "gemini", "qwen", "kimi", "vibe-acp", "cline"),
+    *("pi-acp", "my-agent"),
+)
+"""Programs that the pages name, each played by a healthy scripted agent."""
+
+OWN = {"type": "custom", "command": "my-agent", "args": []}
+"""An agent that the user's settings have already."""
+
+UNTIL_STOPPED = ("lastword log --follow", "lastword log --web")
+"""What goes on until Ctrl-C."""
+
+PARSED_ONLY = {
+    "lastword gateway": "it serves until it is stopped, at a fixed port; tests/process/gateway",
+    "lastword check": "it starts an agent a hundred times; tests/process/conformance",
+}
+"""What is read by its parser alone, and why; where it is run."""
+
+STATUS = {
+    "lastword gateway status": 1,  # no gateway is there
+    "lastword gateway reload": 1,
+    "lastword gateway stop": 1,
+}
+"""Exit statuses other than 0."""
+
+OTHERS = re.compile(
+    r"(?P<pip>uv tool install|pipx install|pip install) (?P<what>\S+)"
+    r"|command -v lastword|\./prepare .*|docker compose .*|pytest --pyargs lastword\.conformance .*"
+    r"|python3 -m venv .*|toad acp .*|alias toad-\w+=.*|acpx [\w-]+ .*"
+)
+"""Lines of other programs. Those of README that set everything up are run by `.ci/run`."""
+
+
+def ours() -> list[str]:
+    """The lines in which a command of lastword's is run."""
+    return [line for line in LINES if re.match(r"(echo .*\| *)?lastword\b", line)]
+
+
+def words(line: str) -> list[str]:
+    return shlex.split(line, comments=True)
+
+
+def is_parsed_only(line: str) -> bool:
+    return (
+        line.startswith("lastword check")
+        or (line.startswith("lastword gateway") and " -- " in line)
+    ) and "--list" not in line
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """A user's folder: a home with a record, the files that the lines name, and a PATH."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    python = shlex.quote(sys.executable)
+    script(programs / "lastword", f'exec {python} -P -m lastword "$@"')
+    for agent in AGENTS:
+        script(programs / agent, f"exec {python} -P -m lastword agent --bare healthy")
+    for name in ("sh", "bash", "env", "cat", "sleep"):
+        if found := shutil.which(name):
+            (programs / name).symlink_to(found)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gateway-token").write_text("a.b.c")
+    (home / ".hook-secret").write_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    (home / "src").mkdir()
+    zed = home / ".config" / "zed"
+    zed.mkdir(parents=True)
+    (zed / "settings.json").write_text(json.dumps({"agent_servers": {"My Agent": OWN}}))
+    book = Book()
+    book.created("3f2a9c")
+    book.ok("3f2a9c", 1)
+    book.failed("3f2a9c", 2, retryable=True, message="Limited.")
+    book.note(Kind.SHUTDOWN, reason="client_closed")
+    write(tmp_path / "state", book)
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "mine.yaml").write_text(blocks("yaml")[0].text)
+    (here / "crash.log").write_text("Error: 529 Overloaded\n")
+    (here / "failures.jsonl").write_text('{"id": "1", "message": "429 Too Many Requests"}\n')
+    return tmp_path
+
+
+def script(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def environment(desk: Path) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
+    return kept | {
+        "PATH": str(desk / "bin"),
+        "HOME": str(desk / "home"),
+        "LASTWORD_STATE_DIR": str(desk / "state"),
+        "LASTWORD_GATEWAY_TOKEN": "a.b.c",
+        "BROWSER": "true",
+    }
+
+
+def test_each_line_of_lastword_is_run_or_parsed() -> None:
+    assert len(ours()) > 40
+    for line, place in LINES.items():
+        if line in ours() or line.startswith("SSL_CERT_FILE"):
+            continue
+        found = OTHERS.fullmatch(line)
+        assert found, f"{place}: nothing here tries `{line}`"
+
+
+@pytest.mark.parametrize("line", [line for line in ours() if not is_parsed_only(line)])
+def test_a_line_does_what_its_page_says(desk: Path, line: str) -> None:
+    with Collector() as collector:
+        ready = line.replace("https://collector.example:4318", collector.url)
+        if "--remove" in line:  # what was written before
+            ready = f"{line.replace('--remove', '--write')} && {line}"
+        if line.startswith(UNTIL_STOPPED):
+            status, told = until_stopped(desk, ready)
+        else:
+            status, told = run(desk, ready)
+    expected = next((code for start, code in STATUS.items() if line.startswith(start)), 0)
+    if line.startswith("lastword gateway token"):
+        expected = 0
+    assert status == expected, f"{LINES[line]}: {line}\n{told}"
+
+
+def run(desk: Path, line: str) -> tuple[int, str]:
+    done = subprocess.run(
+        ["bash", "-c", line],
+        cwd=desk / "here",
+        env=environment(desk),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=2 * FUSE_SECONDS,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def until_stopped(desk: Path, line: str) -> tuple[int, str]:
+    """Run what goes on, wait for its first word, and press Ctrl-C."""
+    with subprocess.Popen(
+        words(line) + (["--no-open"] if "--web" in line else []),
+        cwd=desk / "here",
+        env=environment(desk),
+        executable=str(desk / "bin" / "lastword"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=FUSE_SECONDS)
+        status = process.returncode
+    assert first.strip(), rest
+    return (0 if status in (0, 130, -signal.SIGINT) else status), first + rest
+
+
+@pytest.mark.parametrize("line", [line for line in ours() if is_parsed_only(line)])
+def test_a_line_that_is_not_run_is_read_by_its_own_parser(desk: Path, line: str) -> None:
+    given = words(line)
+    if given[1] == "gateway":
+        assert gateway_options.read(["--root", str(desk), *options_of(given)]).command
+        return
+    # `--list` reads every other option, and starts nothing.
+    status, told = run(desk, line.replace("lastword check", "lastword check --list", 1))
+    assert status == 0, told
+
+
+def options_of(given: list[str]) -> list[str]:
+    """The words after `lastword gateway`, with a folder that is there for one that may not be."""
+    replaced = [word.replace("~/src", ".") for word in given[2:]]
+    return [*replaced[: replaced.index("--")], "--", sys.executable]
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if "install" in line.split(" ")])
+def test_an_extra_that_is_to_be_installed_is_one(line: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extra in re.findall(r"\[(\w+)\]", line):
+        assert extra in project["optional-dependencies"]
+
+
+def test_every_extra_and_program_that_a_page_names_in_a_sentence_is_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for page, text in texts():
+        for extra in re.findall(r"pip install '(?:lastword|\.)\[(\w+)\]'", text):
+            assert extra in project["optional-dependencies"], page
+        for module in re.findall(r"python -m (tests\.[\w.]+|docs\.\w+)", text):
+            assert find_spec(module), f"{page}: {module}"
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        yield str(page.relative_to(ROOT)), page.read_text(encoding="utf-8")

@@ -1,0 +1,101 @@
+"""README and `docs/` as a whole: links, the options' page, and what README promises to be."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from docs import help_page, options_page
+from lastword.quirks import journals
+from tests.kit.doc_blocks import DOCS, PAGES, anchors, links
+from tests.kit.places import PROTOCOL, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+README = ROOT / "README.md"
+
+
+def test_readme_is_short_and_begins_with_what_a_stranger_needs() -> None:
+    lines = README.read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 150
+    first_screen = "\n".join(lines[:40])
+    for need in ("uv tool install", "pipx install", "pip install", "lastword demo", "pytest"):
+        assert need in first_screen, need
+    assert re.search(r"^python3 -m venv .*pytest", first_screen, re.MULTILINE)
+
+
+def test_the_options_page_is_made_from_the_table() -> None:
+    written = options_page.PAGE.read_text(encoding="utf-8")
+    assert written == options_page.page(), "run python -m docs.options_page --write"
+
+
+def test_the_page_of_helps_is_what_the_commands_print() -> None:
+    """By their words: each version of Python sets them a little otherwise."""
+    written = help_page.PAGE.read_text(encoding="utf-8")
+    assert words(written) == words(help_page.page()), "run python -m docs.help_page --write"
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"[\w'./-]+", text))
+
+
+@pytest.mark.parametrize("place", PAGES, ids=lambda place: str(place.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_somewhere(place: Path) -> None:
+    for link in links(place):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        file = (place.parent / path).resolve() if path else place
+        assert file.exists(), f"{place.name}: {link}"
+        if file.suffix == ".md" and anchor and file.parent != DOCS / "reference":
+            assert anchor in anchors(file), f"{place.name}: {link}"
+
+
+def test_no_page_names_another_host_to_load_from() -> None:
+    for place in PAGES:
+        for link in links(place):
+            assert not link.startswith(("http:", "//")), f"{place.name}: {link}"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    config = (ROOT / ".mkdocs.yml").read_text(encoding="utf-8")
+    for place in DOCS.rglob("*.md"):
+        name = str(place.relative_to(DOCS))
+        assert name in config or name.startswith("editors/"), name
+
+
+MEASURED = re.findall(
+    r"^### (\S+)\n\n`(\S+)` \S+$",
+    (PROTOCOL / "AGENTS.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+"""The agents that were measured: how each is called there, and its package."""
+
+
+@pytest.mark.parametrize(("agent", "package"), MEASURED)
+def test_a_measured_agent_has_its_page_and_its_row(agent: str, package: str) -> None:
+    shown = (DOCS / "agents" / f"{agent}.md").read_text(encoding="utf-8")
+    assert f"<!-- agent: {agent} -->" in shown
+    (row,) = re.findall(rf"^\| \[.+\]\({agent}\.md\) .*$", AGENTS, re.MULTILINE)
+    assert f"`{package}`" in row
+
+
+AGENTS = (DOCS / "agents" / "index.md").read_text(encoding="utf-8")
+
+
+def test_eleven_agents_were_measured() -> None:
+    assert len(MEASURED) == 11
+    assert len(list((DOCS / "agents").glob("*.md"))) == len(MEASURED) + 1
+
+
+@pytest.mark.parametrize("row", journals.ROWS, ids=lambda row: row.name)
+def test_an_agents_page_says_where_its_journal_is(row: journals.KnownJournal) -> None:
+    agent = "kimi" if row.name.startswith("kimi-re") else row.name
+    shown = (DOCS / "agents" / f"{agent}.md").read_text(encoding="utf-8")
+    for variable, folder in row.variables:
+        assert f"`${variable}" + (f"/{folder}`" if folder else "`") in shown
+    assert row.default in shown
+    assert row.path.replace("{session}", "SESSION") in shown
