@@ -170,7 +170,7 @@ def _may_tell(frame: Frame) -> bool:
 def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
     """Handle a retry that the handler itself announces."""
     wait = math.ceil(word.wait_seconds or 0)
-        # The clocks stand still while the handler waits as it should.
+    # The clocks stand still while the handler waits as it should.
     turn.session.progress(link.now + wait)
     # Imported at the first retry that is reported, as in `_tell`.
     from lastword.core.failure import durations  # noqa: PLC0415
