@@ -39,7 +39,7 @@ TYPES = {
 LINES = {
     "base": f"raised Stopped, {NO_EXCEPTION}",
     "base_group": f"raised BaseExceptionGroup, {NO_EXCEPTION}",
-    "own_cancel": "the handler cancelled itself, or the agent its task",
+    "own_cancel": "the handler cancelled itself, or the agent cancelled its task",
 }
 AUTHORS_OWN = {"authors_error", "without_data", "not_json_data"}
 """On a request that is no prompt it is the author's own answer: no type is added."""
