@@ -16,10 +16,10 @@ PACKAGE = HERE.parent / "src" / "lastword"
 BY = "Generated from protocol/words.json by protocol/generate_words.py."
 FIELDS = ("word", "type", "loss", "sentence", "advice", "action", "codes", "statuses", "aliases")
 
-PYTHON_HEAD = f'''"""The words of a link to a gateway: what became of it, as reasons of failures.
+PYTHON_HEAD = f'''"""Words for the end of a link to a gateway, which are also reasons of failures.
 
 {BY}
-Owns the table. Which of them fits an end is `lastword.client.link_words`'s.
+Owns the table. `lastword.client.link_words` chooses the word for an end.
 """
 
 from __future__ import annotations

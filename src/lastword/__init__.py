@@ -1,8 +1,8 @@
 """No ACP turn ends in silence: typed errors between coding agents and their editors.
 
-Public are the names in this module's `__all__`, and in those of `lastword.client`,
+The public names are those in `__all__` of this module and of `lastword.client`,
 `lastword.client.acp`, `lastword.client.model`, `lastword.client.reconnect`, `lastword.errors` and
-`lastword.testing`. Every other module is private, and may change with any version.
+`lastword.testing`. Every other module is private, and may change in any version.
 """
 
 from lastword._version import __version__ as __version__
@@ -38,10 +38,10 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        """Load a public name when it is first asked for.
+        """Import a public name on first use.
 
-        `lastword run` imports this package before it spawns the agent that an editor waits for;
-        what is behind these names takes 33 ms to load (`typing` and msgspec are half of that).
+        `lastword run` imports this package before it spawns the agent for which an editor waits;
+        the modules behind these names take 33 ms to import (half of it `typing` and msgspec).
         """
         if name not in __all__ and name not in _HOMES:
             raise AttributeError(f"module 'lastword' has no attribute {name!r}")

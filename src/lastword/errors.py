@@ -2,46 +2,46 @@
 
 ```
 LastwordError
-├── ClientError                           the client answered a request of the agent's with an error
-├── NotInTurn          (RuntimeError)     `current_turn()` outside of a prompt's handler
-├── Misused            (ValueError)       something was given what it cannot take; the text says it
-├── MissingExtra       (ImportError)      an optional package is needed; the text says which line
-├── TurnFailed                            what `turn.fail()` raises; ends the turn as it says
-├── StreamFailed                          a model's stream told of a failure as one of its items
+├── ClientError                           the client answered a request from the agent with an error
+├── NotInTurn          (RuntimeError)     `current_turn()` was called outside a prompt's handler
+├── Misused            (ValueError)       an invalid argument; the message says what is wrong
+├── MissingExtra       (ImportError)      an optional package is missing; the message says which
+├── TurnFailed                            raised by `turn.fail()`; ends the turn as it says
+├── StreamFailed                          a model's stream reported a failure as one of its items
 ├── StreamTruncated    (ConnectionError)  a model's stream ended without its terminal event
-├── StoreError                            the record on disk cannot be used; the text says why
-└── PromptFailed                          what a client raises for a turn that failed; `.error`
+├── StoreError                            the record on disk cannot be used; the message says why
+└── PromptFailed                          a turn failed, as seen by a client; `.error` says how
     ├── TemporaryFailure                  the provider or the network is out of order: try later
     │   ├── RateLimited                   `rate_limit`: wait as long as it says
     │   ├── ProviderUnavailable           `provider_unavailable`: overloaded, or down
     │   ├── TimedOut                      `timeout`: no answer in time
-    │   └── NetworkFailed                 `network`: the way to the provider is broken
+    │   └── NetworkFailed                 `network`: the connection to the provider is broken
     ├── BudgetExhausted                   `budget`: add credit, or switch the model
-    ├── AuthRequired                      `auth`: log in, or mend the key
+    ├── AuthRequired                      `auth`: log in, or fix the key
     ├── PromptRejected                    shorten or rephrase the prompt
     │   ├── ContextOverflow               `context_overflow`: the conversation is too long
     │   └── ContentFiltered               `content_filter`: its content was refused
-    ├── SetupRejected                     choose another model, or mend the configuration
+    ├── SetupRejected                     choose another model, or fix the configuration
     │   ├── ModelNotFound                 `model_not_found`: no such model for this account
-    │   └── InvalidRequest                `invalid_request`: the provider takes no such request
-    ├── AgentLost                         start the agent again
+    │   └── InvalidRequest                `invalid_request`: the provider rejects such a request
+    ├── AgentLost                         restart the agent
     │   ├── AgentCrashed                  `agent_crash`: its process, or the connection, is gone
     │   ├── AgentStalled                  `agent_stalled`: it made no progress, and was stopped
     │   └── StderrOverflow                `stderr_overflow`: it flooded its error output
-    ├── PromptCancelled                   `cancelled`: the user stopped it: nothing to do
-    ├── UnknownFailure                    `unknown`: the agent told of an error of no known kind
-    ├── ProtocolFailure                   `protocol_error`: a message that breaks the protocol
-    └── InternalFailure                   `internal`: a bug, of the agent's or of ours
+    ├── PromptCancelled                   `cancelled`: the user stopped it; nothing to do
+    ├── UnknownFailure                    `unknown`: the agent reported an error of no known kind
+    ├── ProtocolFailure                   `protocol_error`: a message broke the protocol
+    └── InternalFailure                   `internal`: a bug in the agent or in lastword
 ```
 
-The first seven are for authors of agents, `StoreError` is for readers of the record, those under
-`PromptFailed` are for authors of clients (`lastword.client.raise_for_error`). Each of the types in
-`lastword.ErrorType` has a class of its own; those between it and `PromptFailed` say what helps, and
-are what a client usually catches. Whether to send the prompt again is not in the class: ask
-`error.retryable` and `error.retry_safety`.
+The first seven are for authors of agents, `StoreError` is for readers of the record, and those
+under `PromptFailed` are for authors of clients (`lastword.client.raise_for_error`). Each type in
+`lastword.ErrorType` has a class of its own; the classes between it and `PromptFailed` say what
+helps, and are what a client usually catches. The class does not say whether to send the prompt
+again: see `error.retryable` and `error.retry_safety`.
 
-Owns the exceptions and their sentences. What each of them is on the wire is decided where every
-failure is (`core.classify`).
+Owns the exceptions and their messages. `core.classify` decides what each of them is on the wire, as
+for every failure.
 """
 
 from __future__ import annotations
@@ -87,20 +87,20 @@ __all__ = [
 
 
 class LastwordError(Exception):
-    """What lastword itself raises."""
+    """Base class of the exceptions that lastword raises."""
 
     def __init__(self, *args: object) -> None:
-        # Of a class without one of its own `inspect.signature` knows nothing.
+        # `inspect.signature` knows nothing of a class without one of its own.
         super().__init__(*args)
 
 
 class ClientError(LastwordError):
-    """The client answered a request of the agent's, made by `client.request`, with an error.
+    """The client answered a request made with `client.request` with an error.
 
     Attributes:
         code: The JSON-RPC code.
         message: What the client said.
-        data: What it added, `None` without it.
+        data: Further data from the client, or `None`.
     """
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
@@ -122,9 +122,9 @@ class NotInTurn(LastwordError, RuntimeError):  # noqa: N818  (it is no failure o
 
 
 class Misused(LastwordError, ValueError):  # noqa: N818  (as above)
-    """A call was given what it cannot take: a mistake in the agent's own code.
+    """A call got an invalid argument: a mistake in the agent's own code.
 
-    Out of a handler it is `internal`, whatever words the text is made of.
+    If it leaves a handler, the failure is `internal`, whatever words the message contains.
     """
 
 
@@ -138,7 +138,7 @@ EXTRAS: dict[str, frozenset[str]] = {
 
 
 class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
-    """An optional package is missing, or too old; the text has the line that installs it.
+    """An optional package is missing, or too old; the message has the command that installs it.
 
     ```
     An agent of the official SDK needs the module acp, which an extra brings: pip install
@@ -146,12 +146,12 @@ class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
     ```
 
     Attributes:
-        extra: The extra of lastword's that brings it: `acp`, `gateway`, `otel` or `yaml`.
-        name: The module that could not be imported, as of every `ImportError`.
+        extra: The extra of lastword's that installs it: `acp`, `gateway`, `otel` or `yaml`.
+        name: The module that could not be imported, as for every `ImportError`.
     """
 
     def __init__(self, what: str, extra: str, missing: ImportError) -> None:
-        """Say what needs the extra, by the import that failed."""
+        """Build the message from what needs the extra and the import that failed."""
         module = missing.name or extra
         package = module.partition(".")[0]
         absent = isinstance(missing, ModuleNotFoundError) and module == package
@@ -165,16 +165,16 @@ class MissingExtra(LastwordError, ImportError):  # noqa: N818  (as above)
 
 
 def missing_extra(what: str, extra: str, error: ImportError) -> ImportError:
-    """The exception for a failed import: the error itself where no optional package is to blame."""
+    """Return the exception for a failed import: the error itself if no extra would help."""
     package = (error.name or "").partition(".")[0]
     return MissingExtra(what, extra, error) if package in EXTRAS[extra] else error
 
 
 class TurnFailed(LastwordError):  # noqa: N818  (named for what happened)
-    """The author ended the turn by `turn.fail()`.
+    """The author ended the turn with `turn.fail()`.
 
     Attributes:
-        error: The failure as it goes to the client.
+        error: The failure as it is sent to the client.
     """
 
     def __init__(self, error: AgentError) -> None:
@@ -183,7 +183,7 @@ class TurnFailed(LastwordError):  # noqa: N818  (named for what happened)
 
 
 class StreamFailed(LastwordError):  # noqa: N818  (as above)
-    """A model's stream handed on a failure as one of its items.
+    """A model's stream delivered a failure as one of its items.
 
     Attributes:
         body: The item as a plain object.
@@ -198,8 +198,8 @@ class StreamTruncated(LastwordError, ConnectionError):  # noqa: N818  (as above)
     """A model's stream ended before the provider said that it was complete.
 
     Attributes:
-        dialect: Whose stream it was, such as `openai`.
-        items: How many items had come.
+        dialect: The provider's dialect, such as `openai`.
+        items: How many items had arrived.
     """
 
     def __init__(self, dialect: str, items: int) -> None:
@@ -211,7 +211,7 @@ class StreamTruncated(LastwordError, ConnectionError):  # noqa: N818  (as above)
 
 
 class PromptFailed(LastwordError):  # noqa: N818  (as above)
-    """A turn failed, as a client was told.
+    """A turn failed, as reported to a client.
 
     Attributes:
         error: The failure.
@@ -222,16 +222,16 @@ class PromptFailed(LastwordError):  # noqa: N818  (as above)
         self.error = error
 
     def __reduce__(self) -> tuple[type[PromptFailed], tuple[AgentError]]:
-        # `args` holds the sentence, and a pickle would be built anew from that.
+        # `args` holds the sentence, from which a pickle would be rebuilt.
         return type(self), (self.error,)
 
 
 class StoreError(LastwordError):
-    """The record on disk cannot be used. The text says why and what to do, without a full stop."""
+    """The record on disk cannot be used. The message says why, and has no full stop."""
 
 
 class TemporaryFailure(PromptFailed):
-    """The model provider or the way to it is out of order: the same prompt may succeed later."""
+    """The provider or the connection to it is out of order: the same prompt may succeed later."""
 
 
 class RateLimited(TemporaryFailure):
@@ -263,11 +263,11 @@ class PromptRejected(PromptFailed):
 
 
 class ContextOverflow(PromptRejected):
-    """The conversation does not fit into what the model can take in."""
+    """The conversation does not fit into the model's context."""
 
 
 class ContentFiltered(PromptRejected):
-    """The content of the prompt, or of the answer, was refused by a policy."""
+    """A policy refused the content of the prompt, or of the answer."""
 
 
 class SetupRejected(PromptFailed):
@@ -279,11 +279,11 @@ class ModelNotFound(SetupRejected):
 
 
 class InvalidRequest(SetupRejected):
-    """The model provider does not take the request that the agent made."""
+    """The model provider rejects the request that the agent made."""
 
 
 class AgentLost(PromptFailed):
-    """The agent's process is gone, or makes no progress, or was stopped."""
+    """The agent's process is gone, or made no progress, or was stopped."""
 
 
 class AgentCrashed(AgentLost):
@@ -291,11 +291,11 @@ class AgentCrashed(AgentLost):
 
 
 class AgentStalled(AgentLost):
-    """The agent made no progress for longer than it may, and the turn was ended for it."""
+    """The agent made no progress for longer than allowed, so the turn was ended."""
 
 
 class StderrOverflow(AgentLost):
-    """The agent wrote more to its error output than it may, and was stopped."""
+    """The agent wrote more to its error output than allowed, and was stopped."""
 
 
 class PromptCancelled(PromptFailed):
@@ -303,11 +303,11 @@ class PromptCancelled(PromptFailed):
 
 
 class UnknownFailure(PromptFailed):
-    """The agent told of an error that nothing is known of but its words: `error.detail`."""
+    """The agent reported an error of which only the words are known: `error.detail`."""
 
 
 class ProtocolFailure(PromptFailed):
-    """The agent sent what the protocol does not allow, such as a line that cannot be read."""
+    """The agent sent something that the protocol does not allow, such as an unreadable line."""
 
 
 class InternalFailure(PromptFailed):

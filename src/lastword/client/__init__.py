@@ -1,4 +1,4 @@
-"""For authors of clients: a failed turn, however it was told, as one value.
+"""A failed turn as one value, for authors of clients, however the agent reported it.
 
 ```python
 try:
@@ -8,8 +8,8 @@ except errors.AuthRequired:
 shown = client.describe(error)          # what to say, which button, how long to wait
 ```
 
-Reads only; opens nothing and sends nothing. `lastword.client.acp` does the whole of it for the
-official SDK's client. `lastword.client.reconnect`, for viewers of a gateway, needs none of it.
+Only reads; opens nothing and sends nothing. `lastword.client.acp` does all of this for the official
+SDK's client. `lastword.client.reconnect`, for viewers of a gateway, needs none of it.
 """
 
 TYPE_CHECKING = False
@@ -30,9 +30,9 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        """Load a name when it is first asked for.
+        """Import a name on first use.
 
-        Whoever wants `lastword.client.reconnect` alone loads no classifier and no msgspec for it.
+        Code that needs only `lastword.client.reconnect` thus imports no classifier and no msgspec.
         """
         if name not in _HOMES:
             raise AttributeError(f"module 'lastword.client' has no attribute {name!r}")

@@ -1,8 +1,8 @@
-"""The official SDK's client, with failures typed: `connect_to_agent`, `spawn_agent_process`.
+"""The official SDK's client with typed failures: `connect_to_agent`, `spawn_agent_process`.
 
-Both take the place of the SDK's functions of the same name, with the same arguments. Owns what the
-SDK would not do by itself: it drops updates that it does not know, and loses a prompt's result with
-`stopReason: "error"`. Both reach it here in a shape that it takes, through its public transport.
+Both replace the SDK's functions of the same name, with the same arguments. Owns what the SDK would
+not do by itself: it drops updates that it does not know, and loses a prompt's result with
+`stopReason: "error"`. Here both arrive in a shape that it accepts, through its public transport.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ def connect_to_agent(
     use_unstable_protocol: bool = False,
     **connection_kwargs: Any,
 ) -> ClientSideConnection:
-    """Connect a client to an agent as `acp.connect_to_agent` does, with failures typed.
+    """Connect a client to an agent as `acp.connect_to_agent` does, with typed failures.
 
-    Two methods of the client are called where it has them, with these keywords, as the SDK calls
-    its own: `agent_error(session_id, error)` with an `AgentError` for each update that tells why a
-    turn is about to fail, and `agent_retry(session_id, retry)` with a `RetryNotice` while the agent
-    tries again. `prompt()` raises `lastword.errors.PromptFailed`, whose cause is the SDK's
+    Two methods of the client are called if it has them, with these keywords, as the SDK calls its
+    own: `agent_error(session_id, error)`, with an `AgentError`, for each update that says why a
+    turn is about to fail, and `agent_retry(session_id, retry)`, with a `RetryNotice`, while the
+    agent tries again. `prompt()` raises `lastword.errors.PromptFailed`, whose cause is the SDK's
     exception.
 
     Args:
-        client: The client, or a function that makes one for a connection, as the SDK takes either.
+        client: The client, or a function that creates one for a connection, as for the SDK.
         input_stream: A `StreamWriter` to the agent, or a transport.
         output_stream: A `StreamReader` from the agent; `None` with a transport.
         use_unstable_protocol: As the SDK's.
-        connection_kwargs: As the SDK's. Observers see what the SDK is given: an `agent_error` in
-            the shape of a `session_info_update`.
+        connection_kwargs: As the SDK's. Observers see what the SDK sees: an `agent_error` in the
+            shape of a `session_info_update`.
 
     Returns:
-        The SDK's own connection, whose `initialize` and `prompt` do the above.
+        The SDK's own connection, whose `initialize` and `prompt` behave as described.
     """
     transport = input_stream
     if isinstance(input_stream, asyncio.StreamWriter):
@@ -75,7 +75,7 @@ def connect_to_agent(
         raise TypeError("connect_to_agent needs a StreamWriter and a StreamReader, or a transport")
 
     def listening(connection: Any) -> Any:
-        # Before its author's client sees the connection, which it may use at once.
+        # Before the author's client sees the connection, which it may use at once.
         _make_typed(connection)
         return _Listening(client(connection) if callable(client) else client)
 
@@ -98,11 +98,11 @@ async def spawn_agent_process(
     transport_kwargs: Mapping[str, Any] | None = None,
     **connection_kwargs: Any,
 ) -> AsyncIterator[tuple[ClientSideConnection, Process]]:
-    """Start an agent and connect to it, as `acp.spawn_agent_process` does, with failures typed.
+    """Start an agent and connect to it as `acp.spawn_agent_process` does, with typed failures.
 
-    The agent's stderr is read, so that no agent waits for it: its end is in the `detail` of the
-    `PromptFailed` where the process has died, and `process.stderr` gives it to who reads it. With
-    the SDK's, an agent stops for ever once it has written what a pipe holds.
+    The agent's stderr is read, so the agent never blocks on it: if the process dies, the end of
+    stderr is in the `detail` of the `PromptFailed`, and `process.stderr` yields it to any reader.
+    With the SDK's function, an agent stops forever once it has filled the pipe.
 
     Args:
         to_client: The client, as for `connect_to_agent`.
@@ -110,8 +110,8 @@ async def spawn_agent_process(
         args: Its arguments.
         env: As the SDK's: few variables are inherited, and these are added.
         cwd: As the SDK's.
-        transport_kwargs: As the SDK's. With `{"stderr": None}` stderr goes where the client's own
-            does.
+        transport_kwargs: As the SDK's. With `{"stderr": None}`, the agent inherits the client's
+            stderr.
         connection_kwargs: As the SDK's.
     """
     settings = dict(transport_kwargs or {})
@@ -140,7 +140,7 @@ def _make_typed(connection: Any) -> None:
 async def _initialize(
     initialize: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """Say what this client reads; whatever its author said stays."""
+    """Add what this client reads to `initialize`, keeping whatever its author said."""
     request = args[0] if args else kwargs.get("params")
     if isinstance(request, acp.InitializeRequest):  # the SDK's older calling convention
         capabilities = _negotiating(request.client_capabilities)
@@ -171,7 +171,7 @@ async def _prompt(prompt: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs
 async def _prompt_process(
     agent: AgentProcess, prompt: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """A prompt to a process of ours: where it has died, it is said how."""
+    """Prompt a process of ours; if it has died, the failure says how."""
     try:
         return await prompt(*args, **kwargs)
     except AgentLost as lost:
@@ -182,7 +182,7 @@ async def _prompt_process(
 
 
 class _Listening:
-    """The author's client, with failures and retries taken out of its updates."""
+    """The author's client, with failures and retries removed from its updates."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -193,7 +193,7 @@ class _Listening:
 
     @property
     def session_update(self) -> Callable[..., Awaitable[None]]:
-        """The SDK calls this for every update. Without one, the client has an older name for it."""
+        """The method that the SDK calls for every update; without one, it has an older name."""
         return functools.partial(self._update, self._client.session_update)
 
     async def _update(self, own: Any, session_id: str, update: Any, **meta: Any) -> None:
@@ -205,7 +205,7 @@ class _Listening:
             await own(notification)
 
     async def _told(self, session_id: str, update: Any) -> bool:
-        """Tell the client what is ours in an update; was that all that there was?"""
+        """Tell the client what is ours in an update; return whether there was nothing else."""
         if getattr(update, "session_update", None) != "session_info_update":
             return False
         meta = update.field_meta or {}

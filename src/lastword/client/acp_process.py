@@ -1,7 +1,7 @@
 """The agent's process as the official SDK's client starts it: its stderr, and how it ended.
 
-Owns a reader of stderr that reads whether or not anybody wants the bytes, since a pipe that nobody
-empties stops the agent. Starting and stopping the process is the SDK's part.
+Owns a reader of stderr that reads whether or not anybody wants the bytes, since a full pipe stops
+the agent. The SDK starts and stops the process.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ GRACE_SECONDS = 0.25
 
 
 class AgentProcess:
-    """A process, with what it wrote to stderr last.
+    """A process, with the end of what it wrote to stderr.
 
-    While it is entered, stderr is read. `process.stderr` becomes a stream of the same bytes: who
-    reads it keeps up or misses some, and is told how many.
+    While the context manager is entered, stderr is read. `process.stderr` becomes a stream of the
+    same bytes: a reader that does not keep up misses some, and is told how many.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class AgentProcess:
             await asyncio.wait([self._reading])
 
     def started(self, process: Process) -> None:
-        """Read the stderr of a process, where it is a pipe."""
+        """Read the stderr of a process, if it is a pipe."""
         self._process = process
         if process.stderr is not None:
             source, process.stderr = process.stderr, _Stderr(self._written)
@@ -66,7 +66,7 @@ class AgentProcess:
         stream.ended()
 
     async def failure(self) -> AgentError:
-        """Say how the process ended, once its connection is gone."""
+        """Return how the process ended, once its connection is gone."""
         if self._process is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), GRACE_SECONDS)
@@ -83,7 +83,7 @@ class AgentProcess:
 
 
 class _Stderr(asyncio.StreamReader):
-    """What `process.stderr` is for who reads it: bounded, with what was left out said."""
+    """The stream behind `process.stderr`: bounded, with a note of what was left out."""
 
     def __init__(self, record: StderrRecord) -> None:
         super().__init__()
@@ -93,22 +93,22 @@ class _Stderr(asyncio.StreamReader):
         self.set_transport(_Valve(self))
 
     def written(self, data: bytes) -> None:
-        """The agent wrote this, which the record has."""
+        """Take in what the agent wrote, which the record already has."""
         if not self._full:
             self._given += len(data)
             self.feed_data(data)
 
     def ended(self) -> None:
-        """The agent writes no more."""
+        """Note that the agent writes no more."""
         self._catch_up()
         self.feed_eof()
 
     def fill(self) -> None:
-        """Nobody reads: what comes now is for the record alone."""
+        """Note that nobody reads: what comes now is for the record alone."""
         self._full = True
 
     def resume(self) -> None:
-        """Somebody has read: go on with the latest."""
+        """Note that somebody has read: continue with the latest."""
         self._full = False
         self._catch_up()
 
@@ -123,7 +123,7 @@ class _Stderr(asyncio.StreamReader):
 
 
 class _Valve(asyncio.ReadTransport):
-    """What a stream reader asks to wait; the process never waits for it."""
+    """The object that a stream reader asks to pause; the process itself never waits."""
 
     def __init__(self, stream: _Stderr) -> None:
         super().__init__()

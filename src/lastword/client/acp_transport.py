@@ -1,8 +1,8 @@
-"""The transport of the official SDK's client: what passes is made such that the SDK takes it.
+"""The transport of the official SDK's client, which makes messages acceptable to the SDK.
 
 Owns two translations: an update of a kind that the SDK drops becomes one that it delivers, and a
-prompt's result that tells of a failure becomes the error that it is. Everything else passes.
-Imports nothing of the SDK: its transport is three methods.
+prompt's result that reports a failure becomes an error. Everything else passes unchanged. Imports
+nothing from the SDK: its transport is three methods.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class TypedTransport:
         await self._inner.send(message)
 
     async def receive(self) -> Message | None:
-        """The next message for the SDK."""
+        """Return the next message for the SDK."""
         while True:
             message: object = await self._inner.receive()
             if message is None:
                 return None
-            # The SDK's own loop would end for good on a line that is no object.
+            # The SDK's own loop would end for good on a line that is not an object.
             if isinstance(message, dict):
                 return self._translated(message)
 
@@ -76,13 +76,13 @@ class TypedTransport:
 
 
 def _failure_in(answer: Message) -> AgentError | None:
-    """How a prompt failed whose answer the SDK would not take for an error, or not take at all."""
+    """Return a prompt's failure from an answer that the SDK would misread or reject."""
     told = answer.get("error")
     if isinstance(told, dict):
-        # Beside a result the SDK looks at no error, and what it raises has its code and its words.
+        # Next to a result, the SDK ignores an error; its exception has the code and the words.
         plain = isinstance(told.get("code", 0), int) and isinstance(told.get("message", ""), str)
         return None if plain and "result" not in answer else read_error({"error": told})
-    # An error that is no object ends the SDK's loop like a line that is none.
+    # An error that is not an object ends the SDK's loop, like a line that is not one.
     error = read_error(answer if answer.get("error") else answer.get("result"))
     if error is None and object_of(answer.get("result")).get("stopReason") not in STOP_REASONS:
         return classify.compose(own_failure(ErrorType.PROTOCOL_ERROR, "no_stop_reason"))
@@ -90,7 +90,7 @@ def _failure_in(answer: Message) -> AgentError | None:
 
 
 def _deliverable(message: Message) -> Message:
-    """An update of ours in a kind that every SDK delivers, with what it said in `_meta`."""
+    """Return an update of ours as a kind that every SDK delivers, with its content in `_meta`."""
     params = object_of(message.get("params"))
     update = object_of(params.get("update"))
     kind = kind_of(update)
@@ -106,7 +106,7 @@ def _deliverable(message: Message) -> Message:
 
 
 class StreamTransport:
-    """Lines of JSON on a pair of asyncio streams, as the SDK has them on its own."""
+    """Lines of JSON on a pair of asyncio streams, as the SDK itself sends them."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class StreamTransport:
         await self._writer.drain()
 
     async def receive(self) -> Message | None:
-        """The next line that is a JSON object; `None` at the end of the stream."""
+        """Return the next line that is a JSON object, or `None` at the end of the stream."""
         while line := await asyncio.wait_for(self._line(), self._receive_timeout):
             message = jsonrpc.loads(line)
             if isinstance(message, dict):
@@ -132,10 +132,10 @@ class StreamTransport:
         return None
 
     async def close(self) -> None:
-        """Nothing: as with the SDK's, whoever opened the streams closes them."""
+        """Do nothing: as with the SDK's transport, whoever opened the streams closes them."""
 
     async def _line(self) -> bytes:
-        """A line of any length, whatever the reader's limit is; empty at the end."""
+        """Return a line of any length, whatever the reader's limit; empty at the end."""
         parts = []
         while True:
             try:

@@ -1,8 +1,7 @@
-"""The error value for what came without a payload: from an agent that knows nothing of us.
+"""The error value for a failure without a payload, from an agent without the extension.
 
 Owns what only a reader knows: our own codes and words inside such an error, and that nothing is
-known of the turn. What a failure is comes from `core.classify`, its words from
-`core.failure.wording`.
+known of the turn. `core.classify` decides what the failure is, and `core.failure.wording` words it.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def of_rpc_error(error: object) -> AgentError:
 
 
 def _own_word(members: dict[str, object]) -> ErrorType | None:
-    """The type that a speaker named beside its sentence, or that the sentence itself tells."""
+    """Return the type named next to the sentence, or implied by the sentence itself."""
     data = object_of(members.get("data"))
     kind, details = data.get("errorKind"), data.get("details")
     if isinstance(kind, str):
@@ -55,7 +54,7 @@ def _own_word(members: dict[str, object]) -> ErrorType | None:
 
 
 def type_told_by(text: str) -> ErrorType | None:
-    """The type whose own sentence a text begins with, as our notices and bare errors do."""
+    """Return the type whose own sentence begins this text, as in our notices and bare errors."""
     return next((word for told, word in _own_sentences() if text.startswith(told)), None)
 
 
@@ -67,10 +66,10 @@ def _own_sentences() -> tuple[tuple[str, ErrorType], ...]:
 
 
 def connection_lost() -> AgentError:
-    """The failure that a client sees for itself: the agent's end of the connection is gone."""
+    """Return the failure that a client sees for itself: the agent's connection is gone."""
     return compose(own_failure(ErrorType.AGENT_CRASH, "connection_lost"))
 
 
 def compose(verdict: Verdict) -> AgentError:
-    """The error for a verdict. Of the turn nothing is known, so a retry is never safe by itself."""
+    """Return the error for a verdict. The turn is unknown, so a retry is never safe by itself."""
     return wording.compose_known(verdict, None, now=datetime.now().astimezone())

@@ -1,11 +1,11 @@
 """Close codes and upgrade statuses: what the end of a connection to a gateway means for the next.
 
-Owns the table, so that a client which reconnects in its own way still agrees on what is final.
-Knows no state and no clock (`reconnect`). Needs nothing but the standard library.
+Owns the table, so that clients with their own reconnect logic still agree on what is final. Knows
+no state and no clock (`reconnect`). Needs only the standard library.
 
-Sources of the codes: RFC 6455, section 7.4.1, and IANA's registry for 1000 to 1015; 3500 to 3999
-as Centrifugo's terminal range; 44xx as HTTP's 4xx, so that 4404 is 404; 4000 and 4001 as clients
-in the field send them, for 4408 and 4401.
+Sources of the codes: RFC 6455, section 7.4.1, and IANA's registry for 1000 to 1015; Centrifugo's
+terminal range for 3500 to 3999; HTTP's 4xx for 44xx, so that 4404 is 404; and clients in the field
+for 4000 and 4001, which they send for 4408 and 4401.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Loss:
         kind: What to do.
         cause: What happened, for people: one line, at most 200 characters.
         why: With `PERMANENT` and `FINAL`, why there is no further attempt; with `REFRESH`, why
-            there is none once the new token is refused, too. Else `None`.
-        wait: The shortest wait that the gateway asked for, in milliseconds; `None` without one.
+            there is none once the new token is refused too. Otherwise `None`.
+        wait: The shortest wait that the gateway asked for, in milliseconds, or `None`.
     """
 
     kind: LossKind
@@ -125,12 +125,12 @@ _NOT_SHOWN = re.compile(
 
 
 def classify_close(code: int, reason: str = "") -> Loss:
-    """Say what a closed connection means.
+    """Return what a closed connection means.
 
     Args:
-        code: The close code; 1005 or 1006 where none came.
-        reason: Its text. `retry=N` in it is the shortest wait, in seconds; with 1005, 1006 and
-            1015, which no peer sends, an error of the `ws` package is read for its status.
+        code: The close code; 1005 or 1006 if there was none.
+        reason: Its text. `retry=N` in it is the shortest wait, in seconds. With 1005, 1006 and
+            1015, which no peer sends, an error of the `ws` package is searched for its status.
     """
     if (refused := _STATUS_IN_WORDS.search(reason)) and code in {1005, 1006, 1015}:
         return classify_upgrade(int(refused[1]))
@@ -145,23 +145,23 @@ def classify_close(code: int, reason: str = "") -> Loss:
 
 
 def classify_upgrade(status: int, retry_after: int | str | None = None) -> Loss:
-    """Say what an HTTP answer means that is no switch to WebSocket.
+    """Return what an HTTP response means that does not switch to WebSocket.
 
     Args:
         status: The status.
         retry_after: The header `Retry-After`, in seconds, as a number or as its text. A date
-            counts as absent: it would need a clock.
+            counts as absent, since it would need a clock.
     """
     kind, why = _meaning_of_status(status)
     return Loss(kind, f"HTTP {status}", why, _milliseconds(retry_after) if why is None else None)
 
 
 def classify_failure(text: str) -> Loss:
-    """Say what an attempt means that failed before there was an answer.
+    """Return what an attempt means that failed before there was a response.
 
     Args:
-        text: A word, such as `dns`, or the library's own error text. One that speaks of a
-            certificate is permanent, one that has a status is read as that status.
+        text: A word, such as `dns`, or the library's own error text. One that mentions a
+            certificate is permanent; one with a status is read as that status.
     """
     if refused := _STATUS_IN_WORDS.search(text):
         return classify_upgrade(int(refused[1]))
@@ -171,7 +171,7 @@ def classify_failure(text: str) -> Loss:
 
 
 def plain(text: str) -> str:
-    """Return a foreign text as it may be shown: one line, nothing that steers a terminal."""
+    """Return a peer's text fit for display: one line, without terminal control characters."""
     return _NOT_SHOWN.sub(" ", text)[:MAX_CAUSE_CHARS].strip(" ")
 
 

@@ -1,4 +1,4 @@
-"""A failure as a client shows it: words, one button, a countdown, and what may be pressed.
+"""A failure as a client shows it: text, one button, a countdown, and what may be pressed.
 
 Owns the short texts and the rules of the Retry button (`VOC-5`).
 """
@@ -63,7 +63,7 @@ _LIMITS = frozenset({ErrorType.RATE_LIMIT, ErrorType.BUDGET})
 
 
 class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
-    """What to show for a failure at one moment. Texts are plain, on one line but for `details`.
+    """What to show for a failure at one moment. Texts are plain; only `details` has several lines.
 
     Attributes:
         title: A few words.
@@ -71,12 +71,13 @@ class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
         details: What the provider or the process said, at most 4096 characters; may be empty.
         action: What helps.
         button: The label of a button that leads there.
-        wait_seconds: How long the wait still lasts; 0 when it is over, `None` where none was told.
+        wait_seconds: How much of the wait is left; 0 when it is over, `None` if there is none.
         countdown: The same in words, such as `retry in 18 s`; empty when there is none.
-        can_retry: Does a Retry button make sense?
-        needs_confirmation: Must the user agree first, because a retry might do something twice?
-        automatic: May the client press it by itself, once `wait_seconds` is 0 or `None`? Never
-            without a limit of its own on how often.
+        can_retry: Whether a Retry button makes sense.
+        needs_confirmation: Whether the user must agree first, because a retry might do something
+            twice.
+        automatic: Whether the client may press the button by itself, once `wait_seconds` is 0 or
+            `None`. Never do so without a limit of your own on how often.
     """
 
     title: str
@@ -94,7 +95,7 @@ class ErrorView(msgspec.Struct, frozen=True, kw_only=True):
 def describe(
     error: AgentError, *, received: float | None = None, now: float | None = None
 ) -> ErrorView:
-    """Say what to show for a failure: a title, a sentence, one button, a countdown.
+    """Return what to show for a failure: a title, a sentence, one button, a countdown.
 
     ```python
     received = time.time()  # when the failure came
@@ -103,13 +104,13 @@ def describe(
     print(f"[{shown.button}] {shown.countdown}")  # [Try again] retry in 18 s
     ```
 
-    Call it again each second with the same `received`, and the countdown moves.
+    To move the countdown, call it again each second with the same `received`.
 
     Args:
         error: The failure.
-        received: The moment at which it came, in seconds since 1970 UTC (`time.time()`), from which
-            its wait counts. Without it the whole wait is still to come.
-        now: The moment for which to say it, likewise; the clock's without it.
+        received: The moment at which it arrived, in seconds since 1970 UTC (`time.time()`), from
+            which its wait counts. Without it, the whole wait is still to come.
+        now: The moment to describe, in the same unit; the current time by default.
 
     Returns:
         The texts, and what the button may do.
@@ -119,15 +120,16 @@ def describe(
 
 
 def view(error: AgentError, *, now: float, received: float | None = None) -> ErrorView:
-    """Say what to show for a failure at a moment: `describe`, for who has a clock of their own.
+    """Return what to show for a failure at a moment: `describe` for callers with their own clock.
 
     Reads no clock.
 
     Args:
         error: The failure.
-        now: The moment for which to say it, in seconds since 1970 UTC (`time.time()`).
-        received: The moment at which the failure came, likewise, from which `retry_after_seconds`
-            counts; without it, `now`. Call again with a later `now` to move the countdown.
+        now: The moment to describe, in seconds since 1970 UTC (`time.time()`).
+        received: The moment at which the failure arrived, in the same unit, from which
+            `retry_after_seconds` counts; `now` by default. Call again with a later `now` to move
+            the countdown.
 
     Returns:
         The texts, and what the button may do.
@@ -135,7 +137,7 @@ def view(error: AgentError, *, now: float, received: float | None = None) -> Err
     wait = _wait(error, now, now if received is None else received)
     is_harmful = error.retry_safety is RetrySafety.NEVER
     by_word = error.retryable and not is_harmful
-    # What a limit forbade it allows once it has reset; whether that is safe nobody has said.
+    # After its reset, a limit no longer forbids a retry; whether that is safe was never said.
     can_retry = by_word or (wait == 0 and error.type in _LIMITS)
     is_harmless = error.retry_safety in {RetrySafety.AUTO, RetrySafety.OFFER_CONTINUE}
     action = error.action or wording.usual_action(
@@ -158,7 +160,7 @@ def view(error: AgentError, *, now: float, received: float | None = None) -> Err
 
 
 def _wait(error: AgentError, now: float, received: float) -> int | None:
-    """Whole seconds from now, rounded up; where the clock was set back, no more than was told."""
+    """Return whole seconds from now, rounded up; no more than was stated if the clock went back."""
     if error.retry_after_seconds is not None:
         until = min(received, now) + error.retry_after_seconds
     elif error.reset_at_epoch_ms is not None:

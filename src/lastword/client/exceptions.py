@@ -1,6 +1,6 @@
-"""The error object in an exception that a client's library raised.
+"""The error object in an exception raised by a client's library.
 
-Owns the duck-typing: no library is imported, and nothing that an attribute raises gets out.
+Owns the duck-typing: no library is imported, and no exception from an attribute escapes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _CONNECTION_CLOSED = frozenset({"BrokenResourceError", "ClosedResourceError", "E
 
 
 def error_in(raised: BaseException) -> AgentError | Members | None:
-    """What an exception holds: a failure that was read before, or a JSON-RPC error object.
+    """Return the content of an exception: a failure read before, or a JSON-RPC error object.
 
-    A cause and the members of a group are looked at too, the outermost first. `None` for an
-    exception that is no word of the agent's, such as a bug in the client itself.
+    Causes and the members of a group are searched too, the outermost first. Returns `None` for an
+    exception that did not come from the agent, such as a bug in the client itself.
     """
     waiting: list[BaseException] = [raised]
     for _ in range(MAX_EXCEPTIONS):
@@ -52,7 +52,7 @@ def _told_by(exception: BaseException) -> AgentError | Members | None:
     if (members := object_of(inner)) and "code" in members:
         return members
     code = attribute(exception, "code")
-    # Some agents use an HTTP status as the code. urllib's exception has one too, and no `data`.
+    # Some agents use an HTTP status as the code. urllib's exception has one too, but no `data`.
     if isinstance(code, int) and (code < 0 or "data" in dir(exception)):
         data = attribute(exception, "data")
         return {"code": code, "message": _message(exception), "data": data}

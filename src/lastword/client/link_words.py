@@ -1,7 +1,7 @@
-"""The word of a link's end: what a close code, its reason, or a status says of it.
+"""The word for the end of a link, chosen by a close code, its reason, or a status.
 
-Owns the choice. The words, their sentences and what to do stand in
-`lastword.core.failure.transport_words`, which is made from `protocol/words.json`. Needs nothing but
+Owns the choice. The words, their sentences and the advice are in
+`lastword.core.failure.transport_words`, which is generated from `protocol/words.json`. Needs only
 the standard library.
 """
 
@@ -20,7 +20,7 @@ _BY_STATUS = {status: each for each in TRANSPORT_WORDS for status in each.status
 
 
 def word_of_close(code: int, reason: str = "") -> TransportWord | None:
-    """Return the word of a close: its reason's, else its code's; `None` where neither has one.
+    """Return the word of a close, by its reason or else its code; `None` if neither has one.
 
     Args:
         code: The close code.
@@ -31,7 +31,7 @@ def word_of_close(code: int, reason: str = "") -> TransportWord | None:
 
 
 def word_of_status(status: int) -> TransportWord | None:
-    """Return the word of an HTTP status at an upgrade; `None` where it has none."""
+    """Return the word of an HTTP status at an upgrade, or `None` if it has none."""
     return _BY_STATUS.get(status)
 
 

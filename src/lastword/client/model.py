@@ -1,8 +1,8 @@
 """The `agent_error` extension as pydantic models, and the source of `protocol/schema.json`.
 
-Owns the public models and the JSON Schema that a writer is held to. How a payload is read that
-keeps neither is `core.failure.payload`'s: the models are made of what it gives. No healthy turn
-imports this module.
+Owns the public models and the JSON Schema that writers must follow. `core.failure.payload` reads
+payloads that break either, and the models are built from its result. No healthy turn imports this
+module.
 
 `python -m lastword.client.model` prints the schema.
 """
@@ -64,7 +64,7 @@ class _WireModel(BaseModel):
     )
 
     def to_wire(self) -> dict[str, Any]:
-        """The JSON object as it is sent: absent fields left out, unknown ones as they came."""
+        """Return the JSON object that is sent, without absent fields and with unknown ones."""
         wire: dict[str, Any] = self.model_dump(mode="json", exclude_none=True)
         return wire
 
@@ -146,11 +146,11 @@ class AgentErrorPayload(_WireModel):
 
     @classmethod
     def from_error(cls, error: AgentError) -> Self:
-        """The wire's view of a value of the core."""
+        """Return the model of a core value."""
         return cls.model_validate(error.payload())
 
     def to_error(self) -> AgentError:
-        """The plain value; keys that the contract does not name are its `extra`."""
+        """Return the plain value; keys that the contract does not name are in its `extra`."""
         known = {name: getattr(self, name) for name in type(self).model_fields}
         others = {k: v for k, v in (self.model_extra or {}).items() if k != STOP_REASON}
         return AgentError(**known, extra=others or None)
@@ -245,7 +245,7 @@ _MESSAGES: tuple[type[_WireModel], ...] = (
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of all messages of the extension, for writers.
+    """Return the JSON Schema (draft 2020-12) of all messages of the extension, for writers.
 
     It is stricter than the models: closed sets are enums and required fields are required.
     """

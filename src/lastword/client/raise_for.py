@@ -1,6 +1,6 @@
-"""A failed turn as an exception, by what a client does about it.
+"""A failed turn as an exception, one class for each thing that a client can do about it.
 
-Owns which type of failure is which class; the classes are `lastword.errors`'.
+Owns the mapping from failure types to the classes of `lastword.errors`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CLASS_FOR: dict[ErrorType, type[errors.PromptFailed]] = {
 
 
 def raise_for_error(message: _Message) -> _Message:
-    """Raise if a turn failed; else give back what came.
+    """Raise if a turn failed; otherwise return the message.
 
     ```python
     try:
@@ -47,14 +47,14 @@ def raise_for_error(message: _Message) -> _Message:
     ```
 
     Args:
-        message: Whatever `read_error` takes. An exception becomes the cause of what is raised;
-            one that is no word of the agent's is given back.
+        message: Whatever `read_error` takes. An exception becomes the cause of the one raised; an
+            exception that did not come from the agent is returned.
 
     Returns:
-        What was given.
+        The message.
 
     Raises:
-        PromptFailed: The turn failed; the class says what to do, `error` what happened.
+        PromptFailed: The turn failed. The class says what to do, and `error` what happened.
     """
     if isinstance(message, errors.PromptFailed):
         raise message

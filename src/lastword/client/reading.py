@@ -1,7 +1,7 @@
-"""Read the failure in anything that a client is given, whichever way it was told.
+"""The failure in any message that a client receives, in whichever way it was reported.
 
-Owns where to look, and in which order (`protocol/README.md`, section "Reading"). How a payload is
-read is `core.failure.payload`'s; what an error without one means is `core.classify`'s.
+Owns where to look, and in which order (`protocol/README.md`, section "Reading").
+`core.failure.payload` reads a payload; `core.classify` interprets an error without one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_FAILURE_KINDS = acp.AGENT_RETRY_KINDS | {"notice"}
 
 
 def read_error(message: object) -> AgentError | None:
-    """Say how a turn failed, if this tells that one did.
+    """Return how a turn failed, if this message reports that one did.
 
     ```python
     error = client.read_error(message)  # whatever came from the agent
@@ -31,8 +31,8 @@ def read_error(message: object) -> AgentError | None:
         show(client.describe(error))
     ```
 
-    A failing turn may tell of its failure twice: in an update, and in what ends it. Both are read
-    to the same value.
+    A failing turn may report its failure twice: in an update, and in the message that ends it. Both
+    give the same value.
 
     Args:
         message: A `session/update` (the notification, its params or its `update`), a prompt's
@@ -40,9 +40,9 @@ def read_error(message: object) -> AgentError | None:
             models; the exception that the SDK raised; or anything else.
 
     Returns:
-        The failure; `None` for what tells of none, such as a healthy update, or a retry. Members
-        that the contract does not name are in its `extra`. An error of an agent that knows nothing
-        of the contract is classified: `retry_safety` is then never `auto`.
+        The failure, or `None` for a message without one, such as a healthy update or a retry.
+        Members that the contract does not name are in its `extra`. An error from an agent without
+        the extension is classified; its `retry_safety` is then never `auto`.
     """
     try:
         return _read(message)
@@ -109,12 +109,12 @@ def _of_result(result: Members) -> AgentError | None:
 
 
 def _of_sign(sign: agents.Sign | None) -> AgentError | None:
-    """A failure that an agent told in a way of its own; one that it will retry is none."""
+    """Return a failure reported in an agent's own way; one that it will retry is none."""
     return None if sign is None or sign.will_retry else classify.compose(sign.verdict)
 
 
 def _of_error(error: object) -> AgentError:
-    """A JSON-RPC error object, or what stands in its place."""
+    """Return the failure in a JSON-RPC error object, or in what stands in its place."""
     members = object_of(error)
     payload = payload_in(members.get("data"))
     if payload is not None:

@@ -1,23 +1,24 @@
-"""Reconnect policy: when a viewer of a gateway connects, waits, probes, gives up, and says so.
+"""Reconnect policy: when a viewer of a gateway connects, waits, probes and gives up.
 
-One pure function. A shell owns the socket, one timer and the line on the screen; it tells of what
-happened and does what it is told:
+The policy is one pure function. A shell owns the socket, one timer and the line on the screen; it
+reports events and carries out the actions:
 
 ```python
 state = reconnect.initial(now)
 state, actions = reconnect.step(state, reconnect.Signal.TICK, now, random.random())
 ```
 
-Moments are whole milliseconds of any clock that does not go back (`time.monotonic_ns() // 10**6`),
-durations whole milliseconds too, so that every language comes to the same bytes:
-`protocol/reconnect/` has the contract (`RCN-1` on), the same function in JavaScript, and vectors
-for both. Owns no socket, clock, lot or token, and needs nothing but the standard library.
+Moments are whole milliseconds of any clock that never goes back (`time.monotonic_ns() // 10**6`),
+and durations are whole milliseconds too, so that all languages compute the same bytes:
+`protocol/reconnect/` has the contract (from `RCN-1`), the same function in JavaScript, and vectors
+for both. Owns no socket, clock, random source or token, and needs only the standard library.
 
-What a shell keeps to: one timer, which the last `WaitUntil` set, and `TICK` when it ends (an early
-or a second one does no harm); after `CloseSocket` or a new `Connect` no event of the socket before;
-a new URL and token for each `Connect`; of a socket's several signs of one failure the first; an
-error as the answer to its attach as `Refused`, by the status that says the same (404 for -32002).
-With a gateway on loopback it passes neither `OFFLINE` nor `ONLINE`: they say nothing there.
+The shell's duties: keep one timer, set by the last `WaitUntil`, and send `TICK` when it ends (an
+early or extra one does no harm); after `CloseSocket` or a new `Connect`, ignore events of the
+earlier socket; use a new URL and token for each `Connect`; if a socket gives several signs of one
+failure, report the first; report an error in the answer to its attach as `Refused`, with the
+equivalent status (404 for -32002). With a gateway on loopback, pass neither `OFFLINE` nor `ONLINE`,
+which mean nothing there.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def initial(now: int) -> ReconnectState:
 
 
 def timer(state: ReconnectState) -> int | None:
-    """Return the moment at which the state wants a `TICK`; `None`, it waits for something else."""
+    """Return the moment at which the state wants a `TICK`, or `None` if it waits for an event."""
     moments = [state.unanswered, state.tell]
     if state.phase is not LinkPhase.WAITING or state.online:
         moments.append(state.due)
@@ -151,16 +152,16 @@ _Step = tuple[ReconnectState, tuple[Action, ...]]
 
 
 def step(state: ReconnectState, event: Event, now: int, random: float) -> _Step:
-    """Take in what happened.
+    """Take in an event.
 
     Args:
         state: The state before.
-        event: What happened. In a state where it cannot happen it changes nothing.
+        event: What happened. An event that cannot happen in this state changes nothing.
         now: The moment, in milliseconds.
-        random: A random number from 0 to below 1, new at each call.
+        random: A random number in [0, 1), new for each call.
 
     Returns:
-        The state after, and what to do, in this order.
+        The new state, and the actions to carry out, in order.
     """
     after, actions = _receive(state, event, now, random)
     if after is state and event is not Signal.TICK:
@@ -216,7 +217,7 @@ def _opened(state: ReconnectState, now: int, _random: float) -> _Step:
 
 
 def _attached(state: ReconnectState, event: Attached, now: int) -> _Step:
-    # Of a loss that nobody was told of nobody is told that it is over.
+    # If nobody was told of a loss, nobody is told that it is over.
     was_told = state.tell is None
     after = replace(
         state,
@@ -247,7 +248,7 @@ def _frame(state: ReconnectState, now: int, _random: float) -> _Step:
 
 
 def _settled(state: ReconnectState) -> _Step:
-    """Count the link as one that holds."""
+    """Count the link as stable."""
     shown = (Show("", ""),) if state.line else ()
     after = replace(
         state,
@@ -292,7 +293,7 @@ def _looked_after(state: ReconnectState, now: int, random: float) -> _Step:
 
 
 def _probed(state: ReconnectState, now: int, fuse: int) -> _Step:
-    """Ask for a sign of life; a probe that is out keeps its fuse where that ends sooner."""
+    """Ask for a sign of life; an unanswered probe keeps its fuse if that ends sooner."""
     until = now + fuse
     if state.unanswered is not None:
         until = min(until, state.unanswered)
@@ -380,7 +381,7 @@ def _ended(state: ReconnectState, why: Why, wait: str = "") -> _Step:
 
 
 def _anew(state: ReconnectState, now: int) -> _Step:
-    """Begin a new round at once, and say so: somebody waits for it."""
+    """Begin a new round at once, and say so, since somebody waits for it."""
     lost = now if state.lost is None else state.lost
     state = replace(state, tries=0, budget=TRIES, lost=lost, tell=None, line=CONNECTING, why=None)
     connecting, actions = _connected(state, now)
@@ -391,7 +392,7 @@ def _anew(state: ReconnectState, now: int) -> _Step:
 
 
 def _went_offline(state: ReconnectState, now: int, _random: float) -> _Step:
-    """Hold the next try; a socket that is open may well go on working, and stays."""
+    """Hold the next try; an open socket may well keep working, and stays."""
     if not state.online:
         return state, ()
     state = replace(state, online=False)
@@ -425,7 +426,7 @@ def _became_visible(state: ReconnectState, now: int, _random: float) -> _Step:
 
 
 def _woken(state: ReconnectState, now: int) -> _Step:
-    """Begin anew where it was given up and may do better now."""
+    """Begin again after giving up, if the chances may be better now."""
     may = state.phase is LinkPhase.GAVE_UP and state.why is not None and ENDS[state.why].wakes
     if may and state.online and now >= state.earliest:
         return _anew(state, now)
@@ -433,7 +434,7 @@ def _woken(state: ReconnectState, now: int) -> _Step:
 
 
 def _asked_to_retry(state: ReconnectState, now: int, _random: float) -> _Step:
-    """Begin a new round, whatever network and gateway said; under way, there is nothing to do."""
+    """Begin a new round, whatever network and gateway said; do nothing if one is under way."""
     return (state, ()) if state.phase in _WITH_SOCKET else _anew(state, now)
 
 
@@ -478,7 +479,7 @@ _SIGNALS = {
 
 
 def _tell_anew(state: ReconnectState, now: int) -> ReconnectState:
-    """Have the line renewed, still not within the quiet time."""
+    """Have the line shown again, still not within the quiet time."""
     return replace(state, tell=max(now, (now if state.lost is None else state.lost) + QUIET))
 
 

@@ -1,7 +1,6 @@
 """Events, actions and state of the reconnect policy, as values.
 
-Owns what they mean and their units. What follows from what is `reconnect`'s, from where all of
-this is taken.
+Owns their meaning and units. `reconnect` owns the transitions, and exports all of these names.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class LinkPhase(StrEnum):
 
 
 class Signal(Enum):
-    """What happens, where there is nothing more to say of it."""
+    """Events that carry no further information."""
 
     OPENED = "opened"
     """The socket is open."""
@@ -51,7 +50,7 @@ class Attached:
     """The session answered.
 
     Attributes:
-        updates: How many updates had been missed and have come, or come now.
+        updates: The number of missed updates that have arrived or are about to.
         probes: The gateway answers `_lastword/ping`.
     """
 
@@ -61,7 +60,7 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The socket was closed, by the other end or by what is between; see `classify_close`."""
+    """The socket was closed, by the other end or by something in between; see `classify_close`."""
 
     code: int
     reason: str = ""
@@ -69,7 +68,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The upgrade was answered by another status than 101; see `classify_upgrade`."""
+    """The upgrade was answered with a status other than 101; see `classify_upgrade`."""
 
     status: int
     retry_after: int | str | None = None
@@ -77,14 +76,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class ConnectFailed:
-    """The connection failed before there was an answer; see `classify_failure`."""
+    """The connection failed before there was a response; see `classify_failure`."""
 
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class TokenFailed:
-    """No token could be had, and why, in words."""
+    """No token could be obtained, and why, in words."""
 
     kind: str = ""
 
@@ -97,7 +96,7 @@ class Connect:
     """Ask for URL and token, open a socket, attach.
 
     Attributes:
-        fetch_token: The last token was refused, so one kept from before will not do.
+        fetch_token: The last token was refused, so a stored one will not do.
     """
 
     fetch_token: bool
@@ -105,7 +104,7 @@ class Connect:
 
 @dataclass(frozen=True, slots=True)
 class CloseSocket:
-    """Close the socket, or drop the attempt, and hear no more of it."""
+    """Close the socket, or drop the attempt, and ignore its further events."""
 
     code: int
     reason: str
@@ -113,16 +112,16 @@ class CloseSocket:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Send `_lastword/ping`; whatever comes then is its answer."""
+    """Send `_lastword/ping`; the next message, whatever it is, counts as the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Put this line in the place of the one before.
+    """Show this line in place of the previous one.
 
     Attributes:
-        line: One sentence or two; empty, there is nothing to show.
-        cause: What happened, in a peer's or a library's words, for whoever wants to know.
+        line: One sentence or two; empty if there is nothing to show.
+        cause: What happened, in a peer's or a library's words, for anyone who wants to know.
     """
 
     line: str
@@ -131,13 +130,13 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Put this in the line's place, with a button; no timer goes on.
+    """Show this in place of the line, with a button; no timer is running.
 
     Attributes:
         why: Why, as a word.
         line: Why, as a sentence.
         advice: What to do.
-        button: What the one button says, which is `Signal.RETRY`; empty, there is none.
+        button: The label of the one button, which sends `Signal.RETRY`; empty if there is none.
         cause: As in `Show`.
     """
 
@@ -150,7 +149,7 @@ class GiveUp:
 
 @dataclass(frozen=True, slots=True)
 class WaitUntil:
-    """Set the one timer to this moment, in the place of any before; with `None`, stop it."""
+    """Set the one timer to this moment, replacing any earlier one; with `None`, stop it."""
 
     until: int | None
 
@@ -164,27 +163,27 @@ class ReconnectState:
 
     Attributes:
         phase: Where the link stands.
-        due: When waiting, the moment of the next try; when connecting and attaching, the fuse's
-            end; when attached, the next probe.
-        tries: Further tries since the link last held; with the next one, while waiting for it.
-        budget: How many of them there are.
+        due: When waiting, the moment of the next try; when connecting or attaching, the end of the
+            fuse; when attached, the next probe.
+        tries: Further tries since the link was last stable; while waiting, including the next one.
+        budget: The most of them that there will be.
         earliest: The moment before which the gateway wants no try.
-        lost: Since when there has been no link; `None` once there is one, and that has been told
-            where its loss was.
+        lost: Since when there has been no link; `None` once there is one and, if the loss was
+            reported, that has been reported too.
         tell: The moment at which the line for this try, or for its success, is to be shown; `None`
             once it has been.
         returning: There has been a link before.
         probes: The gateway answers probes.
-        unanswered: When a probe counts as unanswered; `None` while none is out.
-        stable: The moment from which the link counts as one that holds; `None` once it does.
-        heard: Something has come since the fuse was lit.
-        refused: A token was refused since the link last held.
-        online: Is there a network, as far as the platform knows?
-        hidden: Since when nobody has looked; `None` while somebody may.
+        unanswered: When a probe counts as unanswered; `None` while there is none.
+        stable: The moment from which the link counts as stable; `None` once it does.
+        heard: Something has arrived since the fuse was lit.
+        refused: A token was refused since the link was last stable.
+        online: Whether there is a network, as far as the platform knows.
+        hidden: Since when nobody has been looking; `None` while somebody may be.
         line: What is shown.
-        news: The line that tells of the link's return, until it is shown.
+        news: The line that reports the link's return, until it is shown.
         cause: What ended the link, or the last attempt.
-        why: Why it was given up, or has ended.
+        why: Why the policy gave up, or the link ended.
     """
 
     phase: LinkPhase

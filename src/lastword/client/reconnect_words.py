@@ -1,7 +1,7 @@
-"""Lines of the reconnect policy: what people are told of a link, in the place of the line before.
+"""Lines of the reconnect policy: what people are told about a link, one line at a time.
 
-Owns the sentences and what may wake a link that was given up. When a line is shown is
-`reconnect`'s.
+Owns the sentences, and what may revive a link that was given up. `reconnect` decides when a line is
+shown.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from lastword.client.reconnect_model import LinkPhase, ReconnectState
 
 
 class EndWords(NamedTuple):
-    """How an end is told.
+    """The words for an end.
 
     Attributes:
         line: Why, as a sentence; `{tries}` and `{wait}` are filled in.
         advice: What to do.
-        button: What the button says that begins anew; empty, there is none.
-        wakes: The network's return, or somebody's look, may help.
+        button: The label of the button that begins again; empty if there is none.
+        wakes: Whether the network's return, or a user's look, may help.
     """
 
     line: str
@@ -64,7 +64,7 @@ _TWO_MINUTES, _TWO_HOURS = 120, 120  # in seconds, and in minutes
 
 
 def progress_line(state: ReconnectState, now: int) -> str:
-    """Return the line of a link that is sought."""
+    """Return the line for a link that is being established."""
     doing = "Connecting"
     if state.phase is LinkPhase.WAITING and state.due is not None:
         if not state.online:
@@ -77,7 +77,7 @@ def progress_line(state: ReconnectState, now: int) -> str:
 
 
 def success_line(state: ReconnectState, updates: int, now: int) -> str:
-    """Return the line of a link that was found, from the state before it was."""
+    """Return the line for a link that was established, from the state before it was."""
     word = "Reconnected" if state.returning else "Connected"
     after = f" after {span(now - state.lost)}" if state.lost is not None else ""
     caught_up = f", {updates} update{'' if updates == 1 else 's'} caught up" if updates else ""

@@ -1,6 +1,6 @@
-"""Read that an agent is trying again: no failure, but what a client may show meanwhile.
+"""Retry notices: an agent is trying again, which a client may show although it is no failure.
 
-Owns the ways in which that is told. Those of single agents are `core.classify.agents`'.
+Owns the standard ways of reporting a retry. `core.classify.agents` has those of single agents.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _OWN_TITLE = re.compile(
 
 
 class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):
-    """The agent's model call failed and is going to be made again; the turn goes on.
+    """The agent's model call failed and is about to be made again; the turn goes on.
 
     Attributes:
-        attempt: The number of the try that comes next; the first was 1.
-        max_attempts: How many there will be at most.
-        wait_seconds: How long the agent waits before it, from when this was received.
-        error: What the try before failed with.
+        attempt: The number of the next try; the first was 1.
+        max_attempts: The most tries that there will be.
+        wait_seconds: How long the agent waits before it, counted from when this was received.
+        error: The failure of the previous try.
     """
 
     @property
     def message(self) -> str:
-        """One plain sentence or two for the user."""
+        """One or two plain sentences for the user."""
         when = f" in {durations.plain_duration(self.wait_seconds)}" if self.wait_seconds else ""
         of = "" if self.max_attempts is None else f" of {self.max_attempts}"
         attempt = "" if self.attempt is None else f" (attempt {self.attempt}{of})"
@@ -53,7 +53,7 @@ class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):
 
 
 def read_retry(message: object) -> RetryNotice | None:
-    """Say that the agent is trying again, if this tells so.
+    """Return what is known of a retry, if this message reports one.
 
     Args:
         message: A `session/update` (the notification, its params or its `update`), as decoded JSON
@@ -61,7 +61,7 @@ def read_retry(message: object) -> RetryNotice | None:
             no retry.
 
     Returns:
-        What is known of the retry. What an agent tells in prose alone is not recognised.
+        What is known of the retry. A retry that an agent reports only in prose is not recognised.
     """
     try:
         return _read(object_of(message))

@@ -1,7 +1,7 @@
-"""Plain objects of what a client was given: decoded JSON, models of the SDK, frames around them.
+"""Plain objects from what a client received: decoded JSON, SDK models, frames around them.
 
-Owns how deep to look for the update or the payload in it. Does not own what they mean
-(`client.reading`, `client.retries`).
+Owns how deep to look for the update or the payload. Does not own what they mean (`client.reading`,
+`client.retries`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Members = dict[str, Any]
 
 
 def object_of(value: object) -> Members:
-    """The members of a JSON object or of a model; none for anything else."""
+    """Return the members of a JSON object or of a model; none for anything else."""
     if isinstance(value, dict):
         return value
     if _is_model(value):
@@ -29,14 +29,14 @@ def object_of(value: object) -> Members:
 
 
 def _is_model(value: object) -> TypeGuard[BaseModel]:
-    """Is it a model of pydantic's? Who has one has loaded pydantic, which takes 50 ms."""
+    """Return whether it is a pydantic model, without importing pydantic, which takes 50 ms."""
     known = getattr(sys.modules.get("pydantic"), "BaseModel", None)
     return known is not None and isinstance(value, known)
 
 
 def _dumped(model: BaseModel) -> Members:
-    # The mode "json" makes enums plain, and refuses what an author put into a model that is no
-    # JSON.
+    # The mode "json" makes enums plain, and rejects anything that an author put into a model that
+    # is not JSON.
     try:
         return model.model_dump(mode="json", by_alias=True, exclude_none=True)
     except Exception:  # noqa: BLE001 - a foreign model's serialisers may raise anything
@@ -44,7 +44,7 @@ def _dumped(model: BaseModel) -> Members:
 
 
 def update_in(members: Members) -> Members:
-    """The `update` in a `session/update`: the whole notification, its params, or itself."""
+    """Return the `update` of a `session/update`, given the notification, its params, or itself."""
     if "sessionUpdate" in members:
         return members
     if members.get("method") == acp.UPDATE:
@@ -53,7 +53,7 @@ def update_in(members: Members) -> Members:
 
 
 def payload_in(carrier: object) -> Members | None:
-    """The payload under `agent_error`, in a `_meta` or a `data`; not an advertisement there."""
+    """Return the payload under `agent_error` in a `_meta` or a `data`; not an advertisement."""
     members = object_of(carrier)
     payload = members.get("agent_error")
     if payload is not None and not isinstance(payload, dict):
@@ -62,6 +62,6 @@ def payload_in(carrier: object) -> Members | None:
 
 
 def kind_of(update: Members) -> str:
-    """The kind of an update; empty without one."""
+    """Return the kind of an update; empty if it has none."""
     kind = update.get("sessionUpdate")
     return kind if isinstance(kind, str) else ""

@@ -1,7 +1,7 @@
-"""The protocol as a machine: messages and a time go in, effects come out.
+"""The protocol as a state machine: messages and a time go in, effects come out.
 
-Nothing in this package does I/O, reads a clock or the environment, or awaits. It never raises
-because of what a peer sent.
+Nothing in this package does I/O, awaits, or reads a clock or the environment. Nothing that a peer
+sends makes it raise.
 
-Private: its names may change with any version.
+Private: names may change in any version.
 """

@@ -1,7 +1,8 @@
-"""The core between a client and a handler in this very process.
+"""The core between a client and a handler in the same process.
 
-What the doors for agents' authors share: the link, the handler's turn, its cancellation. Knows no
-SDK and no event loop; `lastword.inprocess.sdk` and `lastword.inprocess.serve.server` bring theirs.
+Holds what the entry points for agents' authors share: the link, the handler's turn, its
+cancellation. Knows no SDK and no event loop; `lastword.inprocess.sdk` and
+`lastword.inprocess.serve.server` bring theirs.
 
-Private: its names may change with any version.
+Private: names may change in any version.
 """

@@ -1,7 +1,7 @@
-"""From what a handler raised to the word that the core takes in.
+"""Reports to the core on the exceptions that handlers raise.
 
-Owns the one boundary where an exception becomes a failure of a turn. Loaded when the first one
-does.
+Owns the one boundary where an exception becomes the failure of a turn. Imported at the first such
+exception.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Word = TypeVar("Word", ErrorType, Action)
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What an author said of a failure beside its type and message."""
+    """What an author said about a failure besides its type and message."""
 
     retryable: bool | None = None
     retry_after_seconds: float | None = None
@@ -52,7 +52,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuthorFailure(TurnFailed):
-    """`TurnFailed` with the word for the core."""
+    """`TurnFailed` with its report for the core."""
 
     def __init__(self, error: AgentError, word: HandlerFailure) -> None:
         super().__init__(error)
@@ -62,7 +62,7 @@ class AuthorFailure(TurnFailed):
 def said_by_author(
     request: Request, error_type: ErrorType | str, message: str | None, said: Said
 ) -> AuthorFailure:
-    """The failure that `turn.fail()` raises; the request keeps it, whoever catches it."""
+    """Return the failure that `turn.fail()` raises; the request keeps it, whoever catches it."""
     known = _word_of(ErrorType, "type", error_type)
     wait = said.retry_after_seconds
     if wait is not None and not (isinstance(wait, int | float) and 0 <= wait < math.inf):
@@ -97,7 +97,7 @@ def _word_of(words: type[Word], what: str, said: str) -> Word:
 
 
 def report_for(request: Request, error: BaseException, sent: object = None) -> HandlerFailure:
-    """What the core is told of an exception.
+    """Return the report to the core on an exception.
 
     Args:
         request: The request whose handler it left.
@@ -116,7 +116,7 @@ def report_for(request: Request, error: BaseException, sent: object = None) -> H
 
 
 def _client_refused(error: BaseException) -> Verdict:
-    """The handler did not expect that the client would refuse what it asked for."""
+    """Return the verdict on a handler that did not expect the client's refusal of its request."""
     return Verdict(
         type=ErrorType.INTERNAL,
         rule="client_error",
@@ -128,7 +128,7 @@ def _client_refused(error: BaseException) -> Verdict:
 
 
 def tried_before(request: Request, error: BaseException) -> tuple[FailedAttempt, ...]:
-    """The attempts of the model call that failed of this at last, the outermost where they nest."""
+    """Return the attempts of the model call that ended with this; the outermost if they nest."""
     tried: tuple[FailedAttempt, ...] = ()
     for cause in causes(error):
         for failed_of, attempts in request.tried:
@@ -138,12 +138,12 @@ def tried_before(request: Request, error: BaseException) -> tuple[FailedAttempt,
 
 
 def verdict_of(error: BaseException, sent: object = None) -> Verdict:
-    """What an exception means."""
+    """Return the meaning of an exception."""
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         return classify.own_failure(ErrorType.AGENT_CRASH, "premature_exit")
     if sent is None:
         return classify.classify(error)
-    # What an SDK's own error was raised from says more than the error.
+    # The cause of an SDK's own error says more than the error.
     for cause in causes(error):
         if cause is not error:
             verdict = classify.classify(cause)
@@ -153,7 +153,7 @@ def verdict_of(error: BaseException, sent: object = None) -> Verdict:
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The exception, and what it was raised from or holds."""
+    """Yield the exception, its causes, and the members of groups."""
     waiting, seen = [error], 0
     while waiting and seen < _MAX_STEPS:
         found = waiting.pop(0)

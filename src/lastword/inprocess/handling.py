@@ -1,8 +1,8 @@
-"""One handler at work on one request, and the answer, however it ends.
+"""Running one handler for one request, and its answer, however it ends.
 
-Owns the place where an author's handlers are run, behind every door: what they return and what
-they raise. A failure is answered where it is raised, before anybody's log or library sees it, and
-goes on to the author's own log from there. What it means is the core's.
+Owns the one place where an author's handlers run, for every entry point: what they return and what
+they raise. A failure is answered where it is raised, before any log or library sees it, and then
+continues to the author's own log. The core decides what it means.
 """
 
 from __future__ import annotations
@@ -30,26 +30,27 @@ PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal 
 
 
 class HandlerFailedError(Exception):
-    """Stands for what a handler raised and is no `Exception`; that is its cause."""
+    """Wraps what a handler raised that is no `Exception`, which becomes the cause."""
 
 
 async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: SentError) -> Any:
-    """Run a request's handler; a failure of it is answered by now.
+    """Run a request's handler; if it fails, the failure has been answered when this raises.
 
     Args:
         request: The request.
         work: The handler with its arguments.
-        sent_error: The error object that an exception stands for, if its author meant one.
+        sent_error: Returns the error object that an exception stands for, if its author meant one.
 
     Returns:
-        What the handler returned, for `answer`; of a cancelled one what it should have.
+        What the handler returned, for `answer`; for a cancelled handler, what it should have
+        returned.
 
     Raises:
         Exception: What the handler raised, for the author's log.
         HandlerFailedError: It raised something else, and its author has been told.
-        SystemExit: It ends the process; whoever waits for an answer has one.
+        SystemExit: It ends the process; every open request has an answer.
         KeyboardInterrupt: The same.
-        BaseException: The cancellation by which the door itself comes to its end.
+        BaseException: The cancellation that ends the connection itself.
     """
     try:
         return await _result(request, work)
@@ -59,7 +60,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         request.raised(error)
         ending = process_ending(error)
         if ending is not None:
-            # The process ends now: whoever waits is told before.
+            # The process ends now, so whoever waits is told first.
             request.link.handler_left()
             if isinstance(ending, SystemExit):
                 warnings.raised(request.method, error)
@@ -67,7 +68,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         _failed(request, error, sent_error(error))
         if isinstance(error, Exception):
             raise
-        # Of a cancellation of its own the author is told when the core names it.
+        # The author hears of a self-cancellation when the core names it.
         if not isinstance(error, asyncio.CancelledError):
             warnings.raised(request.method, error)
         raise HandlerFailedError(f"{request.method} raised {type(error).__name__}") from error
@@ -81,10 +82,10 @@ async def _result(request: Request, work: Callable[[], Awaitable[Any]]) -> Any:
 
 
 async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]) -> None:
-    """Run a notification's handler, whose failure is its author's alone to know.
+    """Run a notification's handler, whose failure only its author learns of.
 
     Raises:
-        BaseException: As `run`, but for a failure, which is logged.
+        BaseException: As `run`, except for a failure, which is logged.
     """
     try:
         await contained(work, link, asyncio_task())
@@ -99,7 +100,7 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
 
 
 def answer(request: Request, message: object) -> None:
-    """Hand the answer to the core that a handler has returned, as a JSON-RPC message."""
+    """Pass the answer that a handler returned to the core, as a JSON-RPC message."""
     try:
         line = jsonrpc.dumps(message)
     except (TypeError, ValueError, RecursionError) as error:
@@ -111,7 +112,7 @@ def answer(request: Request, message: object) -> None:
 
 def _failed(request: Request, error: BaseException, sent: dict[str, Any] | None) -> None:
     """Have a failure answered, by the core or in its place."""
-    # Loaded when a handler raises: no part of a healthy turn.
+    # Imported when a handler raises: no part of a healthy turn.
     from lastword.inprocess.exceptions import report_for  # noqa: PLC0415
 
     request.settle()
@@ -121,7 +122,7 @@ def _failed(request: Request, error: BaseException, sent: dict[str, Any] | None)
             line = jsonrpc.error(request.request_id, link.redacted(sent))
         except (TypeError, ValueError, RecursionError) as unusable:
             warnings.unusable(request.method, unusable)
-        else:  # the author's own answer to a request that is no prompt stays
+        else:  # keep the author's own answer to a request other than a prompt
             link.from_handler(line, request)
             return
     if not link.failed(request, report_for(request, error, sent)) and not request.over:

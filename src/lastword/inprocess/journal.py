@@ -1,8 +1,8 @@
 """Journal of a link in this process: the log, the record, or a test that collects its entries.
 
 Owns where an entry goes, and the logger `lastword.timeline` with the names of its records' fields.
-What a turn pays for it is a look at the log's level and a place in a queue; the rest is the
-thread's of `record.thread`. What an author is told to mend is said by `inprocess.warnings`.
+A turn pays only for a check of the log level and a place in a queue; the thread of `record.thread`
+does the rest. `inprocess.warnings` tells an author what to fix.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 logger: logging.Logger = logging.getLogger("lastword")
 timeline: logging.Logger = logging.getLogger("lastword.timeline")
-# Where no logging is set up, Python itself would write the warnings among them to stderr.
+# If logging is not set up, Python itself would write the warnings among them to stderr.
 timeline.addHandler(logging.NullHandler())
 
 FINISH_SECONDS = 0.3
@@ -63,7 +63,7 @@ _collectors: list[EntryCollector] = []
 
 @contextlib.contextmanager
 def collected_by(collector: EntryCollector) -> Iterator[None]:
-    """Until this is left, entries go to the collector, and none to the record."""
+    """Send entries to the collector, and none to the record, until this context is left."""
     _collectors.append(collector)
     try:
         yield
@@ -99,7 +99,7 @@ class Journal:
             self._without_record(error)
 
     def close(self) -> None:
-        """There will be no more."""
+        """Close the journal: there will be no more entries."""
         self._over = True
         if self._thread is not None:
             self._thread.close(self._number)
@@ -114,8 +114,8 @@ class Journal:
         self._thread.send(self._number, entry)
 
     def _recorder(self) -> Recorder:
-        """Made in the thread. Without a folder it keeps nothing, and may still send telemetry."""
-        # With SQLite 10 ms: in the thread nobody waits for them.
+        """Create the recorder, in the thread. Without a folder it may still send telemetry."""
+        # With SQLite, 10 ms: nobody waits for them in the thread.
         from lastword.record.recorder import Recorder  # noqa: PLC0415
         from lastword.record.retention import limits_of  # noqa: PLC0415
         from lastword.record.run import this_run  # noqa: PLC0415
@@ -137,15 +137,15 @@ class Journal:
 
     def _without_record(self, error: Exception) -> None:
         self._over = True
-        with contextlib.suppress(Exception):  # it may be the log itself that raised
-            logger.warning("Nothing more is recorded (%s: %s).", type(error).__name__, error)
+        with contextlib.suppress(Exception):  # the log itself may have raised
+            logger.warning("Recording has stopped (%s: %s).", type(error).__name__, error)
 
 
 def _reports(folder: str | None, run: Run) -> ReportSink | None:
-    """The outbox, where the environment asks for reports."""
+    """Return the outbox, if the environment asks for reports."""
     if not settings.reports():
         return None
-    # As above: in the thread nobody waits for them.
+    # As above: nobody waits for this in the thread.
     from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
     from lastword.outbox.target import TargetError, target_of, wish_in  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def _reports(folder: str | None, run: Run) -> ReportSink | None:
 
 
 def _program() -> str:
-    """The author's script, or the package that was run by `python -m`."""
+    """Return the author's script, or the package that was run with `python -m`."""
     path = sys.argv[0] if getattr(sys, "argv", None) else ""
     folder, name = os.path.split(path)
     if name == "__main__.py":
@@ -168,14 +168,14 @@ def _program() -> str:
 
 
 def tell(entry: Entry) -> None:
-    """Log an entry at its level; where nobody listens this is one look into a cache."""
+    """Log an entry at its level; if nobody listens, this is one look into a cache."""
     level = _LEVELS[entry.level]
     if not timeline.isEnabledFor(level):
         return
     words = [str(entry.facts[name]) for name in _NAMED if entry.facts.get(name) is not None]
     said = f"{entry.kind.value}: {', '.join(words)}" if words else entry.kind.value
     extra = fields(entry)
-    # The first argument stays one of three: collectors of logs put together what it makes equal.
+    # The first argument is always one of three, since log collectors group records by it.
     if entry.session_id is None:
         timeline.log(level, "%s", said, extra=extra)
     elif entry.turn is None:
@@ -187,7 +187,7 @@ def tell(entry: Entry) -> None:
 
 
 def fields(entry: Entry) -> dict[str, Any]:
-    """The record's fields beside its message: the entry's facts, and where it belongs."""
+    """Return the log record's extra fields: the entry's facts, session and turn."""
     found = {f"{PREFIX}{name}": value for name, value in entry.facts.items()}
     return found | {
         f"{PREFIX}kind": entry.kind.value,

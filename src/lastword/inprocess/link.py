@@ -1,7 +1,7 @@
 """One client, one handler, the core between them: frames and exceptions in, frames out.
 
-Owns which request each frame belongs to, and what an author is told of a handler that breaks the
-rules. Does no I/O: its shell gives it a way to send to either side, and asks it when it is due.
+Owns which request each frame belongs to, and the warnings about handlers that break the rules. Does
+no I/O: its shell provides a way to send to either side, and calls it when it is due.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ logger: logging.Logger = logging.getLogger("lastword")
 
 
 class HandlerLink:
-    """The core, and the requests that handlers are at work on.
+    """The core, and the requests that handlers are working on.
 
-    Every entry takes the lock, since a handler may speak from a thread of its own, and a thread of
-    ours may have to speak for one that blocks the event loop.
+    Every entry point takes the lock, since a handler may use a thread of its own, and our watchdog
+    thread may have to act when a handler blocks the event loop.
     """
 
     def __init__(  # noqa: PLR0913 - six options is our own limit
@@ -73,11 +73,11 @@ class HandlerLink:
         """Connect a core.
 
         Args:
-            options: What was asked for.
+            options: The options that were asked for.
             to_client: Sends a frame, without its line end, at once.
-            to_handler: Delivers a message of the client's, with the request that it begins.
-            on_cancel: The handlers of these requests are to stop.
-            rearm: `next_timeout` may have changed.
+            to_handler: Delivers a message from the client, with the request that it begins.
+            on_cancel: Called with the requests whose handlers are to stop.
+            rearm: Called when `next_timeout` may have changed.
             note: Takes what the core records; it never raises.
         """
         self._skipped = waits.SKIPPED.get()
@@ -109,10 +109,10 @@ class HandlerLink:
         self._refusals: deque[tuple[object, object]] = deque(maxlen=MAX_REFUSALS)
 
     def from_client(self, line: bytes) -> None:
-        """Take in one line of the client's."""
+        """Take in one line from the client."""
         frame = jsonrpc.decode(line)
         if isinstance(frame, jsonrpc.Frame) and frame.shallow:
-            # Handlers take values, and no parser makes one of what is nested so deep.
+            # Handlers take values, which no parser can make of a line nested this deep.
             frame = jsonrpc.Malformed(line, jsonrpc.MALFORMED_JSON)
         with self._lock:
             effects = self._core.receive(CLIENT, frame, self._moved())
@@ -120,13 +120,13 @@ class HandlerLink:
         self._rearm()
 
     def oversized(self, ends: bytes) -> None:
-        """Take in that a line of the client's was over the limit, by how it began and ended."""
+        """Take in a skipped line from the client, over the limit, by its beginning and end."""
         with self._lock:
             self._carry_out(self._core.receive_oversized(Side.CLIENT, ends, self._moved()))
         self._rearm()
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
-        """Take in one frame of the handler's, with the request that it was at work on."""
+        """Take in one frame from the handler, with the request that it was working on."""
         frame = jsonrpc.decode(line)
         message = frame.message if isinstance(frame, jsonrpc.Frame) else None
         with self._lock:
@@ -155,7 +155,7 @@ class HandlerLink:
         self._rearm()
 
     def failed(self, request: Request, report: HandlerReport) -> bool:
-        """Take in that a handler raised; `False` where nothing answers for it."""
+        """Take in that a handler raised; return `False` if nothing answers for it."""
         with self._lock:
             if self._core.blown:
                 return False
@@ -178,24 +178,24 @@ class HandlerLink:
                 self._carry_out(effects)
 
     def refused_by_client(self, error: object) -> bool:
-        """Is this JSON-RPC error object what the client answered to a request of the handler's?
+        """Return whether this error object is the client's answer to a handler's request.
 
-        An SDK raises it in the handler as it does one of the author's own; but where the client
-        wants no file read, nobody has to log in.
+        An SDK raises it in the handler just like one of the author's own; but a client that does
+        not allow a file to be read is not asking for a login.
         """
         members = error if isinstance(error, dict) else {}
         return (members.get("code"), members.get("message")) in self._refusals
 
     def redacted(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Take the secrets out of what goes to the client past the core."""
-        # Loaded when a handler raises: no part of a healthy turn.
+        """Remove the secrets from what goes to the client without passing the core."""
+        # Imported when a handler raises: no part of a healthy turn.
         from lastword.core.redact.redactor import Redactor  # noqa: PLC0415
 
         redacted: dict[str, Any] = Redactor(self._secrets).json(value)
         return redacted
 
     def next_timeout(self) -> float | None:
-        """When `handle_timeout` is due, in monotonic seconds."""
+        """Return when `handle_timeout` is due, in monotonic seconds."""
         with self._lock:
             due = self._core.next_timeout()
             return due if self._skipped is None else self._sooner(due, self._skipped)
@@ -207,7 +207,7 @@ class HandlerLink:
         self._rearm()
 
     def ring(self, due: float) -> None:
-        """Do what is due since this moment, unless the clock itself stood still until now."""
+        """Do what has been due since this moment, unless the clock itself stood still until now."""
         late = time.monotonic() - due
         if late <= LATE_SECONDS:
             self.handle_timeout()
@@ -219,17 +219,17 @@ class HandlerLink:
         self._rearm()
 
     def _now(self) -> float:
-        """The core's clock."""
+        """Return the core's clock."""
         return time.monotonic() + (0.0 if self._skipped is None else self._skipped.seconds)
 
     def _moved(self) -> float:
-        """The core's clock, at a moment in which one of the two sides does something."""
+        """Return the core's clock, at a moment when one of the two sides does something."""
         if self._skipped is not None:
             self._active_at = time.monotonic()
         return self._now()
 
     def _sooner(self, due: float | None, skipped: SkippedTime) -> float | None:
-        """When to look whether the time up to the next moment at which something is due passes."""
+        """Return when to check whether the time until the next due moment can be skipped."""
         soonest = skipped.sooner(due)
         if soonest is None:
             return None
@@ -237,9 +237,9 @@ class HandlerLink:
         return min(real, self._active_at + waits.QUIET_SECONDS) if self.in_turn else real
 
     def _skip(self, skipped: SkippedTime) -> bool:
-        """Let time pass, if a turn has been quiet for long enough; has it passed?"""
+        """Skip time if a turn has been quiet for long enough; return whether it was skipped."""
         with self._lock:
-            skipped.skip_to(skipped.now())  # what is due by itself
+            skipped.skip_to(skipped.now())  # carry out what is due by itself
             soonest, now = skipped.sooner(self._core.next_timeout()), time.monotonic()
             is_quiet = self.in_turn and now >= self._active_at + waits.QUIET_SECONDS
             if soonest is None or not is_quiet:
@@ -250,13 +250,13 @@ class HandlerLink:
 
     @property
     def in_turn(self) -> bool:
-        """Is a prompt's handler at work?"""
+        """Return whether a prompt's handler is running."""
         with self._lock:
             return any(request.method == acp.PROMPT for request in self._requests.values())
 
     @property
     def open_requests(self) -> list[Request]:
-        """The requests whose handlers have not answered."""
+        """Return the requests whose handlers have not answered."""
         return list(self._requests.values())
 
     def _carry_out(
@@ -265,7 +265,7 @@ class HandlerLink:
         side: Side | None = None,
         frame: Frame | jsonrpc.Malformed | None = None,
     ) -> None:
-        # A handler may be started, and speak, in the middle of it.
+        # A handler may be started, and send something, in the middle of it.
         outer, self._under_way = self._under_way, effects
         try:
             self._ends.carry_out(effects, side, frame)
@@ -273,7 +273,7 @@ class HandlerLink:
             self._under_way = outer
 
     def _answered(self, request_id: bytes, *, own: bool) -> None:
-        """The client gets its answer, the handler's as it was sent or one of the core's `own`."""
+        """Note that the client gets its answer: the handler's, or one of the core's `own`."""
         request = self._requests.pop(request_id, None)
         if request is not None:
             request.end(failed=own and any(map(_ends_by_us, self._under_way)))
@@ -318,10 +318,10 @@ class HandlerLink:
         return found
 
     def _comes_too_late(self, message: jsonrpc.Envelope, request: Request) -> bool:
-        """Was this sent for a turn that is over?
+        """Return whether this was sent for a turn that is over.
 
-        The context says which request a task was started in, not which it works for: many agents
-        have a task for each session that outlives the turn, or the `session/new`, it began in.
+        The context says in which request a task was started, not for which it works: many agents
+        have a task for each session that outlives the turn, or the `session/new`, where it began.
         """
         if message.method is None or not request.over or request.method != acp.PROMPT:
             return False
@@ -336,7 +336,7 @@ class HandlerLink:
         )
 
     def _refuse(self, message: jsonrpc.Envelope) -> None:
-        """Whoever asks for a turn that is over waits for an answer, and gets none but this."""
+        """Refuse a request for a turn that is over: no other answer will come."""
         if message.id is UNSET:
             return
         error = {"code": acp.REQUEST_CANCELLED, "message": "The turn of this request is over."}
@@ -346,7 +346,7 @@ class HandlerLink:
 
 
 class _Client(FrameSink):
-    """The client, whose requests are answered by what goes to it."""
+    """The client, whose requests are answered by what is sent to it."""
 
     __slots__ = ("_answered",)
 
@@ -382,18 +382,18 @@ class _Handlers(FrameSink):
 
 
 def _no_process(_: object) -> None:
-    """Handlers have no process of their own that could be ended or started."""
+    """Do nothing: handlers have no process of their own to end or start."""
 
 
 def _process_ends() -> Verdict:
-    # Loaded when the process ends in the middle of a turn.
+    # Imported when the process ends in the middle of a turn.
     from lastword.core.classify import own_failure  # noqa: PLC0415
 
     return own_failure(ErrorType.AGENT_CRASH, "premature_exit")
 
 
 def _ends_by_us(effect: Effect) -> bool:
-    """Is the answer lastword's own: a failure, or a cancel that the handler did not confirm?"""
+    """Return whether the answer is lastword's own: a failure, or an unconfirmed cancel."""
     if not isinstance(effect, Record):
         return False
     entry = effect.entry
@@ -402,7 +402,7 @@ def _ends_by_us(effect: Effect) -> bool:
 
 def _report(error: Exception) -> None:
     logger.error(
-        "A bug in lastword (%s: %s); from here on frames only pass through. Please report it.",
+        "A bug in lastword (%s: %s); from now on frames only pass through. Please report it.",
         type(error).__name__,
         error,
     )

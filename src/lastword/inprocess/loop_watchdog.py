@@ -1,8 +1,8 @@
-"""An event loop that stands still: its author is told where, and its turns still end.
+"""A watchdog for a blocked event loop: its author is told where, and its turns still end.
 
-Owns the one thread of an agent's process that is ours. While a turn is open it asks the loop for a
-sign of life; a handler that blocks the loop for long is named in the log, and when a limit passes
-meanwhile, the thread does in the loop's place what is due.
+Owns the one thread in an agent's process that is ours. While a turn is open, it asks the loop for a
+sign of life; a handler that blocks the loop for long is named in the log, and if a limit passes in
+the meantime, the thread does what is due in the loop's place.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class LoopWatchdog:
         """Watch a loop.
 
         Args:
-            link: Whose turns are at stake; it is called from the watching thread.
-            call_soon: Has the loop call something, from any thread; raises RuntimeError once the
+            link: The link whose turns are at stake; it is called from the watching thread.
+            call_soon: Schedules a call in the loop, from any thread; raises RuntimeError once the
                 loop is closed.
         """
         self._link = link
@@ -52,7 +52,7 @@ class LoopWatchdog:
         self._thread: threading.Thread | None = None
 
     def look(self) -> None:
-        """A turn begins."""
+        """Note that a turn begins."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="lastword.watch", daemon=True)
             self._thread.start()
@@ -89,7 +89,7 @@ class LoopWatchdog:
         since = time.monotonic() - BLOCKED_SECONDS
         logger.error(
             "The event loop has been blocked for %g seconds, here:\n%sNeither a cancel nor a limit "
-            "can reach the handler: await what takes long, or run it in asyncio.to_thread.",
+            "can reach the handler: await slow work, or run it with asyncio.to_thread.",
             BLOCKED_SECONDS,
             self._where(),
         )

@@ -1,9 +1,8 @@
-"""`lastword.classify` for whoever writes an agent: an error, and what had happened, to one value.
+"""`lastword.classify` for authors of agents: an error and the facts of the turn, as one value.
 
-Owns the door: the environment's secrets, and the clock. What a failure is comes from
-`core.classify`, what had happened from `core.failure.safety`, the words from
-`core.failure.wording`. Imports no provider's package and raises
-for no error, however odd.
+Owns the entry point: the environment's secrets, and the clock. `core.classify` decides what a
+failure is, `core.failure.safety` what follows from the facts, and `core.failure.wording` words it.
+Imports no provider's package and raises for no error, however odd.
 """
 
 from __future__ import annotations
@@ -37,20 +36,20 @@ def classify(
     facts: TurnFacts | None = None,
     redactor: Callable[[str], str] | None = None,
 ) -> AgentError:
-    """Say what a failure is, whether a retry would help, and whether it would do harm.
+    """Return what a failure is, whether a retry would help, and whether it would do harm.
 
     ```python
     error = lastword.classify(exception, facts=lastword.TurnFacts())
     error.type, error.retry_after_seconds  # (ErrorType.RATE_LIMIT, 20)
     ```
 
-    Give the exception itself rather than its text: a status, a body and a class say far more.
-    Nothing that it is given makes it raise.
+    Pass the exception itself rather than its text: a status, a body and a class say far more.
+    Nothing that is passed in makes this function raise.
 
     Args:
         error: An exception, an HTTP response, a decoded body, a JSON-RPC error, or text.
-        facts: What had happened in the turn. Without them `retry_safety` is `ask`, or `never`
-            where a retry would not help.
+        facts: What had happened in the turn. Without them `retry_safety` is `ask`, or `never` if a
+            retry would not help.
         redactor: Called on every text after our own redaction. If it raises, the text is dropped.
 
     Returns:

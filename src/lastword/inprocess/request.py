@@ -1,7 +1,7 @@
-"""One request of the client's while a handler is at work on it, and how that handler is cancelled.
+"""A request from the client while a handler works on it, and the cancellation of that handler.
 
 Owns the context in which a handler runs: whatever it calls, and every task that it starts, finds
-its own request here, so that two turns at once are never taken for each other.
+its own request here, so that two concurrent turns are never confused.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ MAX_REMEMBERED = 16
 
 
 class CallAttempt:
-    """What has happened since a model call was begun: may it be sent again?
+    """What has happened since a model call began, which decides whether it may be sent again.
 
-    Of calls that are under way at once each counts what comes out of its own tasks, and all of
-    them what comes from elsewhere in the turn.
+    Each of several concurrent calls counts the output of its own tasks, and all of them count
+    output from elsewhere in the turn.
     """
 
     __slots__ = ("_around", "_request", "_tools", "facts")
@@ -50,33 +50,33 @@ class CallAttempt:
         self._around: tuple[CallAttempt, ...] = ()
 
     def enter(self) -> None:
-        """The call begins, in this context."""
+        """Begin the call in this context."""
         if self._request is not None:
             self._request.attempts.append(self)
         self._around = _ENTERED.get()
         _ENTERED.set((*self._around, self))
 
     def leave(self) -> None:
-        """It has ended."""
+        """End the call."""
         if self._request is not None:
             self._request.attempts.remove(self)
         _ENTERED.set(self._around)
 
     @property
     def is_outside_of_turns(self) -> bool:
-        """Is the call made by a task of which nobody knows the turn that it works for?"""
+        """Return whether the call is made by a task whose turn is unknown."""
         return self._request is None
 
     @property
     def concerned(self) -> bool:
-        """Is what happens in this context the call's doing, as far as one can tell?"""
+        """Return whether what happens in this context is the call's doing, as far as is known."""
         if self._request is None:
             return self in _ENTERED.get()
         here = [attempt for attempt in _ENTERED.get() if attempt in self._request.attempts]
         return self in here or not here
 
     def note_update(self, update: Update) -> None:
-        """Take in what went to the client."""
+        """Take in an update that went to the client."""
         if self.concerned:
             kind = self._tools.note(update) if update.session_update in acp.TOOL_KINDS else ""
             self.facts.note(update, kind)
@@ -87,18 +87,18 @@ _ENTERED: ContextVar[tuple[CallAttempt, ...]] = ContextVar("lastword_attempts", 
 
 
 def note_outside_of_turns(update: Update) -> None:
-    """Take in what went to the client, for the model calls here of which no turn is known."""
+    """Take in an update that went to the client, for model calls here whose turn is unknown."""
     for attempt in _ENTERED.get():
         if attempt.is_outside_of_turns:
             attempt.note_update(update)
 
 
 class RequestLink(Protocol):
-    """The link that a request came by, as far as its handler's side speaks to it."""
+    """The link that delivered a request, as seen from its handler's side."""
 
     @property
     def closing(self) -> bool:
-        """Does the door come to its end, so that no handler answers any more?"""
+        """Whether the connection is ending, so that no handler answers any more."""
         ...
 
     @property
@@ -107,7 +107,7 @@ class RequestLink(Protocol):
         ...
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
-        """Take in one frame of the handler's."""
+        """Take in one frame from the handler."""
         ...
 
     def say(self, request: Request, report: HandlerReport) -> None:
@@ -115,7 +115,7 @@ class RequestLink(Protocol):
         ...
 
     def failed(self, request: Request, report: HandlerReport) -> bool:
-        """Take in that a handler raised; `False` where nothing answers for it."""
+        """Take in that a handler raised; return `False` if nothing answers for it."""
         ...
 
     def handler_left(self) -> None:
@@ -123,11 +123,11 @@ class RequestLink(Protocol):
         ...
 
     def refused_by_client(self, error: object) -> bool:
-        """Is this JSON-RPC error object what the client answered to a request of the handler's?"""
+        """Return whether this error object is the client's answer to a handler's request."""
         ...
 
     def redacted(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Take the secrets out of what goes to the client past the core."""
+        """Remove the secrets from what goes to the client without passing the core."""
         ...
 
 
@@ -187,38 +187,38 @@ class Request:
 
     @property
     def waiting(self) -> bool:
-        """Does the handler do nothing but wait before it tries again?"""
+        """Whether the handler does nothing but wait before it tries again."""
         return self.waits > 0 and not self.attempts
 
     @property
     def left_behind(self) -> bool:
-        """Is the turn over, and its handler too? What still runs here works for another one."""
+        """Whether turn and handler are over, so that code still running here serves another."""
         return self.over and self._cancel is None
 
     def raised(self, error: BaseException) -> None:
-        """Its handler raised; what was said by `turn.fail()` before that stands."""
+        """Note what the handler raised; an earlier `turn.fail()` stands."""
         self.failure = self.failure or error
 
     def overrule(self, failure: BaseException) -> None:
-        """Whatever it raises, its handler failed of this."""
+        """Set the failure of the handler, whatever it raises."""
         self.failure = failure
 
     def settle(self) -> None:
-        """Its failure is answered."""
+        """Note that its failure has been answered."""
         self.settled = True
 
     def end(self, *, failed: bool) -> None:
-        """The client has its answer."""
+        """Note that the client has its answer."""
         self.over, self.failed = True, failed
 
     def warn_once(self) -> bool:
-        """Is this the first time that its author has to be told of what came too late?"""
+        """Return whether this is the first time that the author is warned of a late message."""
         first, self.warned = not self.warned, True
         return first
 
     @contextlib.contextmanager
     def wait(self) -> Iterator[None]:
-        """A model call waits before it is tried again."""
+        """Mark the wait before a model call is tried again."""
         self.waits += 1
         try:
             yield
@@ -226,29 +226,29 @@ class Request:
             self.waits -= 1
 
     def remember(self, error: BaseException, tried: tuple[FailedAttempt, ...]) -> None:
-        """Keep what a model call has failed of so far, for the case that it fails the turn."""
+        """Keep the failures of a model call so far, in case it fails the turn."""
         self.tried = [*self.tried[1 - MAX_REMEMBERED :], (error, tried)]
 
     def ask_to_cancel(self) -> None:
-        """Its handler is to stop; by `cancel`, where it does not do so itself."""
+        """Ask the handler to stop, with `cancel` if it does not do so itself."""
         self.cancel_asked = True
 
     def cancel(self) -> None:
-        """Cancel the handler where it stands, if it is still at work. Never from within it."""
+        """Cancel the handler if it is still running. Never call this from within it."""
         if self._cancel is not None and not self.cancel_sent:
             self.cancel_sent = True
             self._cancel()
 
     async def run(self, work: Callable[[], Awaitable[_Result]]) -> _Result | dict[str, Any]:
-        """Run the handler; gives its result, or `CANCELLED` where its client wanted it cancelled.
+        """Run the handler; return its result, or `CANCELLED` if its client wanted it cancelled.
 
-        On asyncio it is cancelled once, as a task is, so that what it awaits while it cleans up is
-        left in peace; on trio by a cancel scope, as everything is there. A cancellation of the
-        author's, by a timer or by the task's own `cancel()`, goes no further than the handler.
+        On asyncio it is cancelled once, as a task is, so that what it awaits while cleaning up is
+        not disturbed; on trio by a cancel scope, as usual there. A cancellation of the author's, by
+        a timer or by the task's own `cancel()`, goes no further than the handler.
 
         Raises:
             BaseException: What the handler raised. A cancellation is the author's, unless
-                `is_the_doors` says that it is the door's.
+                `is_the_doors` says that it is the connection's.
         """
         self.started = True
         if self.cancel_asked:
@@ -281,10 +281,10 @@ class Request:
 async def contained(
     work: Callable[[], Awaitable[_Result]], link: RequestLink, task: asyncio.Task[Any] | None
 ) -> _Result:
-    """Run a handler, and take its author's cancellations of its task back when it is through.
+    """Run a handler, and undo its author's cancellations of its task when it has finished.
 
-    Also one that was not delivered, because the handler was through before its next wait: it would
-    end whatever runs the handler.
+    That includes a cancellation not yet delivered because the handler finished before its next
+    wait: it would end whatever runs the handler.
     """
     if task is None:
         return await work()
@@ -300,26 +300,26 @@ async def contained(
 
 
 def is_the_doors(error: BaseException, link: RequestLink) -> bool:
-    """Is this how a door cancels its handlers, because it comes to its end?
+    """Return whether this cancellation comes from a connection that is ending.
 
-    Else a cancellation is its author's: it ends one handler, and must not end what runs it.
+    Any other cancellation is the author's: it ends one handler, and must not end what runs it.
     """
     if not isinstance(error, anyio.get_cancelled_exc_class()):
         return False
-    # On trio nobody but a scope around the handler can raise it.
+    # On trio, only a scope around the handler can raise it.
     return not isinstance(error, asyncio.CancelledError) or _door_closes(link)
 
 
 def _door_closes(link: RequestLink) -> bool:
     if link.closing or anyio.current_effective_deadline() == -math.inf:
         return True
-    # Where a task raised `SystemExit` the event loop ends, and whoever started it cancels all that
-    # runs in it, in any order: a handler may hear of it before the door's own task does.
+    # If a task raises `SystemExit`, the event loop ends, and whoever started it cancels all that
+    # runs in it, in any order: a handler may see that before the connection's own task does.
     return link.door is not None and link.door.cancelling() > 0
 
 
 def asyncio_task() -> asyncio.Task[Any] | None:
-    """The task that runs this, or `None` on trio."""
+    """Return the task that runs this, or `None` on trio."""
     try:
         return asyncio.current_task()
     except RuntimeError:
@@ -330,7 +330,7 @@ CURRENT: ContextVar[Request | None] = ContextVar("lastword_request", default=Non
 
 
 def process_ending(error: BaseException) -> BaseException | None:
-    """The exception by which a handler wants the process to end, alone or in a group."""
+    """Return the exception with which a handler wants to end the process, alone or in a group."""
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         return error
     if isinstance(error, BaseExceptionGroup):

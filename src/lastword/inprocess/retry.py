@@ -1,8 +1,8 @@
-"""Trying a model call again: only where it would help, only where it cannot harm, and not for ever.
+"""Retries of a model call: only if one would help, only if it can do no harm, and not forever.
 
-Owns the loop of attempts, on tenacity, and its limits. Whether there is another attempt and how
-long is waited for it is `core.failure.retry_policy`'s word, what a failure is the classifier's
-(`core.classify`), what had happened before it the call's (`inprocess.request`).
+Owns the loop of attempts, built on tenacity, and its limits. `core.failure.retry_policy` decides
+whether there is another attempt and after what wait, `core.classify` what a failure is, and
+`inprocess.request` what had happened before it.
 """
 
 from __future__ import annotations
@@ -62,15 +62,16 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     ```
 
     Attributes:
-        attempts: Requests in all, the first and those of the provider's own package included: the
-            packages of OpenAI and Anthropic try twice more by themselves. No attempt begins that
-            could exceed them, going by those before it. Better give a package `max_retries=0`:
-            its own waits are told to nobody, and Anthropic's are as long as the server likes.
-        budget_seconds: From the first attempt's start: no wait begins that would end later.
-        max_wait_seconds: The longest single wait; where the server asks for more there is no
-            retry. At most 300.
-        first_wait_seconds: The wait after the first failure where the server gave none; doubled
-            after each further one, and a random part of it is waited.
+        attempts: Requests in all, including the first and those made by the provider's own
+            package: the packages of OpenAI and Anthropic retry twice by themselves. No attempt
+            begins that could exceed this number, judging by earlier ones. It is better to give
+            such a package `max_retries=0`: its own waits are not reported to anybody, and
+            Anthropic's are as long as the server likes.
+        budget_seconds: Counted from the first attempt's start: no wait begins that would end later.
+        max_wait_seconds: The longest single wait; if the server asks for more, there is no retry.
+            At most 300.
+        first_wait_seconds: The wait after the first failure if the server gave none. It doubles
+            after each further failure, and the actual wait is a random part of it.
         after_output: Try again even after the call has shown something. What it showed stays.
         after_tools: Try again even after a tool was started within the call.
     """
@@ -83,7 +84,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
     after_tools: bool = False
 
     def __post_init__(self) -> None:
-        """Raises Misused, a ValueError, for a value outside its bounds."""
+        """Raise Misused, a ValueError, for a value outside its bounds."""
         if not isinstance(self.attempts, int) or self.attempts < 1:
             raise Misused(f"attempts is a whole number from 1 up, not {self.attempts!r}")
         for name, most in (
@@ -97,19 +98,19 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
                 raise Misused(f"{name} is a number of seconds from 0 {to}, not {value!r}")
 
     def permits(self, facts: Facts) -> bool:
-        """May a call in which this has happened be sent again?"""
+        """Return whether a call in which this has happened may be sent again."""
         if facts.tool_ran:
             return self.after_tools
         return self.after_output or facts.retry_safety(retryable=True) is RetrySafety.AUTO
 
     def wait_seconds(self, verdict: Verdict, failures: int) -> float:
-        """How long to wait after so many failures, the first included."""
+        """Return the wait after this many failures, including the first."""
         limits, roll = self.limits, random.random()  # noqa: S311
         return retry_policy.wait_seconds(asked_seconds(verdict), failures, limits, roll=roll)
 
     @property
     def limits(self) -> retry_policy.RetryBounds:
-        """The limits as the policy takes them."""
+        """The limits in the form that the policy takes."""
         return retry_policy.RetryBounds(
             tries=self.attempts,
             max_wait_seconds=self.max_wait_seconds,
@@ -118,7 +119,7 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asked_seconds(verdict: Verdict) -> float | None:
-    """How long the server asked to wait, in seconds or by the moment at which a limit ends."""
+    """Return the server's wait in seconds, whether given as a wait or as the moment of a reset."""
     return retry_policy.asked_seconds(retry_policy.failed_of(verdict), time.time())
 
 
@@ -150,8 +151,8 @@ class Attempt:
         if error is not None:
             self._loop.failed(error, self._noted.facts)
             if not isinstance(error, Exception):
-                return None  # a cancellation, or the process's end, goes its own way at once
-        # tenacity keeps the exception, and raises it where no attempt follows.
+                return None  # a cancellation, or the process's end, passes at once
+        # tenacity keeps the exception, and raises it if no attempt follows.
         return self._manager.__exit__(kind, error, traceback)
 
 
@@ -173,7 +174,7 @@ class _Loop:
         self._facts = facts
         within = tried_before(self.request, error) if self.request is not None else ()
         if within and within is not self._remembered:
-            self._tried += within  # a loop within this one made, and told, these
+            self._tried += within  # a loop within this one made, and reported, these
         else:
             self._tried.append(FailedAttempt(verdict_of(error), tries_of(error)))
         now = time.time()
@@ -190,7 +191,7 @@ class _Loop:
             self.request.remember(error, self._remembered)
 
     def worth_another(self, error: BaseException) -> bool:
-        """Would another attempt help, do no harm, and stay within bounds?"""
+        """Return whether another attempt would help, do no harm, and stay within bounds."""
         if isinstance(error, TurnFailed):
             return False
         if self.request is not None and (self.request.cancel_asked or self.request.over):
@@ -200,11 +201,11 @@ class _Loop:
         return waits.current_time() + self._wait_seconds <= self._ends_at
 
     def wait(self, _: RetryCallState) -> float:
-        """How long until the next attempt."""
+        """Return the wait before the next attempt."""
         return self._wait_seconds or 0.0
 
     def tell(self, _: RetryCallState) -> None:
-        """A wait begins: the record has it, and the client, where it can show it."""
+        """Report a wait to the record, and to the client if it can show one."""
         self._tried[-1] = msgspec.structs.replace(self._tried[-1], wait_seconds=self._wait_seconds)
         if self.request is not None:
             word = Retrying(
@@ -227,7 +228,7 @@ class _Loop:
 class _Attempts(AsyncIterator[Attempt]):
     """The attempts of one model call.
 
-    No generator: a `return` out of its loop would leave that open, and trio warns of such.
+    Not a generator: a `return` inside the loop would leave one open, and trio warns about that.
     """
 
     def __init__(self, retry: Retry, request: Request | None) -> None:
@@ -256,13 +257,13 @@ class _Attempts(AsyncIterator[Attempt]):
 
 
 def attempts(retry: Retry, request: Request | None) -> AsyncIterator[Attempt]:
-    """The attempts of one model call, for the author to enter; see `CurrentTurn.attempts`."""
-    # A task that outlived the request it was started in must not go by what became of that one.
+    """Return the attempts of one model call, for authors to enter; see `CurrentTurn.attempts`."""
+    # A task that outlived the request in which it was started must not depend on its fate.
     return _Attempts(retry, None if request is None or request.left_behind else request)
 
 
 def tries_of(error: BaseException) -> int:
-    """How many requests stand behind one exception: a provider's package may have tried again.
+    """Return how many requests stand behind one exception, since providers' packages also retry.
 
     The packages of OpenAI and Anthropic number their requests in a header of each; tenacity, which
     Google's and LangChain's use, numbers its attempts.
@@ -280,7 +281,7 @@ def _retries_of(cause: BaseException) -> int:
         if count is None:
             count = getattr(getattr(cause, "last_attempt", None), "attempt_number", 1) - 1
         return int(count)
-    except Exception:  # noqa: BLE001 - foreign properties: httpx raises where there was no request
+    except Exception:  # noqa: BLE001 - foreign properties: httpx raises if there was no request
         return 0
 
 
@@ -311,7 +312,7 @@ def retry(**limits: Unpack[RetryLimits]) -> Callable[[Async], Async]: ...
 
 
 def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
-    """Try an asynchronous model call again, as `CurrentTurn.attempts` does, in a turn or without.
+    """Retry an asynchronous model call as `CurrentTurn.attempts` does, within a turn or without.
 
     ```python
     @lastword.retry
@@ -322,19 +323,18 @@ def retry(what: Any = None, /, **limits: Unpack[RetryLimits]) -> Any:
     async def ask(prompt): ...
     ```
 
-    It is tried again where that can help (a limit, an overload, a lost connection; never a wrong
-    key), where nothing has been shown and no tool was started since the call began, and within the
-    limits. In between it waits as long as the server asked, else 1, 2, 4 … seconds at most, a
-    random part of it; the client is told of each wait, and the user's cancel ends it. The last
-    failure is raised as it came. An asynchronous generator is tried again as long as it has yielded
-    nothing.
+    The call is tried again if that can help (after a limit, an overload, a lost connection; never
+    after a wrong key), if nothing has been shown and no tool was started since it began, and within
+    the limits. Between attempts it waits as long as the server asked, or else a random part of 1,
+    2, 4 … seconds; the client is told of each wait, and the user's cancel ends it. The last failure
+    is raised unchanged. An asynchronous generator is tried again as long as it has yielded nothing.
 
     Args:
         what: The function, or a `Retry`.
         limits: The limits of a `Retry`, by name, such as `attempts=3`.
 
     Returns:
-        The function with the same signature; of a `Retry`, or of limits, the decorator.
+        The function with the same signature or, given a `Retry` or limits, the decorator.
 
     Raises:
         TypeError: The function is not asynchronous, or there is no such limit.

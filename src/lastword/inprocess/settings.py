@@ -1,7 +1,7 @@
-"""Settings of an agent that lastword runs, by its author or, in the environment, by a user.
+"""Settings of an agent that lastword runs, from its author or, in the environment, from a user.
 
-Owns reading the environment: the variables of `lastword run`, so that a user who knows one door
-knows all of them. A value that cannot be used is said and left out: it must not stop an agent.
+Owns reading the environment: the same variables as for `lastword run`, so that a user need learn
+them only once. An unusable value is reported and ignored: it must not stop an agent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ again, its author decides on retries, and the record has rules of its own (`reco
 
 
 def settle(options: Options | None) -> Options:
-    """The options as asked for, else as the environment has them, and what this process knows."""
+    """Return the given options or the environment's, completed with what this process knows."""
     chosen = options or from_environment(os.environ)
     return msgspec.structs.replace(
         chosen,
@@ -44,7 +44,7 @@ def settle(options: Options | None) -> Options:
 
 
 def from_environment(environment: Mapping[str, str]) -> Options:
-    """Read `LASTWORD_IDLE_TIMEOUT` and its like."""
+    """Read `LASTWORD_IDLE_TIMEOUT` and the other variables."""
     known: dict[str, Any] = {}
     for option in OPTIONS:
         text = environment.get(option.variable)
@@ -53,22 +53,22 @@ def from_environment(environment: Mapping[str, str]) -> Options:
         value = option.read(text)
         if value is None:
             said = f"it takes {option.expects}, not {text!r}"
-            logger.warning("%s is left out: %s.", option.variable, said)
+            logger.warning("Ignoring %s: %s.", option.variable, said)
         else:
             known[option.field] = value
     return Options(**known)
 
 
 def passthrough(environment: Mapping[str, str]) -> bool:
-    """Does the user want lastword out of the way?"""
+    """Return whether the user wants lastword disabled."""
     return _wanted(environment, "passthrough")
 
 
 def record_folder(options: Options, environment: Mapping[str, str]) -> str | None:
-    """Where the record is kept, or `None` for nowhere.
+    """Return where the record is kept, or `None` for nowhere.
 
-    A user's `LASTWORD_NO_RECORD` goes before anything that an author chose; a folder that the
-    author named before the user's own.
+    A user's `LASTWORD_NO_RECORD` outranks anything that an author chose; a folder that the author
+    named outranks the user's own.
     """
     if _wanted(environment, "no_record") or options.record in (False, ""):
         return None
@@ -79,12 +79,12 @@ def record_folder(options: Options, environment: Mapping[str, str]) -> str | Non
 
 
 def reports() -> bool:
-    """Does the environment ask for reports of failures?"""
+    """Return whether the environment asks for reports of failures."""
     return bool(os.environ.get(BY_KEY["report_to"].variable))
 
 
 def run_of(options: Options) -> str:
-    """The run's id: what incident ids begin with, where the author has not another beginning."""
+    """Return the run's id, the prefix of incident ids unless the author chose another."""
     own, _, rest = options.incident_prefix.partition("-")
     return own if len(own) == RUN_ID_CHARS and not rest else run_id()
 

@@ -1,7 +1,7 @@
-"""Stdin and stdout, kept for the client alone.
+"""Stdin and stdout, reserved for the client.
 
-Owns where descriptors 0 and 1 are while an agent serves, what becomes of what is printed meanwhile,
-and that everything is as it was afterwards. Streams that are the author's own are left alone.
+Owns where descriptors 0 and 1 lead while an agent serves, where printed output goes in the
+meantime, and that everything is restored afterwards. The author's own streams are left alone.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 @contextlib.contextmanager
 def taken() -> Iterator[tuple[int, int]]:
-    """Take stdin and stdout out of everybody else's reach.
+    """Take stdin and stdout away from everything but the client.
 
-    While it lasts, descriptor 0 is empty, and descriptor 1 and `sys.stdout` lead to stderr: what a
-    handler prints, and what a process that it starts reads or prints, is no part of the protocol.
-    What was printed before and still waits in a buffer goes to stderr too.
+    In the meantime, descriptor 0 is empty, and descriptor 1 and `sys.stdout` lead to stderr: what a
+    handler prints, and what a process that it starts reads or prints, is not part of the protocol.
+    Output that was printed before and is still buffered goes to stderr too.
 
     Yields:
         The descriptor to read the client from, and the one to write to.
@@ -51,10 +51,10 @@ def taken() -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def unblocked(source: int, sink: int) -> Iterator[int]:
-    """Let neither descriptor block, but for a terminal or a file to write to.
+    """Make both descriptors non-blocking, except for a terminal or a file to write to.
 
     Yields:
-        The descriptor to read from in the place of `source`: it says when it is ready.
+        The descriptor to read from in place of `source`: it signals when it is ready.
     """
     reading = source if _says_when_ready(source) else _pumped(source)
     try:
@@ -69,14 +69,14 @@ def unblocked(source: int, sink: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def printing_to_stderr() -> Iterator[None]:
-    """Lead `sys.stdout` to stderr, and tell the author of it at the first word."""
+    """Redirect `sys.stdout` to stderr, and tell the author at the first output."""
     elsewhere = None if sys.stderr is None else _Printed(sys.stderr, _Once(warnings.printed))
     with contextlib.redirect_stdout(elsewhere):
         yield
 
 
 def is_stdout(writer: object) -> bool:
-    """Does this stream of asyncio's write to the process's own stdout?"""
+    """Return whether this asyncio stream writes to the process's own stdout."""
     transport = getattr(writer, "transport", None)
     pipe = transport.get_extra_info("pipe") if transport is not None else None
     try:
@@ -86,7 +86,7 @@ def is_stdout(writer: object) -> bool:
 
 
 class _Once:
-    """A call that is made the first time only."""
+    """A call that is made only once."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self._call: Callable[[], None] | None = call
@@ -99,7 +99,7 @@ class _Once:
 
 
 class _Printed:
-    """A stream in the place of the author's stdout, and the bytes' stream below it."""
+    """A stream that replaces the author's stdout, with the byte stream below it."""
 
     def __init__(self, stream: Any, tell: Callable[[], None]) -> None:
         self._stream = stream
@@ -118,7 +118,7 @@ class _Printed:
         self._stream.flush()
 
     def close(self) -> None:
-        # Stderr is not theirs who close stdout.
+        # Closing stdout must not close stderr.
         self.flush()
 
     @property
@@ -130,7 +130,7 @@ class _Printed:
 
 
 def _says_when_ready(fd: int) -> bool:
-    """Is it a pipe or a socket? Files are always ready, and a terminal's flags are not ours."""
+    """Return whether it is a pipe or a socket; leave files and terminals alone."""
     mode = os.fstat(fd).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
@@ -143,7 +143,7 @@ def _point_elsewhere() -> None:
     except OSError:  # no stderr
         os.dup2(nothing, STDOUT)
     os.close(nothing)
-    # What was printed before and waits in a buffer was not meant for the client either.
+    # Output that was printed before and is still buffered was not meant for the client either.
     _flush()
 
 
@@ -153,9 +153,9 @@ def _flush() -> None:
 
 
 def _pumped(fd: int) -> int:
-    """A pipe with what a thread reads from a descriptor that does not say when it is ready.
+    """Return a pipe fed by a thread that reads a descriptor which does not signal readiness.
 
-    A daemon: a thread that waits for a person at a terminal must not keep the process.
+    The thread is a daemon: waiting for a person at a terminal must not keep the process alive.
     """
     own = os.dup(fd)
     near, far = os.pipe()

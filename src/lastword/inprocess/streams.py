@@ -1,12 +1,12 @@
-"""The items of a model provider's stream, passed on unchanged, and whether the stream was whole.
+"""Watching a model provider's stream: items pass unchanged, and a truncated stream raises.
 
 Providers' packages raise nothing when a connection ends cleanly in the middle of an answer: the
-loop just ends. Here the items themselves are looked at: an answer that is complete says so in its
-last items, and one that failed may say that in an item, too.
+loop just ends. This module looks at the items themselves: a complete answer says so in its last
+items, and a failed one may say so in an item too.
 
-Owns how items of each dialect are recognised, by their shape and never by an import, and that the
-stream is closed when nobody reads it to its end. Does not own what the two failures mean
-(`core.classify`), retries nothing, and keeps no item.
+Owns how items of each dialect are recognised, by their shape and never by an import, and closes a
+stream that nobody reads to its end. Does not own what the two failures mean (`core.classify`),
+retries nothing, and keeps no item.
 """
 
 from __future__ import annotations
@@ -53,30 +53,30 @@ async def watch(
 ) -> AsyncGenerator[T, None]:
     """Pass on every item of a stream, and raise if it ends before its terminal event.
 
-    Recognised by shape, as objects and as plain dicts: the chat completions and responses of
-    OpenAI and of those who speak like it, Anthropic's messages, Gemini, Mistral, Ollama and
-    Bedrock's converse. A stream of anything else, such as text or lines, passes without judgement
-    unless `finished` is given; the log says so, once for each type.
+    Recognised by shape, as objects and as plain dicts: the chat completions and responses of OpenAI
+    and compatible services, Anthropic's messages, Gemini, Mistral, Ollama and Bedrock's converse. A
+    stream of anything else, such as text or lines, passes unchecked unless `finished` is given; the
+    log says so, once for each type.
 
-    An item is asked for only when the caller asks for one. A stream that is not read to its end
-    is closed, in at most `CLOSE_TIMEOUT_SECONDS`: at once on an exception or a cancellation in
-    here, and when this generator is closed. A loop that is left by `break` leaves that to the
-    event loop; `contextlib.aclosing` does it at once.
+    An item is requested only when the caller requests one. A stream that is not read to its end is
+    closed, within `CLOSE_TIMEOUT_SECONDS`: at once on an exception or a cancellation in here, and
+    when this generator is closed. Leaving a loop with `break` leaves closing to the event loop;
+    `contextlib.aclosing` does it at once.
 
     Args:
         stream: What a provider's package returned, once awaited or entered. One that is not async
             is read in a worker thread, item by item, and not always in the same one.
-        on_item: Called for each item as it comes.
-        finished: Whether an item is the terminal one. Where given, it decides alone: no item is
-            looked at otherwise, for its dialect or for a failure.
+        on_item: Called with each item as it arrives.
+        finished: Returns whether an item is the terminal one. If given, it decides alone: items are
+            checked neither for their dialect nor for a failure.
 
     Yields:
         The items, unchanged.
 
     Raises:
-        StreamTruncated: It ended without the terminal event.
-        StreamFailed: An item told of a failure; that item is not passed on.
-        TypeError: It is no stream; the message says what to do.
+        StreamTruncated: The stream ended without the terminal event.
+        StreamFailed: An item reported a failure; that item is not passed on.
+        TypeError: The argument is not a stream; the message says what to do.
     """
     judge = _Judge(stream, finished)
     source = _open(stream)
@@ -87,7 +87,7 @@ async def watch(
             on_item()
             judge.look(item)
             yield item
-    except BaseException:  # the caller's leaving, too
+    except BaseException:  # including the caller's leaving
         _say_if_unguarded(judge, stream)
         await _close(source, stream)
         raise
@@ -101,7 +101,7 @@ _unguarded: set[tuple[type, type]] = set()
 
 
 def _say_if_unguarded(judge: _Judge, stream: object) -> None:
-    """Tell the author of a stream that was only passed on, once for each type."""
+    """Tell the author that a stream passed unchecked, once for each type."""
     item = judge.unknown
     if item is None or (type(stream), item) in _unguarded or len(_unguarded) >= MAX_TOLD:
         return
@@ -110,7 +110,7 @@ def _say_if_unguarded(judge: _Judge, stream: object) -> None:
 
 
 def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
-    """The stream's iterator."""
+    """Return the stream's iterator."""
     if hasattr(type(stream), "model_fields") or isinstance(stream, (dict, str, bytes)):
         # Pydantic's models iterate over their fields, and a string over its characters.
         raise TypeError(
@@ -127,7 +127,7 @@ def _open(stream: AsyncIterable[T] | Iterable[T]) -> AsyncIterator[T]:
 
 
 def _no_stream(stream: object) -> str:
-    """What whoever gave something else than a stream should do."""
+    """Return advice for an author who passed something other than a stream."""
     name = type(stream).__qualname__
     for method, words in (("__aenter__", "async with"), ("__enter__", "with")):
         if hasattr(stream, method):
@@ -149,34 +149,34 @@ class _Threaded:
 
     def __init__(self, stream: Iterable[Any]) -> None:
         self._iterator = iter(stream)
-        # Its own: a provider that hangs must not use up the threads of others. Two, as a read
-        # that is abandoned to a hung provider goes on while the stream is closed.
+        # Separate threads, since a provider that hangs must not use up the threads of others. Two,
+        # as a read abandoned to a hung provider continues while the stream is closed.
         self._limiter = anyio.CapacityLimiter(2)
 
     def __aiter__(self) -> _Threaded:
         return self
 
     async def __anext__(self) -> Any:
-        # `StopIteration` cannot leave a thread's future, so the end is a value: this object.
+        # `StopIteration` cannot leave a thread's future, so this object marks the end.
         item = await self.run(partial(next, self._iterator, self))
         if item is self:
             raise StopAsyncIteration
         return item
 
     async def run(self, call: Callable[[], Any]) -> Any:
-        """The call's result; a cancellation does not wait for it."""
+        """Return the call's result; a cancellation does not wait for it."""
         return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
 
 
 async def _close(source: AsyncIterator[Any], stream: object) -> None:
-    """Let go of the connection, also while being cancelled."""
+    """Release the connection, even while being cancelled."""
     targets = [source] if stream is source else [source, stream]
     with anyio.move_on_after(CLOSE_TIMEOUT_SECONDS, shield=True):
         for target in targets:
             close = getattr(target, "aclose", None) or getattr(target, "close", None)
             if not callable(close):
                 continue
-            # Whatever made the reader stop is what must be seen, not a failure to tidy up.
+            # The error that stopped the reader must be seen, not a failure to clean up.
             with suppress(Exception):
                 done = await source.run(close) if isinstance(source, _Threaded) else close()
                 if inspect.isawaitable(done):
@@ -196,7 +196,7 @@ class _Progress:
         return self.over or (bool(self._complete) and not self._open)
 
     def note(self, answer: Any, *, reason: Any, goes_on: bool = False) -> None:
-        """An answer by its index: complete once it has a reason, unless it then goes on."""
+        """Note an answer by index: it is complete once it has a reason, unless it continues."""
         index = _get(answer, "index")
         index = index if isinstance(index, int) else 0
         if reason and str(getattr(reason, "value", reason)) not in dialects.UNSET_REASONS:
@@ -208,7 +208,7 @@ class _Progress:
 
 
 class _Dialect(NamedTuple):
-    """One way of streaming an answer; its items are in `wrapped_in` where they come wrapped."""
+    """One way of streaming an answer; `wrapped_in` names the member that wraps its items."""
 
     name: str
     look: Callable[[_Progress, Any], None]
@@ -216,14 +216,14 @@ class _Dialect(NamedTuple):
 
 
 class _Judge:
-    """Finds out the dialect by the first item that has one, and goes by it from then on."""
+    """Finds the dialect by the first item that has one, and applies it from then on."""
 
     def __init__(self, stream: object, finished: Callable[[Any], bool] | None) -> None:
         self._finished = finished
         self.progress = _Progress()
         self._dialect: _Dialect | None = None
         self._home = _home(stream) or ("stream" if finished else "")
-        # Nothing is known of a stream without a dialect, but that some are never empty.
+        # Nothing is known of a stream without a dialect, except that some are never empty.
         self.progress.over = not self._home
         self._first: type | None = None
 
@@ -233,11 +233,11 @@ class _Judge:
 
     @property
     def unknown(self) -> type | None:
-        """The type of the first item, where none so far was of a dialect that is known."""
+        """The type of the first item, if no item so far was of a known dialect."""
         return None if self._finished is not None or self._dialect is not None else self._first
 
     def look(self, item: Any) -> None:
-        """Take note of an item; raises `StreamFailed` for one that is a failure."""
+        """Take in an item; raise `StreamFailed` if it is a failure."""
         self._first = self._first or type(item)
         if self._finished is not None:
             self.progress.over = self.progress.over or self._finished(item)
@@ -252,7 +252,7 @@ class _Judge:
 
 
 def _home(stream: object) -> str:
-    """The provider's package that a stream object comes from, or nothing."""
+    """Return the provider's package that a stream object comes from, or an empty string."""
     module, known = type(stream).__module__, dialects.PACKAGES
     if module == "builtins":
         frame = getattr(stream, "ag_frame", None) or getattr(stream, "gi_frame", None)
@@ -261,7 +261,7 @@ def _home(stream: object) -> str:
 
 
 def _recognise(item: Any) -> _Dialect | None:
-    """The dialect that an item is written in; None for an item that does not tell."""
+    """Return the dialect of an item, or None if the item does not show one."""
     # Mistral's events, and those decoded with their SSE name, have the item in `data`; the OpenAI
     # package's helper has it in `chunk`, between events of its own.
     for key in ("", "data", "chunk"):
@@ -295,7 +295,7 @@ def _look_at_event(progress: _Progress, item: Any) -> None:
     if kind in dialects.ENDINGS or kind in dialects.BEGINNINGS:
         progress.over = kind in dialects.ENDINGS
     elif kind == "message_delta" and _get(_get(item, "delta"), "stop_reason"):
-        progress.over = True  # Anthropic: the answer is whole, whatever becomes of its last event
+        progress.over = True  # Anthropic: the answer is whole, whatever happens to its last event
     elif kind in dialects.FAILURES:
         raise _failure(item)
 
@@ -304,7 +304,7 @@ def _look_at_chat(progress: _Progress, item: Any) -> None:
     choices = _list(item, "choices")
     if (isinstance(item, dict) or not choices) and _get(item, "error"):
         raise _failure(item)
-    for choice in choices:  # none in a chunk of usage alone
+    for choice in choices:  # a chunk of usage alone has none
         reason = _get(choice, "finish_reason")
         if reason == "error":
             raise _failure(item if _get(item, "error") else choice)
@@ -319,7 +319,7 @@ def _look_at_gemini(progress: _Progress, item: Any) -> None:
         progress.over = True
     for candidate in candidates:
         reason = _get(candidate, "finish_reason") or _get(candidate, "finishReason")
-        # The package may run a function by itself, and goes on with the next answer's chunks.
+        # The package may run a function by itself, and continues with the next answer's chunks.
         goes_on = bool(_get(_get(candidate, "content"), "parts"))
         progress.note(candidate, reason=reason, goes_on=goes_on)
 
@@ -348,7 +348,7 @@ def _is_chat(item: Any) -> bool:
 
 
 def _tells_of_failure(item: Any) -> bool:
-    """Whether an item that is known by nothing else is a failure, as every dialect writes one."""
+    """Return whether an otherwise unknown item is a failure, as every dialect writes one."""
     error = _get(item, "error")
     if isinstance(error, str):
         return error != "" and isinstance(item, dict) and len(item) == 1
@@ -358,13 +358,13 @@ def _tells_of_failure(item: Any) -> bool:
 
 
 def _refusal(item: Any) -> Any:
-    """Why Gemini refused the prompt, where it did; such an answer has no candidate."""
+    """Return why Gemini refused the prompt, if it did; such an answer has no candidate."""
     told = _get(item, "prompt_feedback") or _get(item, "promptFeedback")
     return _get(told, "block_reason") or _get(told, "blockReason")
 
 
 def _kind(item: Any) -> str:
-    """An event's own name for what it is."""
+    """Return an event's own name for its kind."""
     for key in ("type", "event_type", "event"):
         kind = _get(item, key)
         if isinstance(kind, str):
@@ -387,7 +387,7 @@ def _list(value: Any, name: str) -> list[Any]:
 
 
 def _failure(item: Any) -> StreamFailed:
-    """The failure that an item tells of, as plain values."""
+    """Return the failure that an item reports, as plain values."""
     body = {key: _plain(told) for key in _TELLING if (told := _get(item, key)) is not None}
     error = _get(_get(item, "response"), "error")
     return StreamFailed(body if error is None else body | {"error": _plain(error)})

@@ -1,7 +1,7 @@
-"""Transports to a client on asyncio: byte streams, or one of the SDK's that moves whole messages.
+"""Transports to a client on asyncio: byte streams, or an SDK transport that moves whole messages.
 
-Owns the ways to read and write, and how bytes that are read become lines, which the descriptors of
-`inprocess.serve.transport` share. Looks into nothing.
+Owns the ways to read and write, and the splitting of bytes into lines, which the descriptors of
+`inprocess.serve.transport` share. Does not look into messages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OnEnd: TypeAlias = "Callable[[Exception | None], None]"
 
 
 class FrameTransport(Protocol):
-    """A client, as far as it can be read and written."""
+    """A client, as far as reading and writing are concerned."""
 
     def start(self, take: Take, end: OnEnd) -> None:
         """Begin to read."""
@@ -51,11 +51,11 @@ class FrameTransport(Protocol):
         ...
 
     def write_for_blocked_loop(self, frame: bytes) -> None:
-        """Send a frame from another thread, while the event loop stands still."""
+        """Send a frame from another thread, while the event loop is blocked."""
         ...
 
     async def drain(self) -> None:
-        """Wait until the client has room; raises where it is gone."""
+        """Wait until the client has room; raise if it is gone."""
         ...
 
     async def aclose(self) -> None:
@@ -64,7 +64,7 @@ class FrameTransport(Protocol):
 
 
 async def line_blocks(read: Callable[[], Awaitable[bytes]]) -> AsyncIterator[Block]:
-    """Read to the end, and cut into lines; the last one may lack its line end."""
+    """Read to the end, and split into lines; the last one may lack its line end."""
     lines = LineReader(LINE_LIMIT_BYTES)
     while data := await read():
         oversized, block = lines.feed(data)
@@ -76,7 +76,7 @@ async def line_blocks(read: Callable[[], Awaitable[bytes]]) -> AsyncIterator[Blo
 
 
 async def _pull(blocks: AsyncIterator[Block], take: Take, end: OnEnd) -> None:
-    """Read what has to be asked for."""
+    """Read from a source that has to be asked."""
     try:
         async for oversized, lines in blocks:
             take(oversized, lines)
@@ -87,7 +87,7 @@ async def _pull(blocks: AsyncIterator[Block], take: Take, end: OnEnd) -> None:
 
 
 class ByteTransport:
-    """Byte streams. It passes for a transport of the SDK's, which only hands it on to the guard."""
+    """Byte streams. It passes for an SDK transport, which the SDK only hands on to the guard."""
 
     def __init__(
         self,
@@ -124,15 +124,15 @@ class ByteTransport:
         self._writer.write(frame + b"\n")
 
     def write_for_blocked_loop(self, frame: bytes) -> None:
-        """As `FrameTransport.write_for_blocked_loop`, past the loop: straight to the descriptor.
+        """As `FrameTransport.write_for_blocked_loop`, straight to the descriptor.
 
-        What the client does not take, or what would stand in the middle of a frame that the loop
+        What the client does not accept, or what would land in the middle of a frame that the loop
         has begun to write, is kept until the loop runs: the frame may be a turn's only answer.
         """
         rest = memoryview(frame + b"\n")
         with self._keeping:
             if not self._kept and not self._writer.transport.get_write_buffer_size():
-                with contextlib.suppress(OSError):  # that the client is gone the loop finds out too
+                with contextlib.suppress(OSError):  # the loop will notice a departed client too
                     rest = self._write_past_the_loop(rest)
             if rest:
                 self._kept += rest
@@ -158,7 +158,7 @@ class ByteTransport:
         await self._writer.drain()
 
     async def aclose(self) -> None:
-        """As `FrameTransport.aclose`: the streams are whose they were, as under the SDK."""
+        """As `FrameTransport.aclose`: streams stay open for their owner, as under the SDK."""
         if self._reading is not None:
             self._reading.cancel()
 
@@ -168,7 +168,7 @@ class ByteTransport:
         await self.drain()
 
     async def receive(self) -> dict[str, Any] | None:
-        """As the SDK's transport; the guard has `start` in its place."""
+        """As the SDK's transport; the guard uses `start` instead."""
         raise RuntimeError("this stream is read by lastword")
 
     async def close(self) -> None:
@@ -179,7 +179,7 @@ class ByteTransport:
 class PipeTransport(ByteTransport):
     """A pair of pipes, without a task between them and the core.
 
-    A task of its own costs each message 10 µs.
+    Such a task would cost each message 10 µs.
     """
 
     def __init__(
@@ -191,10 +191,10 @@ class PipeTransport(ByteTransport):
 
     @classmethod
     async def open(cls, source: int, sink: int, *, receive_timeout: float | None = None) -> Self:
-        """Read and write descriptors that stay the caller's; they do not block from then on.
+        """Read and write descriptors that stay the caller's; they become non-blocking.
 
         Raises:
-            ValueError: One of them is neither a pipe nor a socket, as asyncio says it.
+            ValueError: One of them is neither a pipe nor a socket, according to asyncio.
         """
         loop = asyncio.get_running_loop()
         receiver = Receiver(receive_timeout)
@@ -215,19 +215,19 @@ class PipeTransport(ByteTransport):
         self._write_kept()
         transport = self._writer.transport
         transport.set_write_buffer_limits(high=0)
-        with contextlib.suppress(OSError):  # of which a timeout is one
+        with contextlib.suppress(OSError):  # which includes a timeout
             await asyncio.wait_for(self._writer.drain(), LAST_FRAMES_SECONDS)
-        if not transport.is_closing():  # as it is where the client reads no more
+        if not transport.is_closing():  # it is closing if the client reads no more
             transport.abort()
 
 
 def _own(fd: int, mode: str) -> Any:
-    """A file for asyncio to keep and to close, whatever the caller does with the descriptor."""
+    """Return a file for asyncio to own and close, whatever the caller does with the descriptor."""
     return open(os.dup(fd), mode, buffering=0)
 
 
 class Receiver(asyncio.Protocol):
-    """What the event loop calls with what comes on a pipe."""
+    """What the event loop calls when data arrives on a pipe."""
 
     def __init__(self, timeout_seconds: float | None = None) -> None:
         self._timeout_seconds = timeout_seconds
@@ -239,7 +239,7 @@ class Receiver(asyncio.Protocol):
         self._end: OnEnd | None = None
 
     def start(self, take: Take, end: OnEnd) -> None:
-        """Hand on what has come already, and what comes from now on."""
+        """Pass on what has already arrived, and what arrives from now on."""
         self._take, self._end = take, end
         early, self._early = self._early, []
         for data in early:
@@ -249,12 +249,12 @@ class Receiver(asyncio.Protocol):
         self._wind()
 
     def stop(self) -> None:
-        """Hand on nothing more."""
+        """Pass on nothing more."""
         self._end = None
         self._wind()
 
     def _wind(self) -> None:
-        """Wait anew for the next bytes, where they may be too long in coming."""
+        """Restart the wait for the next bytes, if they may take too long."""
         if self._timer is not None:
             self._timer.cancel()
         if self._timeout_seconds is not None and self._end is not None:
@@ -290,7 +290,7 @@ class Receiver(asyncio.Protocol):
 
 
 class MessageTransport:
-    """A transport of the SDK's that moves decoded messages, such as its WebSocket's."""
+    """An SDK transport that moves decoded messages, such as its WebSocket's."""
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
@@ -311,17 +311,17 @@ class MessageTransport:
         """As `FrameTransport.write`."""
         self._waiting.append(frame)
         if self._sending is None or self._sending.done():
-            # For what comes of no handler, such as a watchdog's: nobody would call `drain`.
+            # For frames that no handler caused, such as a watchdog's: nobody would call `drain`.
             self._sending = asyncio.ensure_future(self._send_quietly())
 
     def write_for_blocked_loop(self, frame: bytes) -> None:
-        """Write as a transport does whose loop stands still: here it waits, for the loop."""
+        """Write for a blocked loop: here the frame has to wait for the loop."""
         self._waiting.append(frame)
 
     async def _send_quietly(self) -> None:
         try:
             await self.drain()
-        except Exception:  # noqa: BLE001  (each transport has its own word for a client that is gone)
+        except Exception:  # noqa: BLE001  (each transport signals a departed client differently)
             self._waiting.clear()
 
     async def drain(self) -> None:

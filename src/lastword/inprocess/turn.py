@@ -1,7 +1,7 @@
-"""The turn that a handler is at work on, as its author speaks of it.
+"""The turn that a handler is working on, from its author's point of view.
 
-Owns what only the handler knows and can say: tools that do not pass on the wire, output that the
-user saw elsewhere, what went wrong in its own words. The rules for it are the core's.
+Owns what only the handler knows and can say: tools that are not on the wire, output that the user
+saw elsewhere, what went wrong in its own words. The core has the rules for it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Item = TypeVar("Item")
 
 
 class CurrentTurn:
-    """The current prompt turn; `lastword.current_turn()` gives it.
+    """The current prompt turn, returned by `lastword.current_turn()`.
 
     What it is told changes what the client is told if the turn fails: how far it had come, and
-    whether trying again could do harm. After the turn's end every word is without effect.
+    whether trying again could do harm. After the end of the turn, its methods have no effect.
     """
 
     __slots__ = ("_request",)
@@ -41,12 +41,12 @@ class CurrentTurn:
 
     @property
     def session_id(self) -> str | None:
-        """The session that the prompt came for."""
+        """The session of the prompt."""
         return self._request.session_id
 
     @property
     def cancelled(self) -> bool:
-        """Has the user, or a limit, asked for the turn's end? For work that cannot be cancelled."""
+        """Whether the user or a limit wants the turn to end; for work that cannot be cancelled."""
         return self._request.cancel_asked
 
     @property
@@ -57,30 +57,30 @@ class CurrentTurn:
         return value if isinstance(value, str) else None
 
     def progress(self) -> None:
-        """The handler is at work though nothing is sent: the clock of silence starts anew."""
+        """Say that the handler is working although it sends nothing; restarts the silence limit."""
         self._say(Note.PROGRESS)
 
     def output(self) -> None:
-        """The user saw something of this turn that did not go through the client."""
+        """Say that the user saw output of this turn that did not go through the client."""
         self._say(Note.OUTPUT)
 
     def tool_started(self, name: str, *, side_effects: bool) -> None:
-        """A tool began to run.
+        """Say that a tool began to run.
 
-        Tools that are reported to the client as tool calls are seen without this; their kinds
-        `read`, `search`, `think` and `fetch` count as free of side effects.
+        Tools that are reported to the client as tool calls are counted without this; those of the
+        kinds `read`, `search`, `think` and `fetch` count as free of side effects.
 
         Args:
             name: The tool, as `tool_finished` will name it.
-            side_effects: Does it change anything outside of this process? A turn in which such a
-                tool was started is never tried again without the user's word.
+            side_effects: Whether it changes anything outside this process. A turn in which such a
+                tool was started is never retried without the user's consent.
         """
         tools = self._request.tools
         tools[name] = tools.get(name, 0) + 1
         self._say(Note.UNSAFE_TOOL if side_effects else Note.SAFE_TOOL)
 
     def tool_finished(self, name: str) -> None:
-        """The tool came to its end, well or badly."""
+        """Say that the tool has finished, successfully or not."""
         tools = self._request.tools
         if not tools.get(name):
             logger.warning(
@@ -102,28 +102,28 @@ class CurrentTurn:
         detail: str | None = None,
         action: Action | str | None = None,
     ) -> NoReturn:
-        """End the turn as failed, in the words of someone who knows best.
+        """End the turn as failed, in the author's own words.
 
-        The turn fails as it is said here, even if what this raises is caught on the way out.
+        The turn fails as stated here, even if the exception that this raises is caught on the way.
 
         Args:
             type: What failed, one of `lastword.ErrorType`.
             message: One plain sentence for the user that ends with what to do; at most 500
-                characters. Without it there is one for the type.
-            retryable: Whether trying again may help. The type's own default without it.
+                characters. By default, the sentence of the type.
+            retryable: Whether trying again may help. By default, the type's own value.
             retry_after_seconds: How long to wait first.
             reset_at_epoch_ms: When a limit ends, in milliseconds since 1970 UTC.
             reason: A short, low-cardinality word of your own.
             detail: What the failing part itself said. It is redacted and cut at 4 KiB.
             action: What the user can do, one of `lastword.Action`: clients have a button for it.
-                Without it what usually helps for the type.
+                By default, what usually helps for the type.
 
         Raises:
             TurnFailed: Always; let it leave the handler.
-            Misused: There is no such type or action, or a wait is no number from 0 up. Where that
+            Misused: There is no such type or action, or a wait is not a number from 0 up. If that
                 leaves the handler, the turn fails as `internal`.
         """
-        # Loaded at the first failure, as everything is that only failures need.
+        # Imported at the first failure, like everything that only failures need.
         from lastword.inprocess.exceptions import Said, said_by_author  # noqa: PLC0415
 
         said = Said(
@@ -145,14 +145,14 @@ class CurrentTurn:
                 answer = await model(...)
         ```
 
-        What counts is what happened since the loop began: a model call that follows a tool is
-        tried again, since it alone is sent again; one that has shown something itself is not.
+        Only what happened since the loop began counts: a model call after a tool is tried again,
+        since it alone is repeated; a call that has itself shown something is not.
 
         Args:
-            retry: How often and how long; `Retry()` without it.
+            retry: How often and how long; `Retry()` by default.
 
         Returns:
-            The attempts. The one that cannot be followed by another raises what failed.
+            The attempts. One that cannot be followed by another raises the failure.
         """
         # tenacity costs 4 ms, and an agent that never retries does not need it.
         from lastword.inprocess.retry import Retry, attempts  # noqa: PLC0415
@@ -165,7 +165,7 @@ class CurrentTurn:
         *,
         finished: Callable[[Item], bool] | None = None,
     ) -> AsyncIterator[Item]:
-        """Pass a model's stream on, note its progress, and see whether it came to its end.
+        """Pass a model's stream on, note its progress, and check that it is complete.
 
         ```python
         async for chunk in turn.watch(await client.chat.completions.create(..., stream=True)):
@@ -173,24 +173,23 @@ class CurrentTurn:
         ```
 
         Providers' packages raise nothing when the connection ends in the middle of an answer: the
-        loop just ends. This raises. A stream that it does not know is passed on as it is and
-        **nothing of it is guarded**; the logger `lastword` says so, once for each type. Text and
-        lines are such streams: give the provider's own, or say by `finished` which item is the
-        last.
+        loop just ends. This method raises. A stream of an unknown kind is passed on unchanged and
+        is **not guarded**; the logger `lastword` says so, once for each type. Text and lines are
+        such streams: pass the provider's own stream, or say with `finished` which item is the last.
 
         Args:
-            stream: What a provider's package gave: OpenAI, Anthropic, Gemini, Mistral, Ollama,
-                Bedrock and their like are recognised by their items. One that is not asynchronous
-                is read in a thread.
-            finished: For any other stream: is this item the one that ends it?
+            stream: What a provider's package returned: OpenAI, Anthropic, Gemini, Mistral, Ollama,
+                Bedrock and compatible ones are recognised by their items. A stream that is not
+                asynchronous is read in a thread.
+            finished: For any other stream: returns whether an item is the last one.
 
         Returns:
             The items, unchanged.
 
         Raises:
             StreamTruncated: The stream ended before its terminal event.
-            StreamFailed: An item told of a failure.
-            TypeError: It is no stream; the message says what to do.
+            StreamFailed: An item reported a failure.
+            TypeError: The argument is not a stream; the message says what to do.
         """
         return streams.watch(stream, on_item=self.progress, finished=finished)
 
@@ -212,7 +211,7 @@ _NOTED: dict[Note, Callable[[Facts], None]] = {
 
 
 def current_turn() -> CurrentTurn:
-    """The turn that the code which calls this is at work on.
+    """Return the turn that the calling code is working on.
 
     ```python
     turn = lastword.current_turn()
@@ -221,7 +220,7 @@ def current_turn() -> CurrentTurn:
             answer = await model(...)
     ```
 
-    Found by context: in the handler of `session/prompt`, in every task that it starts, and in
+    It is found by context: in the handler of `session/prompt`, in every task that it starts, and in
     threads started by `asyncio.to_thread`.
 
     Raises:

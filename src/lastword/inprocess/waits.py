@@ -1,9 +1,9 @@
-"""Waits of a link and of its retries: real ones, but in a test that lets them pass at once.
+"""Waits of a link and of its retries: real ones, except in a test that skips them.
 
 Owns the one place where a wait can be skipped. In production the context holds nothing, and a wait
-is the event loop's own. A test (`lastword.testing.without_waits`) puts a `SkippedTime` there: time
-then goes on by what was skipped, so that everything which is told, recorded or counted against a
-budget has its real figure.
+is the event loop's own. A test (`lastword.testing.without_waits`) puts a `SkippedTime` there: the
+clock then advances by what was skipped, so that everything that is reported, recorded or counted
+against a budget has its real value.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _SILENCES = (
 
 
 class SkippedTime:
-    """How much time has been skipped, and what is to happen at a moment of the time that is told.
+    """How much time has been skipped, and what is to happen at which moment of simulated time.
 
     Attributes:
-        seconds: What was skipped so far.
+        seconds: The time skipped so far.
     """
 
     def __init__(self) -> None:
@@ -47,17 +47,17 @@ class SkippedTime:
         self._count = itertools.count()
 
     def now(self) -> float:
-        """The monotonic clock, with what was skipped."""
+        """Return the monotonic clock, plus what was skipped."""
         return time.monotonic() + self.seconds
 
     def skip_to(self, moment: float) -> None:
-        """Let time pass up to a moment, and have due what is due by then."""
+        """Advance to a moment, and make the calls that are due by then."""
         self.seconds += max(0.0, moment - self.now())
         while self._alarms and self._alarms[0][0] <= self.now():
             heapq.heappop(self._alarms)[2]()
 
     def call_at(self, moment: float, call: Callable[[], object]) -> Callable[[], None]:
-        """Have something called once this moment has come; gives what takes the wish back."""
+        """Schedule a call at this moment; return a function that cancels it."""
         alarm = (moment, next(self._count), call)
         heapq.heappush(self._alarms, alarm)
 
@@ -69,18 +69,18 @@ class SkippedTime:
         return take_back
 
     def sooner(self, due: float | None) -> float | None:
-        """Which comes first: this moment, or that of the next call?"""
+        """Return which comes first: this moment, or that of the next call."""
         moments = [
             at for at in (due, self._alarms[0][0] if self._alarms else None) if at is not None
         ]
         return min(moments, default=None)
 
     async def sleep(self, seconds: float) -> None:
-        """Let a wait pass; what is due within it happens at its own moment."""
+        """Let a wait pass; calls due within it happen at their own moments."""
         until = self.now() + seconds
         while (alarm := self.sooner(None)) is not None and alarm <= until:
             self.skip_to(alarm)
-            # What was called may end this very wait: it gets the time to.
+            # The call may end this very wait: give it the time to.
             await anyio.sleep(QUIET_SECONDS)
         self.skip_to(until)
         await anyio.lowlevel.checkpoint()
@@ -91,7 +91,7 @@ SKIPPED: ContextVar[SkippedTime | None] = ContextVar("lastword_skipped_time", de
 
 @contextlib.contextmanager
 def skipped() -> Iterator[SkippedTime]:
-    """Skip the waits of whatever is started in here."""
+    """Skip the waits of whatever is started in this context."""
     before = SKIPPED.get()
     SKIPPED.set(passed := SkippedTime())
     try:
@@ -108,16 +108,16 @@ async def sleep(seconds: float) -> None:
 
 
 def current_time() -> float:
-    """The event loop's clock, with what was skipped."""
+    """Return the event loop's clock, plus what was skipped."""
     passed = SKIPPED.get()
     return anyio.current_time() + (0.0 if passed is None else passed.seconds)
 
 
 def roll(*, asked: bool) -> float:
-    """A random number from 0 to 1, for the jitter of a wait.
+    """Return a random number from 0 to 1, for the jitter of a wait.
 
-    Where waits are skipped it is none: a wait that the server `asked` for is told as long as that,
-    any other as long as it can be.
+    If waits are skipped, it is not random: a wait that the server `asked` for is reported as that
+    long, and any other wait as long as it can be.
     """
     if SKIPPED.get() is None:
         return random.random()  # noqa: S311 - jitter, no secret
@@ -125,10 +125,10 @@ def roll(*, asked: bool) -> float:
 
 
 def limits_that_pass(options: Options) -> Options:
-    """The options without the limits on silence that nobody has set.
+    """Return the options without the limits on silence that nobody has set.
 
-    Where waits pass at once, a handler that works for a second without a word has been silent for
-    as long as any limit allows. Whoever sets a limit for a test wants to see it pass.
+    If waits pass at once, a handler that works for a second in silence would have been silent for
+    as long as any limit allows. Whoever sets a limit for a test wants to see it reached.
     """
     usual = Options()
     unset = {name: 0.0 for name in _SILENCES if getattr(options, name) == getattr(usual, name)}

@@ -1,6 +1,6 @@
-"""Warnings to an author, by a log line, of a handler that breaks the rules, and how to mend it.
+"""Warnings in the log for authors whose handlers break the rules, and how to fix that.
 
-Owns the sentences, on the logger `lastword`. The client is told in its own words by the core.
+Owns the sentences, on the logger `lastword`. The core informs the client in its own words.
 """
 
 from __future__ import annotations
@@ -19,32 +19,31 @@ _MENDED_BY = {
     "silent_success": "the handler of session/prompt returned without having shown anything: send "
     "an update, raise what went wrong, or call current_turn().output() if the user did see "
     "something",
-    "runaway": "the handler repeats the same update without end",
+    "runaway": "the handler sends the same update endlessly",
     "first_update_timeout": "the handler showed nothing in time: send updates, or call "
     "current_turn().progress() while it works",
     "idle_timeout": "the handler went silent: send updates, or call current_turn().progress() "
     "while it works",
-    "agent_cancelled": "the handler cancelled itself, or the agent its task: a CancelledError that "
-    "no user asked for left it",
+    "agent_cancelled": "the handler cancelled itself, or the agent cancelled its task: it raised "
+    "CancelledError although no user cancelled",
     "no_answer": "the handler did not stop when it was cancelled: let the cancellation pass, "
     "and do not catch BaseException around an await",
-    "busy_with_ended_turn": "a prompt could not be taken: the handler of an earlier turn has "
-    "swallowed its cancellation and is still at work",
+    "busy_with_ended_turn": "a prompt could not be accepted: the handler of an earlier turn "
+    "swallowed its cancellation and is still running",
 }
 
 _DROPPED = {
-    "answer_to_nobody": "an answer was sent to a request that has been answered already, or that "
-    "nobody made: answer once, by returning from the handler",
-    "late_answer": "a handler returned after its turn had been ended for it: it swallowed its "
-    "cancellation",
+    "answer_to_nobody": "an answer was sent to a request that was already answered, or that nobody "
+    "made: answer once, by returning from the handler",
+    "late_answer": "a handler returned after its turn was ended: it swallowed its cancellation",
     "quarantine": "an update of a turn that has been ended was dropped: its handler swallowed its "
-    "cancellation and is still at work",
-    "not_json": "a frame that is no JSON was kept from the client",
+    "cancellation and is still running",
+    "not_json": "a frame that is not JSON was not sent to the client",
 }
 
 
 def note(entry: Entry) -> None:
-    """Look at what the core recorded: does it tell of something that the author can mend?"""
+    """Warn if an entry of the core's shows something that the author can fix."""
     if entry.kind is Kind.ERROR:
         told = _MENDED_BY.get(str(entry.facts.get("reason")))
         if told:
@@ -59,7 +58,7 @@ def note(entry: Entry) -> None:
 
 
 def after_its_answer(method: str, of: str, *, dropped: bool) -> None:
-    """A frame came out of a turn, or of another request `of` this method, that is over."""
+    """Warn that a frame was sent by a turn, or a request `of` another method, that is over."""
     logger.warning(
         "%s was sent after the answer to its own %s, and is %s: await what you send, and every "
         "task that sends, before the handler returns.",
@@ -70,48 +69,48 @@ def after_its_answer(method: str, of: str, *, dropped: bool) -> None:
 
 
 def before_initialize() -> None:
-    """A prompt came first of all."""
+    """Warn that a prompt came before `initialize`."""
     logger.warning(
-        "The client sent session/prompt before initialize: the handler is called, as for a client "
-        "of protocol version 1 that said nothing of itself."
+        "The client sent session/prompt before initialize: the handler is called as for a client "
+        "of protocol version 1 without capabilities."
     )
 
 
 def printed() -> None:
-    """Something was printed, while stdout is the client's."""
+    """Warn that something was printed while stdout is reserved for the client."""
     logger.warning(
-        "What is printed goes to stderr, since stdout is the client's, for its messages alone: "
-        "print to sys.stderr, or log. This is said once."
+        "Printed output goes to stderr, because stdout is reserved for messages to the client: "
+        "print to sys.stderr, or use logging. This warning is shown once."
     )
 
 
 def raised(method: str, error: BaseException) -> None:
-    """A handler raised something that no handler should."""
+    """Warn that a handler raised something that is no `Exception`."""
     logger.error(
-        "The handler of %s raised %s, which is no Exception: its turn is ended as failed. Raise "
-        "an Exception, or call current_turn().fail().",
+        "The handler of %s raised %s, which is not an Exception, so its turn fails. Raise an "
+        "Exception, or call current_turn().fail().",
         method,
         type(error).__name__,
     )
 
 
 def unusable(method: str, error: BaseException) -> None:
-    """A handler returned what is no JSON."""
+    """Warn that a handler returned something that is not JSON."""
     logger.error(
-        "The handler of %s returned what cannot be sent as JSON (%s): return plain values or the "
-        "SDK's own models.",
+        "The handler of %s returned a value that cannot be sent as JSON (%s): return plain values "
+        "or the SDK's own models.",
         method,
         error,
     )
 
 
 def unguarded(stream: str, item: str) -> None:
-    """A stream was passed on without judgement."""
+    """Warn that a stream passed unchecked."""
     logger.warning(
         "current_turn().watch() does not know this stream (%s, of %s): it passes the items on and "
-        "guards nothing, so a stream that is cut looks complete. Give it the stream of the "
-        "provider's package itself, or say which item is the last: watch(stream, finished=...). "
-        "This is said once for each type.",
+        "guards nothing, so a truncated stream looks complete. Pass the stream of the provider's "
+        "package itself, or say which item is the last: watch(stream, finished=...). This warning "
+        "is shown once for each type.",
         stream,
         item,
     )

@@ -1,10 +1,10 @@
-"""Every name that OpenTelemetry is given: of attributes, events, metrics, and their units.
+"""Every name that OpenTelemetry gets: attributes, events, metrics, and their units.
 
-A gateway's metrics alone are named elsewhere, where they are named for Prometheus too
+Only a gateway's metrics are named elsewhere, together with their Prometheus names
 (`gateway.quality.table`).
 
-The names of others' are those of the semantic conventions 1.44.0; `gen_ai`, `rpc` and `jsonrpc`
-are still in development there, so that a change of theirs is a change of this file alone.
+Standard names are those of the semantic conventions 1.44.0; `gen_ai`, `rpc` and `jsonrpc` are still
+in development there, so that a change of theirs affects this file alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ORIGIN = "lastword.origin"
 
 
 def own(fact: str) -> str:
-    """The name of a fact that no convention has one for."""
+    """Return the name of a fact for which no convention has one."""
     return f"lastword.{fact}"
 
 

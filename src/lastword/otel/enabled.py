@@ -1,7 +1,7 @@
-"""The wish for telemetry: whether anybody has it, and from where; asking costs next to nothing.
+"""Whether telemetry is wanted, and by whom; the check costs next to nothing.
 
-Owns the standard `OTEL_*` variables that decide it. OpenTelemetry is loaded for those alone who
-asked, and a session goes on where it cannot be.
+Owns the standard `OTEL_*` variables that decide it. OpenTelemetry is imported only on request, and
+a session goes on if it cannot be.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EXPORTERS = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
 
 
 def asked_for(environment: Mapping[str, str]) -> bool:
-    """Does the environment name an exporter, or a place to send to?"""
+    """Return whether the environment names an exporter or an endpoint."""
     if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     named = any(environment.get(name, "none") not in ("", "none") for name in _EXPORTERS)
@@ -31,9 +31,9 @@ def asked_for(environment: Mapping[str, str]) -> bool:
 
 
 def is_set_up() -> bool:
-    """Has this program loaded an SDK, or given the API another provider?
+    """Return whether this program has loaded an SDK, or given the API another provider.
 
-    That the API alone is loaded says nothing: the official ACP SDK does it wherever it can.
+    The API alone proves nothing: the official ACP SDK imports it wherever it can.
     """
     if "opentelemetry.sdk" in sys.modules:
         return True
@@ -42,19 +42,19 @@ def is_set_up() -> bool:
 
 
 def within_program(run: Run) -> Sink | None:
-    """For a program with an SDK, and settings, of its own."""
+    """Return a sink for a program with an SDK, and settings, of its own."""
     try:
         if not is_set_up():
             return None
         from lastword.otel.telemetry import Telemetry  # noqa: PLC0415 - an extra, see above
 
         return Telemetry(run)
-    except Exception:  # noqa: BLE001 - not all of it is installed, or a provider is out of order
+    except Exception:  # noqa: BLE001 - not fully installed, or a provider is out of order
         return None
 
 
 def of_own(run: Run) -> Sink | None:
-    """For a process of ours: an SDK set up by the standard variables, if one is installed."""
+    """Return a sink for a process of ours: an SDK set up by the standard variables, if any."""
     if not asked_for(os.environ):
         return None
     try:
@@ -66,7 +66,7 @@ def of_own(run: Run) -> Sink | None:
 
 
 def of_gateway(given: Instruments) -> GatewayMeters | None:
-    """For a gateway's front: its meters, set up by the standard variables, if an SDK is there."""
+    """Return the meters of a gateway's front, set up by the standard variables, if any."""
     if not asked_for(os.environ):
         return None
     try:

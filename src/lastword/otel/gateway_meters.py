@@ -1,7 +1,7 @@
-"""A gateway's instruments, said to OpenTelemetry's API.
+"""A gateway's instruments, registered with OpenTelemetry's API.
 
-Owns the calls. What there is to be read is the gateway's (`Instruments`); who hears of it is
-decided by whoever gives the provider.
+Owns the calls. The gateway has the values (`Instruments`), and whoever passes the provider decides
+where they go.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class GatewayMeters:
     def __init__(
         self, given: Instruments, provider: MeterProvider, shut_down: Callable[[], object]
     ) -> None:
-        """Make them; `shut_down` is called at last."""
+        """Create them; `shut_down` is called at the end."""
         meter = provider.get_meter(names.SCOPE, __version__, names.SCHEMA_URL)
         self._given = given
         self._shut_down = shut_down
@@ -56,14 +56,14 @@ class GatewayMeters:
         return read
 
     def record(self, name: str, value: float, attributes: dict[str, str]) -> None:
-        """A histogram's next value; one of another name is passed by."""
+        """Record a histogram's next value; a name that is no histogram's is ignored."""
         histogram = self._histograms.get(name)
         if histogram is not None:
             histogram.record(value, attributes)
 
     def close(self) -> None:
-        """Send the last values, and let go."""
-        # A thread that may be left behind: a collector that does not answer holds nobody up.
+        """Send the last values, and shut down."""
+        # In a thread that may be abandoned, so that an unresponsive collector delays nobody.
         leaving = threading.Thread(target=self._shut_down, name="last metrics", daemon=True)
         leaving.start()
         leaving.join(CLOSE_SECONDS)

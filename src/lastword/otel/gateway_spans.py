@@ -1,8 +1,8 @@
-"""From a gateway holder's rows to spans and measurements, as plain values.
+"""Spans and measurements from a gateway holder's rows, as plain values.
 
-Owns what a session behind a gateway looks like to OpenTelemetry: one span for as long as a process
-holds it, with what befell it and its viewers as events, and a counter for each kind of that. Turns
-are told by the `lastword run` of the same run (`otel.spans`).
+Owns how OpenTelemetry sees a session behind a gateway: one span for as long as a process holds it,
+with events for the session and its viewers, and a counter for each kind of event. Turns are
+reported by the `lastword run` of the same run (`otel.spans`).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CRASHED = "agent_crash"
 
 
 class HeldEvent(msgspec.Struct, frozen=True):
-    """Something that befell a session; its time is the run's monotonic seconds."""
+    """An event of a session; its time is in the run's monotonic seconds."""
 
     name: str
     at_seconds: float
@@ -73,7 +73,7 @@ class HeldSessions:
         self._open: dict[str, _Held] = {}
 
     def take(self, row: Row) -> HeldSpan | None:
-        """What has become whole by this row."""
+        """Take a row; return the span that it completes, if any."""
         if row.kind not in GATEWAY or row.session_id is None:
             return None
         if row.kind == Kind.SESSION_HELD and len(self._open) < MAX_SESSIONS:
@@ -87,7 +87,7 @@ class HeldSessions:
         return self._open.pop(row.session_id).span()
 
     def rest(self) -> list[HeldSpan]:
-        """The sessions of which no end is known."""
+        """Return the sessions whose end is not known."""
         told = [held.span() for held in self._open.values()]
         self._open.clear()
         return told
@@ -128,7 +128,7 @@ class _Held:
 
 
 def known(facts: Mapping[str, Any], wanted: tuple[str, ...]) -> Attributes:
-    """Facts as attributes, as far as they are known and plain."""
+    """Return facts as attributes, as far as they are known and plain."""
     found: Attributes = {}
     for fact in wanted:
         value = facts.get(fact)

@@ -1,6 +1,6 @@
 """Instruments: what a gateway measures, as plain values.
 
-Owns what is asked of whoever has the values. Knows no library of OpenTelemetry's.
+Owns what is asked of the code that has the values. Knows no OpenTelemetry library.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class InstrumentKind(StrEnum):
-    """How an instrument comes to its values."""
+    """How an instrument gets its values."""
 
     COUNTER = "counter"
     """It is read; what it gives never goes down."""
@@ -29,11 +29,11 @@ class Instrument(msgspec.Struct, frozen=True, kw_only=True):
     """One instrument.
 
     Attributes:
-        name: of the metric.
-        kind: how it comes to its values.
+        name: the name of the metric.
+        kind: how it gets its values.
         unit: in UCUM.
-        description: what it tells.
-        bounds: of a histogram, the upper end of each bucket but the last.
+        description: what it measures.
+        bounds: for a histogram, the upper end of each bucket but the last.
     """
 
     name: str
@@ -44,14 +44,14 @@ class Instrument(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InstrumentReading(NamedTuple):
-    """A value, and what it is told apart by."""
+    """A value with its attributes."""
 
     value: float
     attributes: dict[str, str]
 
 
 class Instruments(NamedTuple):
-    """The instruments, and how those that are read are read: by their names, from any thread."""
+    """The instruments, and a function that reads the observable ones by name, from any thread."""
 
     instruments: tuple[Instrument, ...]
     read: Callable[[str], Iterable[InstrumentReading]]

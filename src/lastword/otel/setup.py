@@ -1,7 +1,7 @@
 """OpenTelemetry's SDK in a process of ours, set up by the standard variables alone.
 
-Owns which exporters those name. Endpoints, headers, sampling, resources, limits and delays the SDK
-and its exporters read from the environment themselves.
+Owns which exporters they name. The SDK and its exporters read endpoints, headers, sampling,
+resources, limits and delays from the environment themselves.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PROTOCOLS = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 
 
 def telemetry(run: Run, environment: Mapping[str, str]) -> Telemetry:
-    """Telemetry of a run, sent to where the environment says."""
+    """Return the telemetry of a run, sent to where the environment says."""
     resource = Resource.create(_service(run.program, environment))
     tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
     for exporter in _exporters("traces", environment):
@@ -40,7 +40,7 @@ def telemetry(run: Run, environment: Mapping[str, str]) -> Telemetry:
     )
 
     def shut_down() -> None:
-        # The spans first: where there is little time, they are worth more.
+        # The spans first: if there is little time, they are worth more.
         tracers.shutdown()
         meters.shutdown()
 
@@ -48,7 +48,7 @@ def telemetry(run: Run, environment: Mapping[str, str]) -> Telemetry:
 
 
 def gateway_meters(given: Instruments, environment: Mapping[str, str]) -> GatewayMeters:
-    """The meters of a gateway, sent to where the environment says."""
+    """Return the meters of a gateway, sent to where the environment says."""
     views = [
         View(
             instrument_name=each.name,
@@ -71,7 +71,7 @@ def _readers(environment: Mapping[str, str]) -> list[PeriodicExportingMetricRead
 
 
 def _service(program: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """The agent's program or the gateway, where nobody named the service."""
+    """Return the agent's program or the gateway as the service, if nobody named one."""
     named = environment.get("OTEL_SERVICE_NAME")
     if named or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", ""):
         return {}
@@ -79,7 +79,7 @@ def _service(program: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _exporters(signal: str, environment: Mapping[str, str]) -> list[Any]:
-    """The exporters that `OTEL_TRACES_EXPORTER` and its like name, as far as they are installed."""
+    """Return the exporters that `OTEL_TRACES_EXPORTER` and others name, if they are installed."""
     named = environment.get(f"OTEL_{signal.upper()}_EXPORTER") or "otlp"
     found: list[Any] = []
     for name in named.split(","):

@@ -1,7 +1,7 @@
-"""From rows of the record to spans and measurements, as plain values.
+"""Spans and measurements from rows of the record, as plain values.
 
-Owns what a turn, a tool call and a failure look like to OpenTelemetry. Knows no library of its:
-what is told here is said by `otel.telemetry`. No text of anybody's is among it.
+Owns how OpenTelemetry sees a turn, a tool call and a failure. Knows none of its libraries:
+`otel.telemetry` makes the calls. The values contain no text from any party.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class SpanEvent(msgspec.Struct, frozen=True):
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that took a while; times are seconds since 1970 UTC.
+    """An operation with a duration; times are seconds since 1970 UTC.
 
     Attributes:
         name: what it was.
         started_seconds: when it began.
-        ended_seconds: when it was over.
+        ended_seconds: when it ended.
         attributes: what is known of it.
-        failed: it came to a bad end.
-        events: what happened meanwhile.
-        children: what was done within it.
-        traceparent: the span of the client's that it was part of, in W3C's form.
+        failed: whether it failed.
+        events: what happened during it.
+        children: the operations within it.
+        traceparent: the client's span to which it belongs, in W3C's form.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """So much to be added to a counter, or to be seen by a histogram."""
+    """An amount to add to a counter, or to record in a histogram."""
 
     metric: str
     value: float
@@ -95,12 +95,12 @@ Told: TypeAlias = Span | Measured
 
 
 class Teller:
-    """Takes the rows of one run, and tells what has become whole by each."""
+    """Takes the rows of one run, and returns what each of them completes."""
 
     def __init__(self, run: Run, offset_seconds: float) -> None:
-        """`offset_seconds` is what the run's monotonic clock is behind the time of day.
+        """Create one; `offset_seconds` is what the run's monotonic clock is behind the time of day.
 
-        One for the whole run: spans must not jump when somebody sets the clock.
+        The offset is fixed for the whole run: spans must not jump when somebody sets the clock.
         """
         self._run = run
         self._agent: Attributes = {}
@@ -109,7 +109,7 @@ class Teller:
         self._held = gateway_spans.HeldSessions()
 
     def take(self, row: Row) -> list[Told]:
-        """What is to be told now."""
+        """Take a row; return what is to be reported now."""
         if row.kind == Kind.AGENT_READY:
             known = {names.AGENT_NAME: "name", names.AGENT_VERSION: "version"}
             self._agent = {
@@ -133,13 +133,13 @@ class Teller:
         return told
 
     def rest(self) -> list[Told]:
-        """What is to be told of turns of which no end is known."""
+        """Return what is to be reported of turns whose end is not known."""
         told = [part for turn in self._open.values() for part in self._ended(turn, None)]
         self._open.clear()
         return told + [self._holding(held) for held in self._held.rest()]
 
     def _holding(self, held: gateway_spans.HeldSpan) -> Span:
-        """A session that a gateway held."""
+        """Return the span of a session that a gateway held."""
         return Span(
             name=names.HOLD_SESSION,
             started_seconds=held.started_seconds + self._offset,
@@ -153,7 +153,7 @@ class Teller:
         )
 
     def _counted(self, row: Row) -> list[Told]:
-        """What a row counts for, whether or not it belongs to a turn."""
+        """Return the measurements of a row, whether or not it belongs to a turn."""
         facts = row.facts
         if row.kind == Kind.ERROR:
             known = {names.ERROR_TYPE: facts.get("type"), names.ORIGIN: facts.get("origin")}
@@ -169,7 +169,7 @@ class Teller:
             known = {names.SIDE: facts.get("side"), names.REASON: facts.get("reason")}
             return [self._count(names.DROPPED, 1, known)]
         if row.kind == Kind.OMITTED:
-            # What the record says no more of than how often it happened.
+            # Rows of which the record keeps only the count.
             left_out = facts.get("kinds") or {}
             return [
                 self._count(metric, left_out[kind.value], {})

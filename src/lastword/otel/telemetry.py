@@ -1,6 +1,6 @@
-"""Spans and measurements, said to OpenTelemetry's API.
+"""Spans and measurements, reported through OpenTelemetry's API.
 
-Owns the calls. Which SDK hears them, if any, is decided by whoever gives the providers.
+Owns the calls. Whoever passes the providers decides which SDK receives them, if any.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Telemetry:
         meters: metrics.MeterProvider | None = None,
         shut_down: Callable[[], object] | None = None,
     ) -> None:
-        """Tell of a run.
+        """Report a run.
 
         Args:
             run: the run.
-            tracers: who hears of spans; the process's own without it.
-            meters: who hears of metrics; the process's own without it.
-            shut_down: called at last.
+            tracers: the provider for spans; the process's own by default.
+            meters: the provider for metrics; the process's own by default.
+            shut_down: called at the end.
         """
         self._teller = Teller(run, time.time() - time.monotonic())
         self._tracer = trace.get_tracer(names.SCOPE, __version__, tracers, names.SCHEMA_URL)
@@ -59,13 +59,13 @@ class Telemetry:
         self._shut_down = shut_down
 
     def send(self, rows: list[Row]) -> None:
-        """Tell of rows."""
+        """Report rows."""
         for row in rows:
             for told in self._teller.take(row):
                 self._tell(told)
 
     def close(self) -> None:
-        """Tell of what has not ended, and let go."""
+        """Report what has not ended, and shut down."""
         for told in self._teller.rest():
             self._tell(told)
         if self._shut_down is not None:
@@ -74,7 +74,7 @@ class Telemetry:
     def _tell(self, told: Span | Measured) -> None:
         if isinstance(told, Span):
             carrier = {"traceparent": told.traceparent} if told.traceparent else {}
-            # An own context: what is current in this thread has nothing to do with the turn.
+            # A context of its own: what is current in this thread is unrelated to the turn.
             context = _PROPAGATOR.extract(carrier, Context())
             self._span(told, context, trace.SpanKind.SERVER)
         elif told.metric in self._counters:

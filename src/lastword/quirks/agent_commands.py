@@ -1,7 +1,7 @@
-"""Agents: the command by which each speaks ACP, and how to get it.
+"""Agents: the command with which each speaks ACP, and how to get it.
 
-Owns what `lastword setup EDITOR AGENT` puts behind `lastword run --`. What these agents do with
-failures is in the other tables.
+Owns what `lastword setup EDITOR AGENT` puts after `lastword run --`. The other tables describe what
+these agents do with failures.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ READ_ON = "2026-11-23"
 
 
 class AgentCommand(Quirk, frozen=True, kw_only=True):
-    """How one agent is started; `name` is what `lastword setup` calls it.
+    """How one agent is started; `name` is its name in `lastword setup`.
 
     Attributes:
         title: what people call it.
         command: its command line.
-        install: what to type where its program is missing.
-        keys: the variables that its API keys are usually in.
-        codecompanion: CodeCompanion.nvim's preset of it, where there is one.
-        agent_shell: the variable of Emacs agent-shell that holds its command, where one is known.
+        install: what to type if its program is missing.
+        keys: the environment variables that usually hold its API keys.
+        codecompanion: CodeCompanion.nvim's preset for it, if there is one.
+        agent_shell: the variable of Emacs agent-shell that holds its command, if one is known.
     """
 
     title: str

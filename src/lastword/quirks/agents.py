@@ -1,8 +1,7 @@
-"""Agents: what each calls itself, and the JSON-RPC codes that it alone gives a meaning.
+"""Agents: what each calls itself, and the JSON-RPC codes to which it alone gives a meaning.
 
-An agent names itself by `agentInfo.name`, spelled as it likes. The tables that are about one agent
-go by the keys that are given here. Types, reasons and origins are given by their words
-(`core.failure.taxonomy`).
+An agent names itself in `agentInfo.name`, spelled as it likes. Tables about single agents use the
+keys defined here. Types, reasons and origins are given as words (`core.failure.taxonomy`).
 """
 
 from __future__ import annotations
@@ -15,16 +14,15 @@ MAX_NAME_CHARS = 96
 
 
 class KnownAgent(Quirk, frozen=True, kw_only=True):
-    """How an agent is known, and what its error codes mean; `name` is its key.
+    """How an agent is recognised, and what its error codes mean; `name` is its key.
 
     Attributes:
-        part: what its own name has in it: lower-case letters and digits, without what stands
-            between them.
-        codes: type, reason, and origin where it is not the type's own, by JSON-RPC code.
-        words: type and reason by a name that only this agent gives a failure: an exception's, or
-            the name of a member that is null.
-        sentences: the same by parts of a sentence of its own, all of which must stand in it:
-            lower case, single spaces.
+        part: a part of its own name, in lower-case letters and digits without anything between.
+        codes: type, reason, and origin if it is not the type's own, by JSON-RPC code.
+        words: type and reason by a name that only this agent gives a failure: that of an exception,
+            or of a member that is null.
+        sentences: the same by parts of a sentence of its own, all of which must occur: lower case,
+            single spaces.
     """
 
     part: str
@@ -134,7 +132,7 @@ ROWS = (
 
 
 def agent_key(name: str | None) -> str | None:
-    """Return the short name of a known agent, by the name that it gave itself."""
+    """Return the key of a known agent, given the name that it calls itself."""
     if not name:
         return None
     lower = name[:MAX_NAME_CHARS].lower()

@@ -1,7 +1,7 @@
-"""Clients: what those do with a failure that were measured, or whose source was read.
+"""Clients: what they do with a failure, as measured or as read in their source.
 
 Rungs (`core.failure.ladder`) and treatments of `data.details` (`core.failure.error_object`) are
-given by their words.
+given as words.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from lastword.quirks import Quirk
 
 
 class ClientRule(Quirk, frozen=True, kw_only=True):
-    """What a client needs that says nothing of it; `name` is its `clientInfo.name`, lower case.
+    """What a client needs without saying so; `name` is its `clientInfo.name`, lower case.
 
     Attributes:
         rung: the rung by which failures reach it.
-        details: what it does with `data.details`.
+        details: how it uses `data.details`.
     """
 
     rung: str

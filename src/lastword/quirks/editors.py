@@ -1,10 +1,10 @@
-"""Editors: how each is told of an agent, as its own source, schema or help says.
+"""Editors: how each is configured with an agent, according to its source, schema or help.
 
-Owns where an editor keeps its settings and which form an agent's entry has there. Reading and
-writing them is `cli.setup`'s part.
+Owns where an editor keeps its settings and the form of an agent's entry there. `cli.setup` reads
+and writes them.
 
-A place may begin with `~`, or with a variable in braces; `{XDG_CONFIG_HOME}` stands for `~/.config`
-where it is not set, a place with any other unset variable for none.
+A place may begin with `~`, or with a variable in braces. If `{XDG_CONFIG_HOME}` is not set, it
+stands for `~/.config`; a place with any other unset variable is ignored.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ READ_ON = "2026-11-23"
 
 
 class Editor(Quirk, frozen=True, kw_only=True):
-    """How one editor is told of an agent; `name` is what `lastword setup` calls it.
+    """How one editor is configured with an agent; `name` is its name in `lastword setup`.
 
     Attributes:
         title: what people call it.
         form: the form of an agent's entry: `custom`, `plain` and `argv` are JSON; any other is a
             program that the user has, and names its template.
-        section: the key of the object that agents stand in, in a settings file that is JSON.
+        section: the key of the object that holds agents, in a JSON settings file.
         places: where that file is, the likeliest first; for a program, where it goes, in words.
-        places_on_macos: the same on macOS, where they differ.
-        whole_paths: it takes no program but by its whole path.
-        next_step: what the user does next, with `NAME` for what the agent is called.
+        places_on_macos: the same on macOS, if they differ.
+        whole_paths: it accepts programs only by their full paths.
+        next_step: what the user does next, with `NAME` for the agent's name.
     """
 
     title: str
@@ -39,7 +39,7 @@ class Editor(Quirk, frozen=True, kw_only=True):
 
     @property
     def is_json(self) -> bool:
-        """Is its configuration a file that can be edited?"""
+        """Return whether its configuration is a file that can be edited."""
         return bool(self.section)
 
 

@@ -1,9 +1,8 @@
-"""Journals: the files in which agents write down why a model call failed, told nobody else or late.
+"""Journals: files in which agents record why a model call failed, before or without reporting it.
 
-A row says where an agent keeps its journal, by what a line of it is known to tell of a failed call,
-and where in the line each fact stands. Finding the file and reading it is `sidecar.journals`'s
-part, and when. Formats are internal to their agents: a line that does not fit its row tells
-nothing.
+A row says where an agent keeps its journal, how to recognise a line about a failed call, and where
+in the line each fact is. `sidecar.journals` finds the file, and decides when to read it. Formats
+are internal to their agents: a line that does not fit its row is ignored.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ Path = tuple[str, ...]
 
 
 class JournalMembers(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the facts stand in a line that is a JSON object.
+    """Where the facts are in a line that is a JSON object.
 
     Attributes:
-        must: what a line that tells of a failure has, by where it has it.
+        must: the values that a line about a failure has, by their paths.
         at: the moment, as ISO 8601.
-        failure: what the classifier is given, by the names that it knows.
-        session: the agent's id of the session; empty where the file's own name tells it.
-        attempt: the number of the retry that comes next.
-        max_attempts: how many retries there are at most.
+        failure: what the classifier gets, under the names that it knows.
+        session: the agent's id of the session; empty if the file's own name has it.
+        attempt: the number of the next retry.
+        max_attempts: the most retries that there will be.
         wait_ms: how long the agent waits until then.
     """
 
@@ -39,23 +38,23 @@ class JournalMembers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownJournal(Quirk, frozen=True, kw_only=True):
-    """One file of one agent's.
+    """One journal file of one agent.
 
     Attributes:
         agent: the agent, by its key in `agents`.
-        variables: the environment variables that name the folder, with what follows in it; the
+        variables: the environment variables that name the folder, each with the path below it; the
             first that is set counts.
         default: the folder without one.
         path: the file within the folder. `*` stands for any name, or the beginning of one, and
             `{session}` for the session's id. Empty for a file that `lastword run` gives the agent.
-        marker: bytes of every line that tells of a failure; no other line is decoded.
-        members: how such a line is read, where it is JSON.
-        pattern: how it is read otherwise: the groups `at`, `message` or `quoted` (a message in
-            quotes, as JSON has it), and where it has them `status`, `name`, `session`, `attempt`
-            (the try that failed, from 1), `wait` (seconds) and `side` (not empty: the call was for
-            something beside the turn). What it skips is atomic, so that no line takes long.
-        goes_on: does such a line say that the agent tries again?
-        in_time: is it written while the agent still tries, or once it has given up?
+        marker: bytes of every line about a failure; no other line is decoded.
+        members: how to read such a line, if it is JSON.
+        pattern: how to read any other: the groups `at`, `message` or `quoted` (a message in quotes,
+            as in JSON), and possibly `status`, `name`, `session`, `attempt` (the try that failed,
+            from 1), `wait` (seconds) and `side` (not empty: the call was not for the turn itself).
+            What it skips is atomic, so that no line takes long.
+        goes_on: whether such a line means that the agent tries again.
+        in_time: whether it is written while the agent still tries, or only after it gave up.
     """
 
     agent: str
@@ -121,8 +120,8 @@ ROWS = (
         default="~/.kimi",
         path="logs/kimi.log",
         marker=b"| ERROR ",
-        # A traceback's frames are indented; its last line, the exception, is not. What stderr was
-        # told of requests is `kimi-requests`'s.
+        # A traceback's frames are indented; its last line, the exception, is not. What the agent
+        # writes to stderr about requests is in `kimi-requests`.
         pattern=(
             r"(?P<at>\d{4}-\d\d-\d\d \S++) \| ERROR ++\| \S++ - "
             r"(?P<message>(?!\[(?:[^\]-]|-(?! INFO\]))*+- INFO\])\S.*)"

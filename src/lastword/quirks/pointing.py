@@ -1,8 +1,8 @@
-"""Pointing recipes: the files and variables by which an agent calls a given provider.
+"""Pointing recipes: the files and variables that make an agent call a given provider.
 
-A recipe also lets its agent send no telemetry, update nothing, and retry as little as its own
-documented settings allow. Writing it into a home is `kit.provider.target`'s part. The agents'
-commands are their users' own.
+A recipe also keeps its agent from sending telemetry and updating itself, and makes it retry as
+little as its documented settings allow. `kit.provider.target` writes it into a home. The agents'
+commands are up to their users.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from lastword.quirks import Quirk
 
 
 class Recipe(Quirk, frozen=True, kw_only=True):
-    """How one agent is pointed; `name` is its key (`quirks.agents`).
+    """How one agent is pointed at a provider; `name` is its key (`quirks.agents`).
 
-    In texts, `{root}` stands for the provider's root, `{openai}` for its URL for clients that are
-    OpenAI-compatible, `{key}` for the key, `{model}` for the model, `{home}` for the agent's home.
+    In texts, `{root}` stands for the provider's root, `{openai}` for its URL for OpenAI-compatible
+    clients, `{key}` for the key, `{model}` for the model, `{home}` for the agent's home.
 
     Attributes:
         files: texts by their paths within the home.

@@ -1,7 +1,7 @@
-"""Error prose: how a turn's only message begins where it is nothing but the error.
+"""Error prose: how a turn's only message begins if it is nothing but an error.
 
-Such a turn calls itself a success. Which turns are looked at is `core.failure.signs`'s part, what
-the error is `core.classify.agents`'s.
+Such a turn claims success. `core.failure.signs` decides which turns to check, and
+`core.classify.agents` what the error is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SDKs: what every agent that is built on one does, so that the fault is not its author's.
+"""SDKs: what every agent built on one does wrong, so that its author is not blamed.
 
 A row names the check of `lastword check` that finds it.
 """
@@ -14,7 +14,7 @@ class SdkFault(Quirk, frozen=True, kw_only=True):
     Attributes:
         sdk: Its package's name.
         checks: The checks that find it.
-        does: What it does, as a sentence goes on after "the SDK".
+        does: What it does, worded to follow "the SDK" in a sentence.
     """
 
     sdk: str

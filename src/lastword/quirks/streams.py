@@ -1,7 +1,7 @@
-"""Provider streams: the items in which an answer begins, ends, or fails, for each way of streaming.
+"""Provider streams: the items that begin, end or fail an answer, for each way of streaming.
 
-Reading a stream by these rows is `inprocess.streams`'s part; so is all that is told by an item's
-shape and not by a word.
+`inprocess.streams` reads streams by these rows; it also owns what depends on an item's shape rather
+than on a word.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ class StreamDialect(Quirk, frozen=True, kw_only=True):
     """One way of streaming an answer.
 
     Attributes:
-        packages: packages whose stream objects always bring an item: an empty one was cut.
-        generators: those packages' streams are plain generators. Another package's prove nothing
-            empty: Anthropic's `text_stream` brings no item where the answer is a tool call alone.
-        first_events: how the names of its first events begin.
-        beginnings: the events with which an answer begins.
-        endings: the events after which an answer is whole.
+        packages: packages whose streams always have an item: an empty one was truncated.
+        generators: those whose streams are plain generators. For other packages, an empty generator
+            proves nothing: Anthropic's `text_stream` is empty if the answer is a tool call alone.
+        first_events: prefixes of the names of its first events.
+        beginnings: the events that begin an answer.
+        endings: the events after which an answer is complete.
         failures: the events that are failures.
-        first_keys: keys, one of which is all that a first item has.
-        unset_reasons: finish reasons that say that nothing is finished.
+        first_keys: keys, one of which is the only key of a first item.
+        unset_reasons: finish reasons which mean that nothing is finished.
     """
 
     packages: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
-"""Wire dialects: how agents tell of a failed model call where no error answers the prompt.
+"""Wire dialects: how agents report a failed model call without an error in answer to the prompt.
 
 A failure, or a retry, may be in `_meta`, in a notification of the agent's own, or in a line of
-text. Types are given by their words (`core.failure.taxonomy`). Reading frames by these rows is
-`core.classify.agents`'s part.
+text. Types are given as words (`core.failure.taxonomy`). `core.classify.agents` reads frames by
+these rows.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ class MetaError(Quirk, frozen=True, kw_only=True):
     """An error object in `_meta`.
 
     Attributes:
-        mark: what stands in every frame that announces a retry by it.
-        path: the members that lead to it, from `_meta` on.
-        will_retry: the member that says whether the agent goes on by itself; empty where it
-            always does.
-        attempt: the member that counts the tries; empty where none does.
-        counts: its message counts the retries, as `1/5`.
-        in_results: it may be in a prompt's result, too, not in updates alone.
+        mark: bytes in every frame that uses it to announce a retry.
+        path: the path to it, starting at `_meta`.
+        will_retry: the member that says whether the agent continues by itself; empty if it always
+            does.
+        attempt: the member that counts the tries; empty if none does.
+        counts: its message counts the retries, as in `1/5`.
+        in_results: it may also be in a prompt's result, not only in updates.
     """
 
     mark: bytes
@@ -32,12 +32,12 @@ class MetaError(Quirk, frozen=True, kw_only=True):
 
 
 class MetaState(Quirk, frozen=True, kw_only=True):
-    """A state in `_meta`, of updates and of results, that is a failure without a word on it.
+    """A state in `_meta` of updates and results that means a failure without describing it.
 
     Attributes:
-        mark: what stands in every frame that has it.
-        path: the members that lead to it, from `_meta` on.
-        value: what it is then.
+        mark: bytes in every frame that has it.
+        path: the path to it, starting at `_meta`.
+        value: the value that means a failure.
         reason: the failure's reason.
     """
 
@@ -51,8 +51,8 @@ class RetryMethod(Quirk, frozen=True, kw_only=True):
     """A notification of an agent's own that announces a retry; `name` is its method.
 
     Attributes:
-        code: the member of its params that has a word for machines.
-        message: the member that has one for people.
+        code: the member of its params with a machine-readable word.
+        message: the member with a text for people.
     """
 
     code: str
@@ -60,13 +60,14 @@ class RetryMethod(Quirk, frozen=True, kw_only=True):
 
 
 class RetryText(Quirk, frozen=True, kw_only=True):
-    """Text of the agent's that announces a retry.
+    """Text from the agent that announces a retry.
 
     Attributes:
         agent: the key of the agent that writes it (`quirks.agents`).
-        openings: how such texts begin, those on the end of a wait among them: no output either.
-        pattern: a regular expression for it, with groups for the attempt, for how many there are
-            at most, and for the wait in seconds where it says one.
+        openings: how such texts begin, including those about the end of a wait, which are not
+            output either.
+        pattern: a regular expression for it, with groups for the attempt, for the most attempts,
+            and for the wait in seconds if it states one.
     """
 
     agent: str
@@ -75,7 +76,7 @@ class RetryText(Quirk, frozen=True, kw_only=True):
 
 
 class Remark(Quirk, frozen=True, kw_only=True):
-    """Text of the agent's on its upkeep of the session: in the conversation, and yet no output.
+    """Text from the agent about its upkeep of the session, which is not output.
 
     Attributes:
         agent: the key of the agent that writes it (`quirks.agents`).
@@ -87,18 +88,18 @@ class Remark(Quirk, frozen=True, kw_only=True):
 
 
 class AskedEvent(Quirk, frozen=True, kw_only=True):
-    """A notification of an agent's own that it sends where a session was opened with a wish for it.
+    """A notification that an agent sends only for sessions that were opened with a wish for it.
 
     Attributes:
         agent: the key of the agent that sends it (`quirks.agents`).
         method: its method.
-        path: where the wish stands in the `_meta` of a request that opens a session.
-        wish: what stands there.
-        event: the members of its `message` by which one that announces a retry is known.
-        status: the member with the HTTP status, null where no answer came.
-        code: the member with a word for machines.
+        path: where the wish is in the `_meta` of a request that opens a session.
+        wish: its value.
+        event: the members of its `message` that identify an announcement of a retry.
+        status: the member with the HTTP status, null if there was no response.
+        code: the member with a machine-readable word.
         attempt: the member that counts the retries.
-        max_retries: the member that says how many there are at most.
+        max_retries: the member with the most retries that there will be.
         wait_ms: the member with the wait until the next one.
     """
 
@@ -115,12 +116,12 @@ class AskedEvent(Quirk, frozen=True, kw_only=True):
 
 
 class FailureConvention(Quirk, frozen=True, kw_only=True):
-    """A way of telling failures that several agents share.
+    """A way of reporting failures that several agents share.
 
     Attributes:
-        mark: what stands in every frame that uses it.
-        categories: its words for what failed: our type, and whether a retry helps where that is
-            not the type's own.
+        mark: bytes in every frame that uses it.
+        categories: its words for what failed: our type, and whether a retry helps if that is not
+            the type's own value.
     """
 
     mark: bytes

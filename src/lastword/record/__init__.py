@@ -1,7 +1,7 @@
-"""The record: what happened in the sessions of this user, kept on disk.
+"""The record: what happened in this user's sessions, kept on disk.
 
-Owns the entries' way from the core into a SQLite store, its bounds, and how it is read again. A
-full or broken disk never touches a turn: nothing here is waited for by one.
+Owns the path of entries from the core into a SQLite store, its bounds, and reading it again. A full
+or broken disk never affects a turn: no turn waits for anything here.
 
-Private: its names may change with any version.
+Private: names may change in any version.
 """

@@ -1,7 +1,7 @@
-"""Bounds of what is kept of a turn: the first entries, the last, and every one that tells its end.
+"""Bounds of what is kept of a turn: its first entries, its last, and all that explain its end.
 
-Owns the bound, and that of a gateway's session, which has no end in sight: so many entries an hour.
-A turn that drops a million frames leaves as many entries as one that works hard.
+Owns that bound, and that of a gateway's session, which has no end in sight: a number of entries per
+hour. A turn that drops a million frames leaves as many entries as one that works hard.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Key: TypeAlias = tuple[str | None, int | None]
 
 
 class Bounds:
-    """Lets entries through, turn by turn, as far as there is room for them."""
+    """Lets entries through, turn by turn, as long as there is room."""
 
     __slots__ = ("_stretches",)
 
@@ -40,7 +40,7 @@ class Bounds:
         self._stretches: dict[_Key, _Stretch] = {}
 
     def admit(self, entry: Entry) -> list[Entry]:
-        """What is to be kept now that this has happened, in order."""
+        """Take an entry; return the entries to keep now, in order."""
         key = (entry.session_id, entry.turn)
         stretch = self._stretches.get(key)
         if entry.kind in TERMINAL:
@@ -55,7 +55,7 @@ class Bounds:
         return [entry] if stretch.has_room(entry) else []
 
     def rest(self) -> list[Entry]:
-        """What was kept back of turns that have not ended."""
+        """Return what was held back of turns that have not ended."""
         kept = [entry for stretch in self._stretches.values() for entry in stretch.rest()]
         self._stretches.clear()
         return kept
@@ -67,7 +67,7 @@ class Bounds:
 
 
 class _Stretch:
-    """The entries of one turn, or of what lies between turns."""
+    """The entries of one turn, or of the time between turns."""
 
     __slots__ = ("_count", "_last", "_left_out")
 
@@ -102,9 +102,9 @@ class _Stretch:
 
 
 class HourlyBounds:
-    """Lets a session's entries through as they come, but for more of them than an hour may have.
+    """Lets a session's entries through as they come, up to a number per hour.
 
-    What tells of a failure is always let through.
+    Entries about a failure are always let through.
     """
 
     __slots__ = ("_hours",)
@@ -113,7 +113,7 @@ class HourlyBounds:
         self._hours: dict[str | None, _Hour] = {}
 
     def admit(self, entry: Entry) -> list[Entry]:
-        """What is to be kept now that this has happened, in order."""
+        """Take an entry; return the entries to keep now, in order."""
         hour = self._hours.get(entry.session_id)
         early: list[Entry] = []
         if hour is None or entry.at_seconds - hour.begins_at >= HOUR_SECONDS:
@@ -122,14 +122,14 @@ class HourlyBounds:
         return [*early, entry] if hour.has_room(entry) else early
 
     def rest(self) -> list[Entry]:
-        """What is to be said of entries that were left out."""
+        """Return the entries that report what was left out."""
         kept = [entry for hour in self._hours.values() for entry in hour.rest()]
         self._hours.clear()
         return kept
 
 
 class _Hour:
-    """An hour of a session, from its first entry on."""
+    """An hour of a session, counted from its first entry."""
 
     __slots__ = ("_count", "_last", "_left_out", "begins_at")
 

@@ -1,4 +1,4 @@
-"""Sums over a stretch of time of what befell sessions behind gateways, and their viewers.
+"""Totals for sessions behind gateways, and their viewers, over a period.
 
 Owns what is counted. Reads nothing itself.
 """
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 class GatewayPeriod(msgspec.Struct, frozen=True, kw_only=True):
-    """What befell them.
+    """The totals.
 
     Attributes:
-        viewers_came: how often a viewer came.
-        viewers_came_back: of those, how often one went on where it was.
-        connections_ended: how often one left, by the close code and the cause (`1006 link_cut`).
+        viewers_came: how often a viewer connected.
+        viewers_came_back: how many of these resumed where they had left off.
+        connections_ended: how often one disconnected, by close code and cause (`1006 link_cut`).
         lags: how often a viewer was far behind.
-        gaps: how often one was told that entries are no more.
-        missed_entries: how many those were.
-        questions_held: the agents' questions that found nobody there.
-        questions: those that are over, by how.
-        holders_died: processes that died and held a session.
-        supervisors_exited: of `lastword run`, behind a gateway.
-        restored: sessions that were brought back.
-        restored_without_history: of those, how many without what was said before.
-        not_restored: sessions that could not be.
-        log_resets: logs whose numbers began anew.
-        sessions_ended: by the cause.
+        gaps: how often one was told that entries are gone.
+        missed_entries: how many entries that was.
+        questions_held: the agents' questions that found no viewer.
+        questions: those that are settled, by how.
+        holders_died: processes that died while holding a session.
+        supervisors_exited: exits of `lastword run` behind a gateway.
+        restored: sessions that were restored.
+        restored_without_history: how many of these lost their history.
+        not_restored: sessions that could not be restored.
+        log_resets: logs whose numbering began again.
+        sessions_ended: ended sessions, by cause.
     """
 
     viewers_came: int
@@ -58,7 +58,7 @@ class GatewayPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gateway_period(found: Iterable[RecordedEntry]) -> GatewayPeriod | None:
-    """Sum up what was found; nothing where nothing was."""
+    """Sum up the entries, or return `None` if there are none."""
     entries = [recorded.entry for recorded in found]
     if not entries:
         return None

@@ -1,4 +1,4 @@
-"""What a list of the record shows beside its rows: how many there are, silences, failures' facts.
+"""Additional facts for a list of the record: counts, silences, and the facts of failures.
 
 Owns the numbers of sessions, from 1 for the latest in the order of `reader.latest_parts`. Changes
 nothing in a store.
@@ -28,7 +28,7 @@ MIN_SILENT_SECONDS = 0.5
 
 
 def count_parts(record: sqlite3.Connection, since_epoch_ms: int = 0) -> int:
-    """How many sessions a list without a limit has."""
+    """Return how many sessions an unlimited list has."""
     (sessions,) = record.execute(
         "SELECT count(*) FROM"
         " (SELECT DISTINCT run, session_id FROM turns WHERE started_epoch_ms >= ?)",
@@ -44,7 +44,7 @@ def count_parts(record: sqlite3.Connection, since_epoch_ms: int = 0) -> int:
 
 
 def part_by_number(record: sqlite3.Connection, number: int) -> Part | None:
-    """The session that has this number in the list, if the list is that long."""
+    """Return the session with this number in the list, if the list is that long."""
     if not 0 < number <= MAX_NUMBER:
         return None
     parts, _ = reader.latest_parts(record, number)
@@ -52,9 +52,9 @@ def part_by_number(record: sqlite3.Connection, number: int) -> Part | None:
 
 
 def silences_of(record: sqlite3.Connection, turns: Sequence[RecordedTurn]) -> dict[int, float]:
-    """The longest silence that was noticed in each of a session's turns, in seconds by its number.
+    """Return the longest silence noticed in each of a session's turns, in seconds by turn number.
 
-    It lasted at least as long. A turn in which none was noticed is left out.
+    Each silence lasted at least as long. A turn without one is left out.
     """
     long = [turn for turn in turns if _may_be_silent(turn)]
     if not long:
@@ -78,7 +78,7 @@ def _may_be_silent(turn: RecordedTurn) -> bool:
 
 
 def failure_of(record: sqlite3.Connection, turn: RecordedTurn) -> dict[str, Any]:
-    """The facts of a turn's failure; those of its row where its entry is gone."""
+    """Return the facts of a turn's failure, or those of its row if the entry is gone."""
     row = record.execute(
         "SELECT facts FROM entries WHERE run = ? AND session_id = ? AND turn = ? AND kind = ?"
         " ORDER BY id LIMIT 1",

@@ -1,6 +1,6 @@
 """Paths of the record.
 
-Owns the rule that finds the folder. Makes nothing.
+Owns the rule that finds the folder. Creates nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VARIABLES = ("LASTWORD_STATE_DIR", "LASTWORD_RECORD_DAYS", "LASTWORD_RECORD_MIB"
 
 
 def complaint(variable: str, value: str) -> str | None:
-    """What is wrong with one of them, in a sentence without its full stop."""
+    """Return what is wrong with a variable, as a sentence without its full stop."""
     if variable == "LASTWORD_STATE_DIR":
         path = named_folder(value)
         is_file = os.path.exists(path) and not os.path.isdir(path)
@@ -30,7 +30,7 @@ def complaint(variable: str, value: str) -> str | None:
 
 
 def limit(text: str | None) -> float | None:
-    """A limit as the environment has it: a number from 0 up, `None` for anything else."""
+    """Return a limit from the environment, a number from 0 up, or `None` for anything else."""
     try:
         value = float(text) if text else -1.0
     except ValueError:
@@ -39,24 +39,24 @@ def limit(text: str | None) -> float | None:
 
 
 def state_folder(environment: Mapping[str, str]) -> str:
-    """The user's folder for what programs remember: `LASTWORD_STATE_DIR`, else XDG's."""
+    """Return the user's state folder: `LASTWORD_STATE_DIR`, or else XDG's."""
     own = environment.get("LASTWORD_STATE_DIR")
     if own:
         return named_folder(own)
     shared = environment.get("XDG_STATE_HOME")
     if not shared or not os.path.isabs(shared):
-        # The XDG specification: a relative path is to be ignored.
+        # The XDG specification requires a relative path to be ignored.
         shared = os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(shared, "lastword")
 
 
 def named_folder(text: str) -> str:
-    """The folder that a user means: an editor's settings hand on `~` as it stands."""
+    """Return the folder that a user means; editors pass `~` on without expanding it."""
     return absolute(os.path.expanduser(text))
 
 
 def absolute(path: str) -> str:
-    """The path from the root on; as it is where the working directory is gone, with all in it."""
+    """Return the absolute path, or the path itself if the working directory is gone."""
     try:
         return os.path.abspath(path)
     except FileNotFoundError:
@@ -64,5 +64,5 @@ def absolute(path: str) -> str:
 
 
 def store_path(folder: str) -> str:
-    """The store in that folder."""
+    """Return the path of the store in that folder."""
     return os.path.join(folder, STORE_NAME)

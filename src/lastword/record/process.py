@@ -1,9 +1,9 @@
-"""The sidecar's way to the store: a process of its own, which may wait for the disk.
+"""The recorder process: how the sidecar writes to the store without waiting for the disk.
 
-Owns that process and the pipe to it. It outlives a sidecar that is killed for as long as it takes
-to write what it was sent, and it never holds one up: what the pipe does not take is counted and
-lost. A failure that somebody wants reported is kept here until the recorder has written it down,
-and given to another one where the first is killed.
+Owns that process and the pipe to it. If the sidecar is killed, the process lives on until it has
+written what it was sent. It never delays the sidecar: what the pipe does not take is counted and
+lost. A failure that is to be reported is kept here until the recorder has written it down, and is
+given to another recorder if the first is killed.
 """
 
 from __future__ import annotations
@@ -74,17 +74,18 @@ class RecorderProcess:
         telemetry: StartSink | None = None,
         reports: StartReportSink | None = None,
     ) -> None:
-        """Fork it. To be called before any thread exists.
+        """Fork it. Must be called before any thread exists.
 
         Args:
-            path: the store's; `None` keeps no record.
+            path: the path of the store; `None` keeps no record.
             run: the run.
-            limits: of the store.
-            telemetry: begins it, in there.
-            reports: begins it, in there; each failure gets to it, also where a recorder is killed.
+            limits: the limits of the store.
+            telemetry: starts telemetry, in the new process.
+            reports: starts reports, in the new process; each failure reaches them, even if a
+                recorder is killed.
 
         Raises:
-            OSError: no process, or no pipe, is to be had.
+            OSError: no process, or no pipe, could be created.
         """
         self._board = _Board() if reports is not None else None
         self._kept: deque[bytes] = deque()
@@ -96,7 +97,7 @@ class RecorderProcess:
         self._pid, self._fd = self._opened()
 
     def _opened(self) -> tuple[int, int]:
-        """A recorder's process id, and our end of its pipe."""
+        """Return a recorder's process id, and our end of its pipe."""
         read_end, write_end = os.pipe()
         try:
             pid = self._begin(read_end)
@@ -110,7 +111,7 @@ class RecorderProcess:
         return pid, write_end
 
     def _begin(self, read_end: int) -> int:
-        """Begin the process, which reads there; gives its id."""
+        """Start the process, which reads from that end, and return its id."""
         pid = os.fork()
         if pid == 0:
             _live(read_end, self._start, self._board)
@@ -144,7 +145,7 @@ class RecorderProcess:
     def _forget_written(self) -> None:
         if self._board is not None:
             written = self._board.take()
-            # Those that were let go came before those that are kept.
+            # Those that were dropped came before those that are kept.
             known = min(written, self._let_go)
             self._let_go -= known
             for _ in range(min(written - known, len(self._kept))):
@@ -158,15 +159,15 @@ class RecorderProcess:
         except BlockingIOError:
             return
         except OSError:
-            # Somebody ended it. There is nobody to tell, and no turn that would care.
+            # The recorder was killed. There is nobody to tell, and no turn depends on it.
             self._give_up()
             self._reaped()
             self._begin_again()
 
     def _begin_again(self) -> bool:
-        """Give what was not written down to another recorder; was there a need, and is there one?
+        """Give what was not written to another recorder; return whether that was needed and done.
 
-        It is done once the first has ended, so that what it has written is known.
+        This happens once the first has ended, so that what it has written is known.
         """
         self._forget_written()
         if not self._kept or self._lives >= MAX_LIVES:
@@ -182,7 +183,7 @@ class RecorderProcess:
         return True
 
     def close(self) -> None:
-        """Let it finish; a disk that hangs is not waited for."""
+        """Let it finish, without waiting for a disk that hangs."""
         deadline = time.monotonic() + CLOSE_SECONDS
         again = True
         while again:
@@ -200,7 +201,7 @@ class RecorderProcess:
 
     @property
     def _is_written(self) -> bool:
-        """Is all on disk, and the recorder busy with nothing but its reports?"""
+        """Return whether all is on disk, and the recorder is busy only with its reports."""
         return self._board is not None and self._board.is_closed
 
     def _give_up(self) -> None:
@@ -217,7 +218,7 @@ class RecorderProcess:
 
 
 class _Board:
-    """Memory that the recorder writes and the sidecar reads, whatever becomes of either."""
+    """Memory that the recorder writes and the sidecar reads, even if either dies."""
 
     __slots__ = ("_memory", "_seen")
 
@@ -226,23 +227,23 @@ class _Board:
         self._seen = 0
 
     def written(self, count: int) -> None:
-        """So many more failures are on disk."""
+        """Note how many more failures are on disk."""
         known = int.from_bytes(self._memory[:8], "little")
         self._memory[:8] = (known + count).to_bytes(8, "little")
 
     def take(self) -> int:
-        """How many more are on disk since this was last asked."""
+        """Return how many more are on disk since the last call."""
         known = int.from_bytes(self._memory[:8], "little")
         news, self._seen = known - self._seen, known
         return news
 
     def close(self) -> None:
-        """All of it is."""
+        """Note that everything is on disk."""
         self._memory[8] = 1
 
     @property
     def is_closed(self) -> bool:
-        """Is all of it?"""
+        """Return whether everything is on disk."""
         return self._memory[8] == 1
 
 
@@ -254,8 +255,8 @@ def sinks_of(
     telemetry: StartSink | None = None,
     reports: StartReportSink | None = None,
 ) -> StoreSink:
-    """What a recorder writes to, begun in its own process."""
-    # Loaded here: the sidecar itself never needs them.
+    """Return the sinks of a recorder, started in its own process."""
+    # Imported here, since the sidecar itself never needs them.
     from lastword.core.redact.known_secrets import secrets_of  # noqa: PLC0415
     from lastword.record.sink import StoreSink  # noqa: PLC0415
 
@@ -271,7 +272,7 @@ def sinks_of(
 
 
 def _live(read_end: int, start: Callable[[], StoreSink], board: _Board | None) -> None:
-    """The recorder's whole life; never returns."""
+    """Run the recorder from start to end; never returns."""
     try:
         signal.set_wakeup_fd(-1)
         # First of all: a copy of a pipe's end would keep somebody from seeing it closed.
@@ -283,14 +284,14 @@ def _live(read_end: int, start: Callable[[], StoreSink], board: _Board | None) -
 
 
 def live(start: Callable[[], StoreSink], board: _Board | None = None) -> None:
-    """Write what comes on stdin until there is no more; stdin is the one descriptor in use."""
+    """Write what arrives on stdin until its end; stdin is the only descriptor in use."""
     os.setsid()
     for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     os.umask(0o077)
     os.nice(5)
-    # A file of SQLite's must not be given the number of a standard stream.
+    # SQLite's files must not get the number of a standard stream.
     for _ in range(2):
         os.open(os.devnull, os.O_RDWR)
     _write_all(start(), board)
@@ -304,7 +305,7 @@ def _write_all(sinks: StoreSink, board: _Board | None) -> None:
         data = os.read(0, _READ_BYTES)
         if not data:
             break
-        # What comes together goes to the disk together, but for what is to be reported.
+        # Rows that arrive together are written together, except those to be reported.
         deadline = time.monotonic() + BATCH_SECONDS
         while len(data) < MAX_PENDING_BYTES and not (board is not None and _URGENT in data):
             left = deadline - time.monotonic()

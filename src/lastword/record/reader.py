@@ -1,8 +1,8 @@
-"""The record as it is read: sessions, turns, entries and failures.
+"""Reading the record: sessions, turns, entries and failures.
 
-Owns every statement that reads, and whether a recorded run goes on, which is asked of this machine
-alone. Changes nothing in a store. Sums over turns are `record.trends`'s, and how any of it looks is
-the command line's.
+Owns every statement that reads, and the check whether a recorded run is still alive, which asks
+only this machine. Changes nothing in a store. `record.trends` computes totals over turns, and the
+command line decides on the display.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class RecordedRun(Run, frozen=True, kw_only=True):
     Attributes:
         id: its row.
         last_epoch_ms: its last entry, in milliseconds since 1970 UTC.
-        ended: it said itself that it ended.
-        client: the client's name for itself, where it gave one.
+        ended: it recorded its own end.
+        client: the client's own name, if it gave one.
         client_version: the client's version.
-        agent: the agent's name for itself, where it gave one.
+        agent: the agent's own name, if it gave one.
         agent_version: the agent's version.
         lost_entries: entries that could not be written.
     """
@@ -54,9 +54,9 @@ class RecordedRun(Run, frozen=True, kw_only=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A session within one run; one that was brought back later has a part in each run.
+    """A session within one run; a session that was restored later has a part in each run.
 
-    Without a session's id it is what a run has outside of sessions, such as a start that failed.
+    Without a session id, it is everything in a run outside sessions, such as a failed start.
     """
 
     run: int
@@ -66,7 +66,7 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What tells this part from all others."""
+        """The name that distinguishes this part from all others."""
         return f"{self.run_id}/{self.session_id}".removesuffix("/")
 
 
@@ -116,10 +116,10 @@ class RecordedEntry(msgspec.Struct, frozen=True):
 
 @contextmanager
 def reading(path: str) -> Iterator[sqlite3.Connection]:
-    """The store as it is at this moment, whatever is written meanwhile.
+    """Open the store as it is at this moment, whatever is written in the meantime.
 
     Raises:
-        StoreError: there is none, or it cannot be read; also later, from within.
+        StoreError: there is none, or it cannot be read; also raised from within the context.
     """
     connection = store.open_for_reading(path)
     try:
@@ -129,7 +129,7 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
         why = store.reason_of(store.as_sqlite(error))
         raise StoreError(f"{path} cannot be read: {why}") from error
     except msgspec.MsgspecError as error:
-        # What no writer of ours wrote: the file is damaged in a way that SQLite does not see.
+        # No writer of ours wrote this: the file has damage that SQLite does not notice.
         why = "it is damaged, or a newer lastword wrote it"
         raise StoreError(f"{path} holds what cannot be read: {why}") from error
     finally:
@@ -139,9 +139,9 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
 def latest_parts(
     record: sqlite3.Connection, limit: int, since_epoch_ms: int = 0
 ) -> tuple[list[Part], bool]:
-    """The latest sessions with a turn, and runs that failed without one, the newest first.
+    """Return the latest sessions with a turn, and runs that failed without one, newest first.
 
-    Gives, too, whether there are more.
+    Also returns whether there are more.
     """
     sessions, more = _latest_sessions(record, limit, since_epoch_ms)
     starts = _failed_runs(record, "e.at_epoch_ms >= ?", since_epoch_ms, limit=limit + 1)
@@ -153,7 +153,7 @@ def _latest_sessions(
     record: sqlite3.Connection, limit: int, since_epoch_ms: int
 ) -> tuple[list[Part], bool]:
     found: dict[tuple[int, str], Part] = {}
-    # By turns, along their index: grouping all of them would take as long as the store is large.
+    # By turns, along their index: grouping all of them would take longer as the store grows.
     rows = record.execute(
         "SELECT t.run, r.run_id, t.session_id, t.started_epoch_ms AS last_epoch_ms FROM turns t"
         " JOIN runs r ON r.id = t.run WHERE t.started_epoch_ms >= ?"
@@ -172,7 +172,7 @@ def _latest_sessions(
 def _failed_runs(
     record: sqlite3.Connection, condition: str, *values: str | int, limit: int = -1
 ) -> list[Part]:
-    """Runs in which a request failed and no turn began, the newest first."""
+    """Return runs in which a request failed and no turn began, newest first."""
     rows = record.execute(
         "SELECT e.run, r.run_id, '' AS session_id, max(e.at_epoch_ms) AS last_epoch_ms"  # noqa: S608 - conditions are ours
         " FROM entries e JOIN runs r ON r.id = e.run"
@@ -185,7 +185,7 @@ def _failed_runs(
 
 
 def _of_request(record: sqlite3.Connection, incident: str) -> list[Part]:
-    """Where a request outside of turns failed, by its incident."""
+    """Return where a request outside turns failed, by its incident."""
     rows = record.execute(
         "SELECT e.run, r.run_id, coalesce(e.session_id, '') AS session_id,"
         " e.at_epoch_ms AS last_epoch_ms FROM entries e JOIN runs r ON r.id = e.run"
@@ -197,17 +197,17 @@ def _of_request(record: sqlite3.Connection, incident: str) -> list[Part]:
 
 
 def find(record: sqlite3.Connection, text: str) -> list[Part]:
-    """The sessions that somebody may mean: by id, part of its beginning, run, or incident.
+    """Return the sessions that a text may mean: by id, its beginning, run, or incident.
 
-    An id that is given whole wins over those that go on from it. Of sessions of the same id the
-    latest is given, since the parts before it are found from there (`earlier_parts`).
+    A complete id wins over longer ones that begin with it. Of sessions with the same id, the latest
+    is returned, from which earlier parts can be found (`earlier_parts`).
     """
     whole = find_whole(record, text)
     return [whole] if whole is not None else find_by_beginning(record, text)
 
 
 def find_whole(record: sqlite3.Connection, text: str) -> Part | None:
-    """The session whose id, name or incident this is, whole."""
+    """Return the session with this exact id, name or incident."""
     exact = _parts(record, "t.session_id = ? OR r.run_id || '/' || t.session_id = ?", text, text)
     if exact:
         own = (part for part in exact if text in {part.name, gateways_name(record, part)})
@@ -221,7 +221,7 @@ def find_whole(record: sqlite3.Connection, text: str) -> Part | None:
 
 
 def find_by_beginning(record: sqlite3.Connection, text: str) -> list[Part]:
-    """The sessions whose id, run or name by a gateway begins so."""
+    """Return the sessions whose id, run or gateway name begins with this text."""
     begins = "substr(t.session_id, 1, ?) = ? OR substr(r.run_id || '/' || t.session_id, 1, ?) = ?"
     found = _parts(record, begins, len(text), text, len(text), text)
     if not found:
@@ -248,11 +248,11 @@ def _parts(record: sqlite3.Connection, condition: str, *values: str | int) -> li
 
 
 def with_earlier_parts(record: sqlite3.Connection, part: Part) -> list[Part]:
-    """A session from its creation on, the earliest part first.
+    """Return a session's parts since its creation, the earliest first.
 
-    Agents that count their sessions from 1 use an id again: what lies before the creation of this
-    session is another's, and so is what a gateway names otherwise. What a gateway has restored
-    since, and in which no turn has begun, belongs to it.
+    Agents that count their sessions from 1 reuse ids: anything before the creation of this session
+    belongs to another one, and so does anything with another name at a gateway. Parts that a
+    gateway has restored since, and in which no turn has begun, belong to it.
     """
     parts = [part]
     if not part.session_id:
@@ -276,7 +276,7 @@ def _age(part: Part) -> tuple[int, int]:
 
 
 def gateways_name(record: sqlite3.Connection, part: Part) -> str:
-    """What a gateway names a session; its own id where none held it, or none named it otherwise."""
+    """Return a gateway's name for a session, or its own id if no gateway gave it another."""
     row = record.execute(
         "SELECT facts FROM entries WHERE run = ? AND session_id = ? AND turn IS NULL AND kind = ?",
         (part.run, part.session_id, Kind.SESSION_HELD),
@@ -286,9 +286,9 @@ def gateways_name(record: sqlite3.Connection, part: Part) -> str:
 
 
 def _restored_parts(record: sqlite3.Connection, session_id: str) -> list[Part]:
-    """Where a gateway took a session over and no turn of it has begun, the newest first."""
+    """Return where a gateway took a session over and no turn has begun, newest first."""
     rows = record.execute(
-        # In this order, so that it goes along the index of each of those few runs.
+        # In this order, so that it uses the index for each of those few runs.
         "SELECT r.id AS run, r.run_id, e.session_id, max(e.at_epoch_ms) AS last_epoch_ms"
         " FROM runs r CROSS JOIN entries e"
         " ON e.run = r.id AND e.session_id = ?1 AND e.turn IS NULL AND e.kind = ?2"
@@ -301,7 +301,7 @@ def _restored_parts(record: sqlite3.Connection, session_id: str) -> list[Part]:
 
 
 def _named_by_gateway(record: sqlite3.Connection, text: str) -> list[Part]:
-    """The sessions that a gateway gave a name which begins so, the newest first."""
+    """Return the sessions whose gateway name begins with this text, newest first."""
     begins = msgspec.json.encode({"name": text}).decode().removesuffix('"}').removeprefix("{")
     rows = record.execute(
         "SELECT e.run, r.run_id, e.session_id, max(e.at_epoch_ms) AS last_epoch_ms"
@@ -316,7 +316,7 @@ def _named_by_gateway(record: sqlite3.Connection, text: str) -> list[Part]:
 def gateway_entries(
     record: sqlite3.Connection, start_ms: int, end_ms: int
 ) -> Iterator[RecordedEntry]:
-    """What befell sessions behind gateways in a stretch of time."""
+    """Return the events of sessions behind gateways in a period."""
     kinds = ", ".join(f"'{kind.value}'" for kind in sorted(GATEWAY))
     rows = record.execute(
         "SELECT e.* FROM runs r CROSS JOIN entries e"  # noqa: S608 - our own words
@@ -344,7 +344,7 @@ def run_of(record: sqlite3.Connection, run: int) -> RecordedRun:
 
 
 def runs_between(record: sqlite3.Connection, start_ms: int, end_ms: int) -> list[RecordedRun]:
-    """The runs that were alive in a stretch of time, the newest first."""
+    """Return the runs that were alive in a period, newest first."""
     rows = record.execute(
         "SELECT * FROM runs WHERE last_epoch_ms >= ? AND started_epoch_ms < ?"
         " ORDER BY started_epoch_ms DESC",
@@ -354,7 +354,7 @@ def runs_between(record: sqlite3.Connection, start_ms: int, end_ms: int) -> list
 
 
 def is_alive(run: RecordedRun) -> bool:
-    """Does this run go on: is its process there, and the one that began it?"""
+    """Return whether a run is still alive: its process exists, and is the one that began it."""
     if run.ended or run.pid <= 0:
         return False
     try:
@@ -362,14 +362,14 @@ def is_alive(run: RecordedRun) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return False  # somebody else's process has its number now
+        return False  # another user's process has its number now
     began = _began_at(run.pid)
-    # A number is given again: a process that began after the run is another.
+    # Process ids are reused: a process that began after the run is another one.
     return began is None or began <= run.started_epoch_ms / 1000 + _SLACK_SECONDS
 
 
 def _began_at(pid: int) -> float | None:
-    """When a process began, in seconds since 1970; nothing where the system does not tell."""
+    """Return when a process began, in seconds since 1970, or `None` if the system does not say."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             ticks = int(file.read().rpartition(b")")[2].split()[19])
@@ -383,7 +383,7 @@ def _began_at(pid: int) -> float | None:
 def turns_of(
     record: sqlite3.Connection, part: Part, limit: int | None = None, since_epoch_ms: int = 0
 ) -> list[RecordedTurn]:
-    """A session's turns, the latest of them, in order."""
+    """Return a session's latest turns, in order."""
     rows = record.execute(
         "SELECT * FROM turns WHERE session_id = ? AND run = ? AND started_epoch_ms >= ?"
         " ORDER BY started_epoch_ms DESC, turn DESC LIMIT ?",
@@ -393,7 +393,7 @@ def turns_of(
 
 
 def count_turns(record: sqlite3.Connection, part: Part) -> int:
-    """How many turns a session has had in this run."""
+    """Return how many turns a session has had in this run."""
     row = record.execute(
         "SELECT count(*) FROM turns WHERE session_id = ? AND run = ?", (part.session_id, part.run)
     ).fetchone()
@@ -401,7 +401,7 @@ def count_turns(record: sqlite3.Connection, part: Part) -> int:
 
 
 def turns_between(record: sqlite3.Connection, start_ms: int, end_ms: int) -> Iterator[RecordedTurn]:
-    """Every turn that began in a stretch of time."""
+    """Yield every turn that began in a period."""
     rows = record.execute(
         "SELECT * FROM turns WHERE started_epoch_ms >= ? AND started_epoch_ms < ?"
         " ORDER BY started_epoch_ms",
@@ -413,7 +413,7 @@ def turns_between(record: sqlite3.Connection, start_ms: int, end_ms: int) -> Ite
 def failed_turns(
     record: sqlite3.Connection, limit: int, since_epoch_ms: int = 0
 ) -> list[RecordedTurn]:
-    """The latest turns that failed, the newest first."""
+    """Return the latest turns that failed, newest first."""
     rows = record.execute(
         "SELECT * FROM turns WHERE outcome = 'failed' AND started_epoch_ms >= ?"
         " ORDER BY started_epoch_ms DESC LIMIT ?",
@@ -425,7 +425,7 @@ def failed_turns(
 def failed_requests(
     record: sqlite3.Connection, start_ms: int, end_ms: int | None = None, limit: int | None = None
 ) -> list[RecordedEntry]:
-    """Failures of requests that are no prompts, in a stretch of time, the newest first."""
+    """Return failures of requests other than prompts in a period, newest first."""
     rows = record.execute(
         "SELECT * FROM entries WHERE level = 'error' AND turn IS NULL AND kind = ?"
         " AND at_epoch_ms >= ? AND at_epoch_ms < ? ORDER BY at_epoch_ms DESC LIMIT ?",
@@ -435,7 +435,7 @@ def failed_requests(
 
 
 def failures_of(record: sqlite3.Connection, part: Part) -> list[RecordedEntry]:
-    """Requests outside of turns that failed in a run, in order, as many as a list shows."""
+    """Return failed requests outside turns in a run, in order, as many as a list shows."""
     rows = record.execute(
         "SELECT * FROM entries WHERE level = 'error' AND turn IS NULL AND kind = ? AND run = ?"
         " ORDER BY at_epoch_ms, id LIMIT ?",
@@ -445,7 +445,7 @@ def failures_of(record: sqlite3.Connection, part: Part) -> list[RecordedEntry]:
 
 
 def retries_of(record: sqlite3.Connection, turn: RecordedTurn) -> list[RecordedEntry]:
-    """How often a turn's model call was tried again, in order."""
+    """Return the retries of a turn's model calls, in order."""
     rows = record.execute(
         "SELECT * FROM entries WHERE run = ? AND session_id = ? AND turn = ? AND kind = ?"
         " ORDER BY at_seconds, id",
@@ -455,7 +455,7 @@ def retries_of(record: sqlite3.Connection, turn: RecordedTurn) -> list[RecordedE
 
 
 def restarts_of(record: sqlite3.Connection, run: int) -> list[RecordedEntry]:
-    """When a run's agent was started again."""
+    """Return the restarts of a run's agent."""
     rows = record.execute(
         "SELECT * FROM entries WHERE run = ? AND session_id IS NULL AND turn IS NULL AND kind = ?"
         " ORDER BY at_seconds, id",
@@ -467,9 +467,9 @@ def restarts_of(record: sqlite3.Connection, run: int) -> list[RecordedEntry]:
 def entries_of(
     record: sqlite3.Connection, part: Part, from_seconds: float | None = None
 ) -> Iterator[RecordedEntry]:
-    """What happened in a session and around it, in order; the run's own entries belong to it."""
+    """Yield the entries of a session in order, including the run's own."""
     rows = record.execute(
-        # In two, so that each goes along the index.
+        # Two queries, so that each uses the index.
         "SELECT * FROM entries WHERE run = ?1 AND session_id = ?2 AND at_seconds >= ?3"
         " UNION ALL"
         " SELECT * FROM entries WHERE run = ?1 AND session_id IS NULL AND at_seconds >= ?3"
@@ -480,7 +480,7 @@ def entries_of(
 
 
 def entries_since(record: sqlite3.Connection, part: Part, entry_id: int) -> Iterator[RecordedEntry]:
-    """The same, as far as it was written after an entry, in the order in which it was written."""
+    """Yield the entries written after this one, in the order of writing."""
     rows = record.execute(
         "SELECT * FROM entries WHERE run = ?1 AND session_id = ?2 AND id > ?3"
         " UNION ALL"
@@ -492,9 +492,9 @@ def entries_since(record: sqlite3.Connection, part: Part, entry_id: int) -> Iter
 
 
 def older_entries(record: sqlite3.Connection, part: Part, kept: int) -> tuple[int, int, int]:
-    """How many entries a part has, how many of them come before the latest, and the last of those.
+    """Return how many entries a part has, how many precede the latest, and the last of those.
 
-    It is the id of that one; 0 where there is none.
+    The last is given by its id, 0 if there is none.
     """
     both = "FROM entries WHERE run = ?1 AND (session_id = ?2 OR session_id IS NULL)"
     values = (part.run, part.session_id)
@@ -506,13 +506,13 @@ def older_entries(record: sqlite3.Connection, part: Part, kept: int) -> tuple[in
 
 
 def last_id(record: sqlite3.Connection) -> int:
-    """The newest entry's; 0 where there is none."""
+    """Return the id of the newest entry, or 0 if there is none."""
     (found,) = record.execute("SELECT coalesce(max(id), 0) FROM entries").fetchone()
     return int(found)
 
 
 def entries_after(record: sqlite3.Connection, entry_id: int) -> list[RecordedEntry]:
-    """What has been written since, as much as one look takes."""
+    """Return what has been written since, up to the size of one batch."""
     rows = record.execute(
         "SELECT * FROM entries WHERE id > ? ORDER BY id LIMIT ?", (entry_id, FOLLOWED_AT_ONCE)
     )

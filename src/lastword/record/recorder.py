@@ -1,7 +1,7 @@
-"""The recorder, to which a shell hands entries: bounded, with the time of day, never waited for.
+"""The recorder, which takes a shell's entries: bounded, stamped with the time, never waited for.
 
-Owns when anything is kept at all: not before a prompt, or a failure, so that a program that is
-merely asked for its version leaves no trace. Where the rows go is a sink's part.
+Owns when anything is kept at all: not before a prompt or a failure, so that a program that is
+merely asked for its version leaves no trace. A sink decides where the rows go.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Recorder:
     def __init__(
         self, start: Callable[[], Sink | None], bounds: Bounds | HourlyBounds | None = None
     ) -> None:
-        """`start` begins the way to the store; it is called once there is something to keep."""
+        """Create it; `start` opens the sink, and is called once there is something to keep."""
         self._start: Callable[[], Sink | None] | None = start
         self._sink: Sink | None = None
         self._bounds = Bounds() if bounds is None else bounds
@@ -55,20 +55,20 @@ class Recorder:
                 del self._pending[0]
 
     def keep(self) -> None:
-        """There is something worth keeping, of which this recorder's entries do not tell."""
+        """Note that something besides this recorder's entries is worth keeping."""
         if self._start is not None:
             start, self._start = self._start, None
             self._sink = start()
 
     def flush(self) -> None:
-        """Let what has come go on its way."""
+        """Send on what has arrived."""
         if self._pending and self._start is None:
             rows, self._pending = self._pending, []
             if self._sink is not None:
                 self._sink.send(rows)
 
     def close(self) -> None:
-        """There will be no more."""
+        """Close it: there will be no more entries."""
         self._pending += [self._row(entry) for entry in self._bounds.rest()]
         self.flush()
         if self._sink is not None:
@@ -77,7 +77,7 @@ class Recorder:
         self._start = None
 
     def _row(self, entry: Entry) -> Row:
-        # The time of day may be set while we run; an entry's order is its monotonic time's.
+        # The time of day may be set while we run; entries are ordered by monotonic time.
         offset = time.time() - time.monotonic()
         if abs(offset - self._offset) > 1:
             self._offset = offset

@@ -1,7 +1,7 @@
 """Retention: how long the record is kept, and how large it may become.
 
-Owns what goes: whole runs, the oldest first; of the one that is being written its beginning, if
-it fills the store by itself.
+Owns what is removed: whole runs, the oldest first, and the beginning of the current run if it fills
+the store by itself.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What is kept.
 
     Attributes:
-        days: how old a run may become, from its last entry; 0 is for ever.
-        size_bytes: how large the store may become; 0 is without a limit.
+        days: how old a run may become, counted from its last entry; 0 means forever.
+        size_bytes: how large the store may become; 0 means no limit.
     """
 
     days: float = 30.0
@@ -37,9 +37,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits_of(environment: Mapping[str, str]) -> Limits:
-    """The limits as the environment has them: `LASTWORD_RECORD_DAYS`, `LASTWORD_RECORD_MIB`.
+    """Read the limits `LASTWORD_RECORD_DAYS` and `LASTWORD_RECORD_MIB` from the environment.
 
-    A value that is no number from 0 up is taken as absent: no session fails for it.
+    A value that is not a number from 0 up counts as absent: no session fails for it.
     """
     days = limit(environment.get("LASTWORD_RECORD_DAYS"))
     mib = limit(environment.get("LASTWORD_RECORD_MIB"))
@@ -63,7 +63,7 @@ def keep_within(connection: sqlite3.Connection, limits: Limits, own_run: int) ->
     if limits.size_bytes <= 0:
         return
     while _size_bytes(connection) > limits.size_bytes:
-        # One by one: of a few large runs no more may go than have to.
+        # One by one, so that no more of a few large runs are removed than necessary.
         if not (_remove(connection, "id <> ?", (own_run,), 1) or _shorten(connection, own_run)):
             break
 
@@ -71,7 +71,7 @@ def keep_within(connection: sqlite3.Connection, limits: Limits, own_run: int) ->
 def _remove(
     connection: sqlite3.Connection, which: str, values: tuple[float, ...], at_once: int
 ) -> int:
-    """Remove some of these runs, the oldest; gives how many."""
+    """Remove some of these runs, the oldest first; return how many."""
     removed = connection.execute(
         "DELETE FROM runs WHERE id IN"  # noqa: S608 - `which` is one of two texts above
         f" (SELECT id FROM runs WHERE {which} ORDER BY last_epoch_ms LIMIT ?)",
@@ -83,7 +83,7 @@ def _remove(
 
 
 def _shorten(connection: sqlite3.Connection, run: int) -> int:
-    """Remove the beginning of a run that fills the store by itself; gives how many entries."""
+    """Remove the beginning of a run that fills the store by itself; return how many entries."""
     found = connection.execute(
         "SELECT id FROM entries WHERE run = ? ORDER BY id LIMIT 1 OFFSET ?", (run, _ENTRIES_AT_ONCE)
     ).fetchone()
@@ -95,8 +95,8 @@ def _shorten(connection: sqlite3.Connection, run: int) -> int:
 
 
 def _give_back(connection: sqlite3.Connection) -> None:
-    """Make the file as small as what is in it."""
-    # As a script: `execute` gives back a single page, and says nothing of the rest.
+    """Shrink the file to its contents."""
+    # As a script: `execute` frees a single page, and says nothing about the rest.
     connection.executescript("PRAGMA incremental_vacuum")
 
 

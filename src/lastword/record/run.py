@@ -1,7 +1,7 @@
 """A run of lastword, recorded once, and an entry as it travels to the store.
 
-Owns both shapes, and that every text in them can be written: neither JSON nor SQLite takes halves
-of characters, which a file name or an agent's JSON may hold.
+Owns both shapes, and makes every text in them writable: neither JSON nor SQLite accepts lone
+surrogates, which a file name or an agent's JSON may contain.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         run_id: a ULID; incident ids begin with it.
         door: `run`, `guard`, `serve`, or `gateway`: a holder and its `lastword run` together.
-        program: the agent's program, its base name alone.
-        lastword_version: ours.
-        python_version: as `3.11.7`.
-        platform: as `linux`.
-        pid: our process.
-        started_epoch_ms: when, in milliseconds since 1970 UTC.
+        program: the base name of the agent's program.
+        lastword_version: our version.
+        python_version: for example, `3.11.7`.
+        platform: for example, `linux`.
+        pid: our process id.
+        started_epoch_ms: when it started, in milliseconds since 1970 UTC.
     """
 
     run_id: str
@@ -41,7 +41,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def this_run(run_id: str, *, door: str, program: str) -> Run:
-    """The run of this process."""
+    """Return the run of this process."""
     return Run(
         run_id=run_id,
         door=door,
@@ -61,8 +61,8 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
         kind: `core.timeline.entry.Kind`.
         level: `core.timeline.entry.Level`.
         at_epoch_ms: the time of day, in milliseconds since 1970 UTC.
-        at_seconds: the run's monotonic clock: differences are exact, its origin is none.
-        session_id: the session, where there is one.
+        at_seconds: the run's monotonic clock, of arbitrary origin; differences are exact.
+        session_id: the session, if any.
         turn: the turn's number within the run.
         request_id: the JSON text of the request's id.
         facts: a JSON object.
@@ -79,13 +79,13 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
 
 
 def storable(row: Row) -> Row:
-    """The row with nothing in it that cannot be written; asked for where it could not be."""
+    """Return the row without anything that cannot be written, after a write has failed."""
     known = {name: whole(getattr(row, name)) for name in ("session_id", "request_id", "facts")}
     return msgspec.structs.replace(row, **known)
 
 
 def whole(value: Any) -> Any:
-    """A JSON value whose texts have a mark where they held half a character."""
+    """Return a JSON value with a mark for each lone surrogate in its texts."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""The store's tables, and how an older store becomes one of today.
+"""The store's tables, and the migration of older stores.
 
-Owns every statement that makes or changes a table. A version of the schema, once released, is
+Owns every statement that creates or changes a table. A version of the schema, once released, is
 never edited: a change is a further step.
 """
 
@@ -18,7 +18,7 @@ APPLICATION_ID = 0x4C574F52
 
 STEPS: tuple[tuple[str, ...], ...] = (
     (
-        # A run whose row went while it was idle must not find another's under its number.
+        # A run whose row was removed while it was idle must not find another run under its id.
         """CREATE TABLE runs (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             run_id TEXT NOT NULL UNIQUE,
@@ -50,7 +50,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
             facts TEXT NOT NULL
         )""",
         "CREATE INDEX entries_by_run ON entries (run, session_id, turn)",
-        # Failures that no turn's row tells of: few, and looked for in all runs at once.
+        # Failures outside turns: few, and looked for in all runs at once.
         """CREATE INDEX entries_failed ON entries (at_epoch_ms)
             WHERE level = 'error' AND turn IS NULL""",
         """CREATE TABLE turns (
@@ -85,10 +85,10 @@ VERSION = len(STEPS)
 
 
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
-    """Make the tables, or change those of an older version, in one transaction.
+    """Create the tables, or migrate those of an older version, in one transaction.
 
     Raises:
-        StoreError: a newer lastword made it, or it is no store of ours.
+        StoreError: a newer lastword created the store, or it is not a store of ours.
         sqlite3.Error: it cannot be read or written.
     """
     if version_of(connection) == VERSION:
@@ -108,7 +108,7 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """The version of the schema in a store; 0 for an empty file.
+    """Return the version of the schema in a store; 0 for an empty file.
 
     Raises:
         StoreError: as `bring_up_to_date`.

@@ -1,9 +1,9 @@
-"""Scrubbing of what is written down, in the one place that every row passes.
+"""Redaction of what is recorded, in the one place that every row passes.
 
-Owns the ids and names that somebody else made up: an agent may put a key into the id of a tool call
-as well as into a text. The core keeps those as they are, because a turn would wait for the patterns
-to be compiled; what writes the record may take its time. What a secret looks like is
-`core.redact.redactor`'s.
+Owns the ids and names that other parties chose: an agent may put a key into the id of a tool call
+as well as into a text. The core leaves them unchanged, because a turn would wait for the patterns
+to be compiled; the recorder may take its time. `core.redact.redactor` knows what a secret looks
+like.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Scrub:
-    """Takes the secrets out of rows. The ids that agents and clients really use stay as they are.
+    """Removes secrets from rows. The ids that agents and clients really use stay as they are.
 
     Args:
         secrets: exact values that are known to be secret, whatever they look like.
@@ -31,7 +31,7 @@ class Scrub:
         self._redact = Redactor(secrets)
 
     def __call__(self, row: Row) -> Row:
-        """The row without secrets."""
+        """Return the row without secrets."""
         return msgspec.structs.replace(
             row,
             session_id=self._value(row.session_id),
@@ -40,7 +40,7 @@ class Scrub:
         )
 
     def _value(self, value: Any) -> Any:
-        # The names of facts are ours, and some of them are the names of rules that find secrets.
+        # The names of facts are ours, and some of them are the names of redaction rules.
         if isinstance(value, str):
             return self._redact(value)
         if isinstance(value, dict):

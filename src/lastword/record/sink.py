@@ -1,8 +1,8 @@
-"""Sinks: where the rows of a run go. The last of them are the store, and what is beside it.
+"""Sinks: the destinations of a run's rows, which are the store, reports and telemetry.
 
-Owns what a sink is, that none of those stops another, and that none is given a secret. All may
-wait, so they are called in a process or a thread of their own (`record.process`, `record.thread`).
-Knows nothing of telemetry and reports but that they take rows.
+Owns what a sink is, that none of them stops another, and that none receives a secret. Any of them
+may wait, so they run in a process or a thread of their own (`record.process`, `record.thread`).
+Knows nothing of telemetry and reports except that they take rows.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Sink(Protocol):
-    """Takes rows, on their way to the store."""
+    """Takes rows on their way to the store."""
 
     def send(self, rows: list[Row]) -> None:
         """Take rows; a shell's own sink never waits."""
         ...
 
     def close(self) -> None:
-        """Take no more, and finish what there is; waits for a moment at most."""
+        """Take no more, and finish what there is, waiting a moment at most."""
         ...
 
 
@@ -59,15 +59,15 @@ class StoreSink:
         telemetry: Sink | None = None,
         secrets: tuple[str, ...] = (),
     ) -> None:
-        """Make the store's end.
+        """Create the sink at the store's end.
 
         Args:
-            path: the store's; `None` keeps no record.
+            path: the path of the store; `None` keeps no record.
             run: the run.
-            limits: of the store.
-            reports: takes the rows first, for a failure is to be written down at once.
+            limits: the limits of the store.
+            reports: takes the rows first, since a failure must be written down at once.
             telemetry: takes them last.
-            secrets: no row goes on with one of them.
+            secrets: values that are removed from every row.
         """
         self._writer = None if path is None else Writer(path, run, limits)
         self._reports = reports
@@ -96,7 +96,7 @@ class StoreSink:
             self._telemetry = None
 
     def close(self, *, ended: bool = True) -> None:
-        """Finish; `ended` says that the run came to an end of its own."""
+        """Finish; `ended` says that the run reached its own end."""
         self.close_record(ended=ended)
         self.close_others()
 
@@ -107,7 +107,7 @@ class StoreSink:
             _done(lambda: writer.close(ended=ended))
 
     def close_others(self) -> None:
-        """Finish what is beside it, which may take a while."""
+        """Finish reports and telemetry, which may take a while."""
         reports, self._reports = self._reports, None
         telemetry, self._telemetry = self._telemetry, None
         for sink in (telemetry, reports):
@@ -116,7 +116,7 @@ class StoreSink:
 
 
 def _done(work: Callable[[], object]) -> bool:
-    """Did it do its work? What raised is not asked again: the other goes on without it."""
+    """Return whether the work succeeded; what raised is not used again, unlike the others."""
     try:
         work()
     except Exception:  # noqa: BLE001 - an author's exporter, or a bug of ours: no session fails

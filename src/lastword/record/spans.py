@@ -1,6 +1,6 @@
-"""Trends of a stretch of time and of the one before it, read from a store.
+"""Trends of a period and of the one before it, read from a store.
 
-Owns what a stretch is summed from, and where its days begin. The sums are `trends`'s.
+Owns what the totals of a period are made from, and where its days begin. `trends` computes them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ TOLD_EVERY = 200
 
 
 class Trends(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums of some days, and of as many days before.
+    """The totals of some days, and of as many days before.
 
     Attributes:
         days: how many.
         from_epoch_ms: the first moment, in milliseconds since 1970 UTC.
         to_epoch_ms: the moment after the last.
         now: these days.
-        before: those before.
+        before: the days before.
     """
 
     days: int
@@ -47,13 +47,13 @@ class Trends(msgspec.Struct, frozen=True, kw_only=True):
 def trends_of(
     path: str, days: int, end_ms: int, at: Callable[[str], None] = lambda _: None
 ) -> Trends:
-    """Sum up the days before a moment.
+    """Compute the totals of the days before a moment.
 
     Args:
         path: The store.
-        days: How many.
+        days: How many days.
         end_ms: The moment, in milliseconds since 1970 UTC.
-        at: Is told what is being read, in a few words.
+        at: Called with what is being read, in a few words.
 
     Raises:
         StoreError: There is no store, or it cannot be read.
@@ -80,7 +80,7 @@ def _found(
     requests = reader.failed_requests(record, start, end)
     runs = {run.id: run for run in reader.runs_between(record, start, end)}
     for run in {turn.run for turn in turns} | {request.run for request in requests}:
-        # A run is written down a moment after its first prompt.
+        # A run is recorded a moment after its first prompt.
         runs[run] = runs.get(run) or reader.run_of(record, run)
     restarts = []
     for number, run in enumerate(runs, 1):
@@ -107,5 +107,5 @@ def _day_of_quarter(quarter: int) -> str:
     try:
         moment = datetime.fromtimestamp(quarter * _QUARTER_MS / 1000).astimezone()
     except (ValueError, OverflowError, OSError):
-        moment = datetime.fromtimestamp(0).astimezone()  # of a clock that was out of bounds
+        moment = datetime.fromtimestamp(0).astimezone()  # the clock was out of bounds
     return f"{moment:%Y-%m-%d}"

@@ -1,7 +1,7 @@
-"""The store on disk: opened for writing or for reading, with what may be wrong about it said.
+"""The store on disk: opening it for writing or for reading, and explaining what is wrong with it.
 
-Owns the file: its rights, its settings, and what becomes of one that is broken. What is in it is
-`record.schema`'s.
+Owns the file: its permissions, its settings, and the handling of a damaged one. `record.schema`
+owns its contents.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COMPANIONS = ("", "-wal", "-shm")
 
 
 def open_for_writing(path: str) -> sqlite3.Connection:
-    """Open the store, made where there is none; one that is broken is set aside, not deleted.
+    """Open the store, creating it if needed; a damaged one is set aside, not deleted.
 
     Raises:
         StoreError: it cannot be used.
@@ -37,7 +37,7 @@ def open_for_writing(path: str) -> sqlite3.Connection:
     folder = os.path.dirname(path)
     try:
         make_folder(folder)
-        # Made by us, so that nobody else can ever read it; SQLite's companions take its rights.
+        # Created here, so that nobody else can ever read it; SQLite's other files get its rights.
         make_private(path)
     except OSError as error:
         why = (error.strerror or "failed").lower()
@@ -52,9 +52,9 @@ def open_for_writing(path: str) -> sqlite3.Connection:
 
 
 def make_folder(folder: str) -> None:
-    """Make a folder, and those above it that are missing, for their user alone.
+    """Create a folder, and those above it that are missing, for their user alone.
 
-    `os.makedirs` gives its mode to the last one, and leaves the others to the umask.
+    `os.makedirs` applies its mode to the last one only, and leaves the others to the umask.
     """
     if not folder or os.path.isdir(folder):
         return
@@ -64,7 +64,7 @@ def make_folder(folder: str) -> None:
 
 
 def make_private(path: str) -> None:
-    """Make the file where there is none, and take it from everybody else where they had it."""
+    """Create the file if needed, and withdraw everybody else's access to it."""
     for suffix in _COMPANIONS:
         try:
             made = os.O_CREAT if not suffix else 0
@@ -73,7 +73,7 @@ def make_private(path: str) -> None:
             continue
         try:
             if stat.S_IMODE(os.fstat(file).st_mode) & ~0o600:
-                # Somebody else's file is theirs to give: it is used as far as it can be.
+                # Another user's file is theirs to share: use it as far as possible.
                 with suppress(PermissionError):
                     os.fchmod(file, 0o600)
         finally:
@@ -97,7 +97,7 @@ def open_for_reading(path: str) -> sqlite3.Connection:
 
 
 def _why_none(path: str) -> str:
-    """No turn is touched by a folder that takes nothing, so whoever looks here is told of it."""
+    """Return why there is no store: a read-only folder disturbs no turn, but readers are told."""
     folder = os.path.dirname(absolute(path))
     while folder and not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -111,7 +111,7 @@ def _why_none(path: str) -> str:
 
 
 def set_aside_before(path: str) -> list[str]:
-    """The damaged stores that were set aside here, the oldest first."""
+    """Return the damaged stores that were set aside here, the oldest first."""
     folder, name = os.path.split(path)
     try:
         found = os.listdir(folder or ".")
@@ -125,12 +125,12 @@ def set_aside_before(path: str) -> list[str]:
 
 
 def as_sqlite(error: sqlite3.Error | UnicodeDecodeError) -> sqlite3.Error:
-    """What SQLite said of a damaged store: Python gives up where it quotes the damage."""
+    """Return SQLite's error on a damaged store; Python cannot decode one that quotes the damage."""
     return error if isinstance(error, sqlite3.Error) else sqlite3.DatabaseError("malformed")
 
 
 def file_of(path: str) -> tuple[int, int] | None:
-    """Which file is there now, whatever its name; nothing where there is none."""
+    """Return the identity of the file there now, or `None` if there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -139,12 +139,12 @@ def file_of(path: str) -> tuple[int, int] | None:
 
 
 def is_broken(error: sqlite3.Error) -> bool:
-    """Does this say that the file itself is damaged, rather than busy or out of reach?"""
+    """Return whether the file itself is damaged, rather than busy or out of reach."""
     return any(word in str(error) for word in _BROKEN)
 
 
 def set_aside(path: str) -> str:
-    """Give a broken store another name, so that a new one can begin; gives that name.
+    """Rename a damaged store, so that a new one can begin, and return the new name.
 
     Raises:
         StoreError: it cannot be renamed.
@@ -171,7 +171,7 @@ def _opened(path: str, prepare: Callable[[str], sqlite3.Connection]) -> sqlite3.
 
 
 def reason_of(error: sqlite3.Error) -> str:
-    """What SQLite complained of, and what to do."""
+    """Return SQLite's complaint, and what to do."""
     said = str(error)
     if "locked" in said or "busy" in said:
         return "another process holds it; try again"
@@ -188,7 +188,7 @@ def _for_writing(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         if schema.version_of(connection) == 0:
-            # Only an empty file can be given this.
+            # Only an empty file accepts this setting.
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         # A power cut may cost the last entries, never the store.
@@ -227,12 +227,12 @@ def _recorded_version(connection: sqlite3.Connection) -> int:
 
 
 def _address(path: str) -> str:
-    """How SQLite is asked to open a store that is only read."""
+    """Return the address with which SQLite opens a store for reading only."""
     folder = os.path.dirname(path) or "."
-    name = quote(os.fsencode(path))  # it may hold bytes that are no text
+    name = quote(os.fsencode(path))  # it may hold bytes that are not text
     if os.access(path, os.W_OK) and os.access(folder, os.W_OK):
-        # Not read-only: a reader of a store in WAL mode has to make its shared memory.
+        # Not read-only: a reader of a store in WAL mode has to create its shared memory.
         return f"file:{name}?mode=rw"
-    # Where that cannot be made, and no log waits beside it, nobody is writing either.
+    # If it cannot be created, and there is no log next to the store, nobody is writing either.
     at_rest = not os.path.exists(f"{path}-wal")
     return f"file:{name}?mode=ro" + ("&immutable=1" if at_rest else "")

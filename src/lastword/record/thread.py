@@ -1,7 +1,7 @@
-"""The way to the store for links in this very process: one daemon thread, which may wait for disks.
+"""The recorder thread for links in this process: one daemon thread, which may wait for disks.
 
-Owns that thread, what waits for it, and what becomes of it when the process ends or forks. A turn
-hands over an entry and goes on; rows, bounds, the store and spans are the thread's work.
+Owns that thread, its queue, and its end when the process ends or forks. A turn hands an entry over
+and goes on; rows, bounds, the store and spans are handled in the thread.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class RecorderThread:
         self._lost = 0
         self.forked = False
         """Its thread is another process's: this one has only its memory."""
-        # Nothing but the thread's own stack holds recorders. After a fork the child has no such
-        # thread, so no code of the child's can ever close, or use, its parent's store.
+        # Only the thread's own stack holds recorders. After a fork the child has no such thread, so
+        # none of the child's code can ever close, or use, its parent's store.
         self._thread = threading.Thread(target=self._run, name="lastword.record", daemon=True)
         self._thread.start()
 
     def open(self, start: Callable[[], Recorder]) -> int:
-        """A link begins; gives its number. `start` is called in the thread."""
+        """Open a link and return its number. `start` is called in the thread."""
         self._numbers += 1
         self._put(self._numbers, start)
         return self._numbers
@@ -78,18 +78,18 @@ class RecorderThread:
             self._urgent.set()
 
     def close(self, number: int) -> None:
-        """There will be no more of this link; what there is goes on its way."""
+        """Close a link: what has arrived is sent on, and no more will come."""
         if not self.forked:
             self._put(number, None)
             self._urgent.set()
 
     @property
     def idle(self) -> bool:
-        """Is everything done that it was given?"""
+        """Return whether everything that it was given is done."""
         return not (self._waiting or self._at_work)
 
     def finish(self) -> None:
-        """The process ends: wait for what there is, but not for a disk that hangs."""
+        """Wait at the end of the process for what there is, but not for a disk that hangs."""
         self._ending = True
         self._some.set()
         self._urgent.set()
@@ -97,7 +97,7 @@ class RecorderThread:
 
     def _put(self, number: int, what: Entry | Callable[[], Recorder] | None) -> None:
         self._waiting.append((number, what))
-        # Asked first: to wake a thread takes longer than all the rest, and it is awake.
+        # Checked first: waking a thread takes longer than all the rest, and it is awake.
         if not self._some.is_set():
             self._some.set()
 
@@ -119,7 +119,7 @@ class RecorderThread:
     def _take(self, recorders: dict[int, Recorder]) -> None:
         for count in range(len(self._waiting)):
             number, what = self._waiting.popleft()
-            with contextlib.suppress(Exception):  # no link's trouble is another's
+            with contextlib.suppress(Exception):  # one link's failure must not affect another
                 _hand_on(recorders, number, what)
             if count % _AT_ONCE == 0:
                 time.sleep(0)
@@ -152,12 +152,12 @@ _starting = threading.Lock()
 
 
 def recorder_thread() -> RecorderThread:
-    """The thread of this process, started where there is none.
+    """Return the thread of this process, starting it if needed.
 
     Raises:
-        RuntimeError: no thread is to be had: the process ends, or is at its limit.
+        RuntimeError: no thread can be started: the process ends, or is at its limit.
     """
-    global _current  # noqa: PLW0603 - one a process is what it is
+    global _current  # noqa: PLW0603 - one for each process is the point
     with _starting:
         if _current is None:
             _current = RecorderThread()
@@ -166,7 +166,7 @@ def recorder_thread() -> RecorderThread:
 
 
 def _forget() -> None:
-    """A forked child has no thread of ours: a link that it begins starts one."""
+    """Forget the thread in a forked child, where a new link starts another."""
     global _current, _starting
     if _current is not None:
         _current.forked = True

@@ -1,6 +1,6 @@
-"""Sums over a stretch of time: failures, answers, waits, and how long turns take.
+"""Totals over a period: failures, answers, waits, and how long turns take.
 
-Owns what is counted, from what the reader found. Reads nothing itself.
+Owns what is counted from the rows that the reader found. Reads nothing itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DAY_MS = 24 * 3600 * 1000
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How long something took, in seconds, over so many turns."""
+    """How long something took, in seconds, over a number of turns."""
 
     count: int = 0
     p50: float | None = None
@@ -32,7 +32,7 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class Period(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened in a stretch of time.
+    """What happened in a period.
 
     Attributes:
         turns: how many began.
@@ -41,20 +41,20 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
         cancelled: were cancelled.
         running: have not ended, in a run that is alive.
         no_end: have not ended, in a run that is gone.
-        answered_percent: of those that are over, how many have their end; nothing without turns.
-        failed_requests: requests outside of turns that failed.
-        restarts: how often an agent was started again.
+        answered_percent: the share of finished turns that have an end; `None` without turns.
+        failed_requests: failed requests outside turns.
+        restarts: how often an agent was restarted.
         retries: model calls that were tried again.
-        wait_seconds: what those retries were to wait, in all.
+        wait_seconds: the total wait before those retries.
         by_type: failed turns by their type.
-        by_agent: the same by the agent's name.
-        by_day: the same by the day.
-        requests_by_type: requests outside of turns that failed, by their type.
-        requests_by_agent: the same by the agent's name.
-        turns_by_day: every turn by the day.
+        by_agent: failed turns by the agent's name.
+        by_day: failed turns by day.
+        requests_by_type: failed requests outside turns, by their type.
+        requests_by_agent: failed requests outside turns, by the agent's name.
+        turns_by_day: all turns by day.
         first_output: from the prompt to the first text or tool call.
-        whole_turn: from the prompt to the end, of turns that ended well.
-        gateway: what befell sessions behind gateways; nothing where none were.
+        whole_turn: from the prompt to the end, for turns that ended well.
+        gateway: the totals of sessions behind gateways; `None` if there were none.
     """
 
     turns: int
@@ -80,15 +80,15 @@ class Period(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What a period is summed from.
+    """The input for the totals of a period.
 
     Attributes:
         turns: those that began in it.
-        requests: requests outside of turns that failed in it.
-        restarts: the agents' restarts in it.
-        runs: every run that one of these is of, by its row.
-        alive: the rows of runs that go on.
-        gateway: what befell sessions behind gateways in it.
+        requests: failed requests outside turns in it.
+        restarts: restarts of agents in it.
+        runs: every run to which one of these belongs, by its row.
+        alive: the rows of runs that are alive.
+        gateway: events of sessions behind gateways in it.
     """
 
     turns: Sequence[RecordedTurn]
@@ -100,7 +100,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def period(found: Found, day_of: Callable[[int], str]) -> Period:
-    """Sum up what was found; `day_of` names the day of a moment in milliseconds since 1970."""
+    """Compute the totals; `day_of` names the day of a moment in milliseconds since 1970."""
     outcomes = Counter(turn.outcome for turn in found.turns)
     running = sum(t.outcome == OPEN and t.run in found.alive for t in found.turns)
     over = len(found.turns) - running
@@ -132,7 +132,7 @@ def period(found: Found, day_of: Callable[[int], str]) -> Period:
 
 
 def spread(durations: Iterable[float | None]) -> Spread:
-    """The percentiles, each a duration that was measured; what is not known is left out."""
+    """Return the percentiles, each one a measured duration; unknown values are left out."""
     known = sorted(value for value in durations if value is not None)
     if not known:
         return Spread()
@@ -140,7 +140,7 @@ def spread(durations: Iterable[float | None]) -> Spread:
 
 
 def _percentile(ordered: Sequence[float], percent: int) -> float:
-    """The nearest rank: so many of a hundred took no longer."""
+    """Return the nearest rank: this percentage of the values took no longer."""
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""One row a turn, kept up to date as its entries come: what lists and trends are read from.
+"""One row for each turn, updated as its entries arrive, from which lists and trends are read.
 
 Owns what each kind of entry means for its turn's row.
 """
@@ -23,13 +23,13 @@ _SUMS = {
     Kind.RETRY: "retries = retries + 1, wait_seconds = wait_seconds + :wait",
     Kind.FRAME_DROPPED: "dropped = dropped + 1",
     Kind.FIRST_OUTPUT: "first_output_seconds = coalesce(first_output_seconds, :at)",
-    # What ended it is told by the end; this stays where no end comes.
+    # The entry of the end says what ended it; this stays if there is none.
     Kind.CANCEL: "by = coalesce(by, :by)",
 }
 
 
 def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
-    """Take an entry into its turn's row, if it belongs to one."""
+    """Apply an entry to its turn's row, if it belongs to one."""
     if row.turn is None or row.session_id is None:
         return
     facts = row.facts

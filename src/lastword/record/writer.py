@@ -1,7 +1,7 @@
 """The one writer of a run: batches of entries into the store, whatever the disk does.
 
-Owns what is kept while the store cannot be written, and when old records go. It may wait for the
-disk, so it works in a process or a thread of its own (`record.process`, `record.thread`).
+Owns what is kept while the store cannot be written, and when old records are removed. It may wait
+for the disk, so it works in a process or a thread of its own (`record.process`, `record.thread`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Writer:
             self._attempt()
 
     def close(self, *, ended: bool = True) -> None:
-        """Write what is left, mark the run as ended where it said so, and let the store go."""
+        """Write what is left, mark the run as ended if it said so, and close the store."""
         self._not_before = 0.0
         self._attempt(ended=ended)
         if self._connection is not None:
@@ -66,7 +66,7 @@ class Writer:
             self._connection = None
 
     def _attempt(self, *, ended: bool = False) -> None:
-        # A second time where a damaged store was set aside: a new one begins.
+        # A second time if a damaged store was set aside: a new one begins.
         for _ in range(2):
             try:
                 self._commit(ended=ended)
@@ -82,7 +82,7 @@ class Writer:
             return
 
     def _failed(self, error: sqlite3.Error) -> bool:
-        """Let the store go; gives whether another was put in its place."""
+        """Close the store; return whether another was put in its place."""
         self.problem = store.reason_of(error)
         connection, self._connection = self._connection, None
         if connection is None:
@@ -117,7 +117,7 @@ class Writer:
             connection.rollback()
             raise
         connection.commit()
-        # Here, whatever becomes of the tidying: nothing is to be written twice.
+        # Set here, even if the cleaning up fails: nothing must be written twice.
         self._kept.clear()
         self._lost = 0
         now = time.monotonic()
@@ -153,8 +153,8 @@ class Writer:
         if self._connection is not None:
             if store.file_of(self._path) == self._file:
                 return self._connection
-            # It was deleted or moved away, or another process has set it aside: what is written
-            # into it nobody would read. SQLite leaves what is there in its place alone.
+            # It was deleted or moved away, or another process has set it aside: nobody would read
+            # what is written into it. SQLite leaves the file that took its place alone.
             with suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
@@ -165,7 +165,7 @@ class Writer:
 
 
 def _enter(connection: sqlite3.Connection, run: Run) -> int:
-    """The run's row, made at first."""
+    """Return the run's row, creating it at first."""
     members = msgspec.structs.asdict(run)
     names = ", ".join([*members, "last_epoch_ms"])
     marks = ", ".join(f":{name}" for name in [*members, "started_epoch_ms"])
@@ -175,7 +175,7 @@ def _enter(connection: sqlite3.Connection, run: Run) -> int:
 
 
 def _encoded(row: Row) -> tuple[Row, str]:
-    """A row that SQLite takes, and its facts as JSON."""
+    """Return a row that SQLite accepts, and its facts as JSON."""
     try:
         for identifier in (row.session_id, row.request_id):
             if identifier is not None:

@@ -1,4 +1,4 @@
-"""For the tests of whoever writes an agent: take a turn, and look at what a client got of it.
+"""Tools for testing an agent: take a turn, and look at what a client received.
 
 ```python
 async def test_a_rate_limit_is_told_with_its_wait():
@@ -8,10 +8,10 @@ async def test_a_rate_limit_is_told_with_its_wait():
     assert [retry.wait_seconds for retry in turn.retries] == [20]
 ```
 
-`take_turn` takes one turn, `open_session` several of them; both run the agent in the process of the
-test, behind the same core that stands in front of a real client, with no socket and no process.
-Waits between retries pass at once, and are told as they are (`without_waits`). `capture_timeline`
-looks at turns that a connection of your own takes.
+`take_turn` takes one turn and `open_session` several; both run the agent in the process of the
+test, behind the same core that serves a real client, with no socket and no further process. Waits
+between retries pass at once, and are reported in full (`without_waits`). `capture_timeline`
+collects the turns of a connection of your own.
 """
 
 from lastword.client.retries import RetryNotice

@@ -1,6 +1,6 @@
-"""The client of a test: it asks the agent, keeps what it gets, and answers what it is asked.
+"""The client of a test: it sends requests, keeps what it receives, and answers the agent.
 
-Owns the answers. Frames are decoded JSON; what they mean is `testing.taken`'s.
+Owns the answers. Frames are decoded JSON; `testing.taken` interprets them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class ClientOfTest:
     """One client, for one connection.
 
     Attributes:
-        frames: What came from the agent, in order.
-        failure: What an author's own answer raised.
-        on_update: Called with each update as it comes; may be exchanged.
+        frames: What the agent sent, in order.
+        failure: What a test author's own answer raised.
+        on_update: Called with each update as it arrives; may be replaced.
     """
 
     def __init__(self, door: AgentDoor, answers: Mapping[str, Callable[[Json], Any]]) -> None:
@@ -45,7 +45,7 @@ class ClientOfTest:
         self.on_update: Callable[[Json], None] = _ignore
 
     async def request(self, method: str, params: Json) -> Json:
-        """Ask the agent; gives its whole answer, which may be an error."""
+        """Send the agent a request; return its whole response, which may be an error."""
         self._count += 1
         number = self._count
         self._asked[number] = anyio.Event()
@@ -57,11 +57,11 @@ class ClientOfTest:
         return self._answered.pop(number)
 
     def notify(self, method: str, params: Json) -> None:
-        """Tell the agent something."""
+        """Send the agent a notification."""
         self._door.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def take(self, frame: Json) -> None:
-        """Take in a message of the agent's."""
+        """Take in a message from the agent."""
         self.frames.append(frame)
         method, number = frame.get("method"), frame.get("id")
         if method is None:
@@ -85,7 +85,7 @@ class ClientOfTest:
         return {"error": {"code": INTERNAL_ERROR, "message": "The answer in the test failed."}}
 
     def _own(self, call: Callable[[], object]) -> bool:
-        """Call what the test's author wrote; what that raises is the test's, not the agent's."""
+        """Call the test author's code; an exception there is the test's, not the agent's."""
         try:
             call()
         except Exception as error:  # noqa: BLE001 - kept, and raised in the test
@@ -95,7 +95,7 @@ class ClientOfTest:
 
 
 def permission_answer(wish: str | Callable[[Json], str | None]) -> Callable[[Json], Json]:
-    """The answer to `session/request_permission`.
+    """Return a function that answers `session/request_permission`.
 
     Raises:
         Misused: There is no such word.
@@ -116,7 +116,7 @@ def permission_answer(wish: str | Callable[[Json], str | None]) -> Callable[[Jso
 
 
 def _option_of(params: Json, wish: str) -> str | None:
-    """The id of the option that a word means; `None` where the question has no such option."""
+    """Return the id of the option that a word means, or `None` if there is no such option."""
     options = params.get("options") or []
     for kind in PERMISSIONS.get(wish, ()):
         for option in options:
@@ -126,4 +126,4 @@ def _option_of(params: Json, wish: str) -> str | None:
 
 
 def _ignore(_: Json) -> None:
-    """Nobody waits for an update."""
+    """Ignore an update that nobody waits for."""

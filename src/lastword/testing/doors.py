@@ -1,7 +1,7 @@
-"""The two doors of an agent, for a client in the same process: no descriptor, no socket.
+"""The two entry points of an agent, for a client in the same process: no descriptor, no socket.
 
-Owns how a message gets from one side to the other. Both doors are the ones that a real client comes
-by, `lastword.run_agent` and `lastword.serve`, from their transport on.
+Owns how a message gets from one side to the other. Both use the code behind `lastword.run_agent`
+and `lastword.serve`, from their transport on.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AgentDoor:
         self._came = anyio.Event()
 
     async def run(self, take: Callable[[Json], None], options: Options) -> None:
-        """Run the agent until the client has left; `take` is given each of its messages."""
+        """Run the agent until the client has left; `take` is called with each of its messages."""
         raise NotImplementedError
 
     def send(self, message: Json) -> None:
@@ -45,7 +45,7 @@ class AgentDoor:
         self._put(message)
 
     def leave(self) -> None:
-        """There will be no more."""
+        """Leave: the agent gets no more messages."""
         self._put(None)
 
     def _put(self, message: Json | None) -> None:
@@ -53,7 +53,7 @@ class AgentDoor:
         self._came.set()
 
     async def _next(self) -> Json | None:
-        """The next message for the agent; `None` where the client has left."""
+        """Return the next message for the agent, or `None` if the client has left."""
         while not self._waiting:
             self._came = anyio.Event()
             await self._came.wait()
@@ -61,10 +61,10 @@ class AgentDoor:
 
 
 def door_of(agent: object) -> AgentDoor:
-    """The door for an agent: by the official SDK, or a mapping of methods.
+    """Return the entry point for an agent: the official SDK's, or a mapping of methods.
 
     Raises:
-        Misused: It is no agent, or one of the official SDK, on trio.
+        Misused: It is not an agent, or one of the official SDK on trio.
     """
     if isinstance(agent, Mapping):
         return _MethodsDoor(agent)
@@ -106,18 +106,18 @@ class _SdkTransport:
         self._take = take
 
     async def send(self, message: Json) -> None:
-        # What the agent's side changes later is not the client's to see, and the other way round.
+        # Neither side may see what the other changes later.
         self._take(_copied(message))
 
     async def receive(self) -> Json | None:
         return await self._receive()
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 class _MethodsDoor(AgentDoor):
-    """Methods by the names of ACP's, as `lastword.serve` takes them."""
+    """Methods named after ACP's, as `lastword.serve` takes them."""
 
     def __init__(self, methods: Mapping[str, Any]) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class _MethodsTransport:
             self._waker.call_soon(functools.partial(self._take, message))
 
     def go_on(self) -> None:
-        """Nothing waits."""
+        """Do nothing: nothing waits."""
 
     async def drain(self) -> None:
         await anyio.lowlevel.checkpoint()
@@ -166,7 +166,7 @@ class _MethodsTransport:
         await anyio.sleep_forever()
 
     async def last_frames(self) -> None:
-        """All of them are written."""
+        """Do nothing: all of them are written."""
 
 
 def _copied(message: Json) -> Json:

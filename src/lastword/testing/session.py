@@ -1,7 +1,7 @@
 """A session with an agent in the process of a test, and its turns.
 
-Owns what a test says of them: what the client can do, what it answers, when it cancels, and how
-long it waits at most.
+Owns what a test decides: what the client can do, what it answers, when it cancels, and how long it
+waits at most.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LEAVE_SECONDS = 5.0
 
 
 class AgentSession:
-    """A session that `open_session` opened.
+    """A session opened by `open_session`.
 
     Attributes:
         session_id: Its id, as the agent gave it.
@@ -58,7 +58,7 @@ class AgentSession:
     def __init__(
         self, client: ClientOfTest, entries: list[Entry], fuse_seconds: float, opened: Json
     ) -> None:
-        """`open_session` makes them; there is no need to make one."""
+        """Create a session; `open_session` does this for you."""
         self._client = client
         self._entries = entries
         self._fuse_seconds = fuse_seconds
@@ -77,17 +77,16 @@ class AgentSession:
 
         Args:
             prompt: The text, or ACP's content blocks as decoded JSON.
-            cancel_after: When the user cancels: so many seconds after the prompt (told ones: they
-                pass at once while the agent waits or is quiet), or with the first `update`, as
-                decoded JSON, for which the function is true. `None`, and nobody does.
+            cancel_after: When the user cancels: this many seconds after the prompt (simulated ones:
+                they pass at once while the agent waits or is quiet), or with the first `update`, as
+                decoded JSON, for which the function returns true. With `None`, nobody cancels.
 
         Returns:
-            The turn, also where it failed: a failure of the agent raises nothing here.
+            The turn, even if it failed: a failure of the agent raises nothing here.
 
         Raises:
             TimeoutError: It did not end within the session's `fuse_seconds`, in real time.
-            Exception: What a function of the test's raised, of those that were given here or to
-                `open_session`.
+            Exception: What one of the test's functions raised, passed here or to `open_session`.
         """
         first, number = len(self._client.frames), self._turns() + 1
         began = _now()
@@ -105,7 +104,7 @@ class AgentSession:
         )
 
     def cancel(self) -> None:
-        """Cancel the turn that runs, as the user does: a prompt in another task ends by it."""
+        """Cancel the running turn as the user does; a prompt in another task ends."""
         self._client.notify(acp.CANCEL, {"sessionId": self.session_id})
 
     def _turns(self) -> int:
@@ -166,32 +165,33 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
     assert [first.outcome, second.outcome] == ["ok", "ok"]
     ```
 
-    Works on asyncio, and for methods without an SDK on trio too. Nothing is written to the user's
-    record, and `LASTWORD_*` in the environment sets nothing.
+    Works on asyncio and, for methods without an SDK, on trio too. Nothing is written to the user's
+    record, and `LASTWORD_*` variables in the environment have no effect.
 
     Args:
-        agent: An agent of the official SDK (any object with its methods, or a function that makes
+        agent: An agent of the official SDK (any object with its methods, or a function that creates
             one for a connection), or the methods that `lastword.serve` takes.
-        client_capabilities: What the client says in `initialize` that it can do. Without it, that
-            it takes typed errors and retries; with `{}` it is a client that knows of neither.
+        client_capabilities: The client's capabilities for `initialize`. By default, it accepts
+            typed errors and retries; with `{}`, it knows neither.
         answer_permission: What the user answers to `session/request_permission`: `allow`, `reject`,
-            `cancel`, or a function that is given the request's params and gives an option's id,
-            `None` for a question that is dismissed.
-        answers: What the client answers to other requests of the agent's, by method: a function
-            that is given the params and gives the result, as decoded JSON:
+            `cancel`, or a function that takes the request's params and returns an option's id, or
+            `None` to dismiss the question.
+        answers: What the client answers to other requests from the agent, by method: a function
+            that takes the params and returns the result, as decoded JSON:
             `{"fs/read_text_file": lambda params: {"content": "x = 1"}}`.
         options: Limits and choices, as for `lastword.run_agent`.
-        real_waits: Are waits to take their time? They pass at once without it: see `without_waits`.
+        real_waits: Whether waits take their time. By default they pass at once: see
+            `without_waits`.
         fuse_seconds: How long each step may take, in real time, before the test fails.
 
     Yields:
         The session.
 
     Raises:
-        PromptFailed: The agent refused `initialize` or `session/new`; the class says of what
+        PromptFailed: The agent refused `initialize` or `session/new`; the class says why
             (`lastword.errors`).
         TimeoutError: It did not answer them in time.
-        Misused: An argument is not as it is described here.
+        Misused: An argument is not as described here.
         MissingExtra: The official SDK is not installed.
         TypeError: The methods cannot be served.
     """
@@ -231,8 +231,8 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
         assert turn.text == "Hello."
     ```
 
-    With anyio's plugin for pytest, which comes with lastword, a test can be asynchronous itself:
-    `@pytest.mark.anyio`, and `await take_turn(…)`.
+    With anyio's plugin for pytest, which is installed with lastword, a test can be asynchronous
+    itself: `@pytest.mark.anyio`, and `await take_turn(…)`.
 
     Args:
         agent: As for `open_session`.
@@ -245,12 +245,12 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
         fuse_seconds: As for `open_session`.
 
     Returns:
-        The turn, also where it failed: look at `outcome` and `error`.
+        The turn, even if it failed: look at `outcome` and `error`.
 
     Raises:
         PromptFailed: The agent refused `initialize` or `session/new`.
         TimeoutError: A step did not end within `fuse_seconds`.
-        Misused: An argument is not as it is described.
+        Misused: An argument is not as described.
         MissingExtra: The official SDK is not installed.
         TypeError: The methods cannot be served.
     """
@@ -266,7 +266,7 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
 
 
 async def _open(client: ClientOfTest, capabilities: Mapping[str, Any] | None) -> Json:
-    """Introduce the client and open a session; gives both answers in one."""
+    """Introduce the client and open a session; return both answers as one."""
     initialized = await client.request(
         acp.INITIALIZE,
         {
@@ -294,7 +294,7 @@ class _Collector:
 
 
 def _now() -> float:
-    """The time that is told: what was skipped counts."""
+    """Return simulated time, which includes what was skipped."""
     skipped = waits.SKIPPED.get()
     return time.monotonic() if skipped is None else skipped.now()
 
@@ -312,7 +312,7 @@ def _fuse(seconds: float, said: str) -> Iterator[None]:
 async def _running(
     run: Callable[[], Awaitable[None]], leave: Callable[[], None]
 ) -> AsyncIterator[None]:
-    """Run the agent meanwhile. What is raised in here is raised as it is, and not in a group."""
+    """Run the agent in this context. An exception is raised unchanged, and not in a group."""
     ended = anyio.Event()
 
     async def serve() -> None:

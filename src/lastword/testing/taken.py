@@ -1,4 +1,4 @@
-"""One turn as the client of a test got it.
+"""One turn as the client of a test received it.
 
 Owns the values that are read from its frames: text, tools, retries, the failure.
 """
@@ -24,9 +24,9 @@ class SeenTool(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         tool_call_id: its id.
-        title: what it is called; empty where nobody said.
-        kind: ACP's word for its kind, such as `edit`; empty where nobody said.
-        status: its last status, such as `completed`; empty where nobody said.
+        title: its title; empty if it was not given.
+        kind: ACP's word for its kind, such as `edit`; empty if it was not given.
+        status: its last status, such as `completed`; empty if it was not given.
     """
 
     tool_call_id: str
@@ -36,14 +36,14 @@ class SeenTool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
-    """One turn that a test had an agent take: what the client got, and what happened in it.
+    """One turn that a test had an agent take: what the client received, and what happened in it.
 
-    With what every captured turn has (`outcome`, `entries`, `all`, `summary`).
+    Has everything that a captured turn has (`outcome`, `entries`, `all`, `summary`).
 
     Attributes:
-        frames: every message that the client got from its prompt to the answer, in order, as
+        frames: every message that the client received from the prompt to the answer, in order, as
             decoded JSON. The answer is the last one.
-        duration_seconds: from the prompt to its answer, waits that were skipped included.
+        duration_seconds: the time from the prompt to its answer, including skipped waits.
     """
 
     frames: tuple[Json, ...]
@@ -51,17 +51,17 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
 
     @property
     def stop_reason(self) -> str | None:
-        """The answer's `stopReason`, such as `end_turn`; `None` where it is an error."""
+        """The answer's `stopReason`, such as `end_turn`, or `None` if it is an error."""
         result = self.frames[-1].get("result")
         reason = result.get("stopReason") if isinstance(result, dict) else None
         return reason if isinstance(reason, str) else None
 
     @property
     def error(self) -> AgentError | None:
-        """The failure as this client could read it; `None` where the turn did not fail.
+        """The failure as this client could read it, or `None` if the turn did not fail.
 
-        A client that takes no typed errors may have been told in prose alone: then this is `None`
-        too, while `outcome` is `failed` and `error_type` says of what.
+        A client that does not accept typed errors may have been told in prose alone: then this is
+        `None` too, although `outcome` is `failed` and `error_type` says why.
         """
         if self.outcome is not Outcome.FAILED:
             return None
@@ -77,7 +77,7 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What the agent said: the text of its message chunks, joined. Thoughts are not in it."""
+        """What the agent said: the text of its message chunks, joined, without its thoughts."""
         said = (u["content"] for u in self.updates if u.get("sessionUpdate") in acp.TEXT_KINDS)
         return "".join(content["text"] for content in said if content.get("type") == "text")
 
@@ -95,10 +95,10 @@ class TakenTurn(CapturedTurn, frozen=True, kw_only=True):
 
     @property
     def retries(self) -> tuple[RetryNotice, ...]:
-        """The retries that the client was told of: the attempt that comes, and the wait before it.
+        """The retries that the client was told of: the next attempt, and the wait before it.
 
-        A client that takes no typed errors is told of them in other ways, or not at all:
-        `all(Kind.RETRY)` has them whatever the client takes.
+        A client that does not accept typed errors is told in other ways, or not at all:
+        `all(Kind.RETRY)` has them for every client.
         """
         told = map(read_retry, self.updates)
         return tuple(notice for notice in told if notice is not None)

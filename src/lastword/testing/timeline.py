@@ -1,6 +1,6 @@
-"""Timeline of what an agent's turns did, for the tests of whoever writes the agent.
+"""Timeline of an agent's turns, for tests of the agent.
 
-Owns the collected timeline. It works where the agent's links are in the process of the test, by
+Owns the collected timeline. It works if the agent's links are in the process of the test, through
 `lastword.run_agent`, `lastword.guard` or `lastword.serve`.
 """
 
@@ -33,12 +33,12 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
 
     def all(self, kind: Kind) -> list[Entry]:
-        """Its entries of this kind."""
+        """Return its entries of this kind."""
         return [entry for entry in self.entries if entry.kind is kind]
 
     @property
     def end(self) -> Entry | None:
-        """The entry that tells how it ended; `None` while it has not."""
+        """The entry of its end, or `None` while it has not ended."""
         ends = [e for e in self.entries if e.kind in (Kind.ANSWER, Kind.ERROR)]
         return ends[0] if ends else None
 
@@ -46,26 +46,26 @@ class CapturedTurn(msgspec.Struct, frozen=True, kw_only=True):
     def outcome(self) -> Outcome:
         """How it ended: `ok`, `failed` or `cancelled`; `open` while it has not.
 
-        `ok` is every end that is neither of the others: look at `stop_reason` for a refusal, or a
-        limit of tokens. The words are those of `lastword log`, and equal to plain text.
+        `ok` is every other end: look at `stop_reason` for a refusal, or a token limit. The words
+        are those of `lastword log`, and compare equal to plain text.
         """
         told = histories(self.entries)
         return outcome_of(told[0]) if told else Outcome.OPEN
 
     @property
     def error_type(self) -> str | None:
-        """What it failed of, as `lastword.ErrorType` names it; `None` where it did not fail."""
+        """The type of its failure, as in `lastword.ErrorType`, or `None` if it did not fail."""
         end = self.end
         return end.facts["type"] if end is not None and end.kind is Kind.ERROR else None
 
     @property
     def stop_reason(self) -> str | None:
-        """How it ended where it did not fail: `end_turn`, `cancelled` and their like."""
+        """The stop reason if it did not fail: `end_turn`, `cancelled` and so on."""
         end = self.end
         return end.facts.get("stop_reason") if end is not None else None
 
     def summary(self) -> Summary:
-        """What a person should know of it: what failed, where, whose fault, what to do."""
+        """What a person should know of it: what failed and where, who was at fault, what to do."""
         return summarise(self.entries)
 
 
@@ -74,7 +74,7 @@ Turn = CapturedTurn
 
 
 class Timeline:
-    """What has happened since `capture_timeline` was entered; it grows as more does."""
+    """Everything since `capture_timeline` was entered; it grows as more happens."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[str, Entry]] = []
@@ -101,7 +101,7 @@ class Timeline:
         ]
 
     def summary(self) -> Summary:
-        """The summary of the last turn that did not end well, else of the last one."""
+        """The summary of the last turn that did not end well, or else of the last one."""
         return summarise(self.entries)
 
 

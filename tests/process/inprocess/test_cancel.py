@@ -104,7 +104,7 @@ def test_a_prompt_to_a_session_whose_handler_will_not_stop_is_answered_typed(
     client.cancel()
     client.answer(first)
     assert client.turn("say").error["reason"] == "busy_with_ended_turn"
-    client.expect_line("the handler of an earlier turn has swallowed its cancellation")
+    client.expect_line("the handler of an earlier turn swallowed its cancellation")
     client.go_on()
     client.roundtrip()
     assert client.serves_on()

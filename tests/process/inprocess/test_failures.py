@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.process.inprocess.conftest import Start
 
 END_TURN = {"stopReason": "end_turn"}
-NO_EXCEPTION = "which is no Exception: its turn is ended as failed"
+NO_EXCEPTION = "which is not an Exception, so its turn fails"
 TYPES = {
     "value_error": "auth",
     "json_text": "internal",
@@ -39,7 +39,7 @@ TYPES = {
 LINES = {
     "base": f"raised Stopped, {NO_EXCEPTION}",
     "base_group": f"raised BaseExceptionGroup, {NO_EXCEPTION}",
-    "own_cancel": "the handler cancelled itself, or the agent its task",
+    "own_cancel": "the handler cancelled itself, or the agent cancelled its task",
 }
 AUTHORS_OWN = {"authors_error", "without_data", "not_json_data"}
 """On a request that is no prompt it is the author's own answer: no type is added."""
@@ -49,8 +49,8 @@ RETURNED = {
     "text": ("protocol_error", "no_stop_reason", "returned no stop reason"),
     "no_stop_reason": ("protocol_error", "no_stop_reason", "returned no stop reason"),
     "unknown_stop_reason": ("unknown", "unknown_stop_reason", "that the protocol does not know"),
-    "object": ("internal", "uncaught_exception", "returned what cannot be sent as JSON"),
-    "object_within": ("internal", "uncaught_exception", "returned what cannot be sent as JSON"),
+    "object": ("internal", "uncaught_exception", "value that cannot be sent as JSON"),
+    "object_within": ("internal", "uncaught_exception", "value that cannot be sent as JSON"),
 }
 
 TYPED_TURNS = {

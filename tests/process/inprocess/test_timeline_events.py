@@ -173,7 +173,7 @@ def test_a_log_handler_that_raises_costs_the_record_and_no_turn(
     finally:
         timeline.removeFilter(broken)
     journal.close()
-    assert "Nothing more is recorded (RuntimeError: no)." in caplog.text
+    assert "Recording has stopped (RuntimeError: no)." in caplog.text
 
 
 class Rows:

@@ -119,7 +119,7 @@ async def test_what_is_no_exception_is_answered_and_its_author_told(
         await door.run(door.prompt, raising(error))
     assert odd.value.__cause__ is error
     assert door.typed(1)["type"] == "unknown"
-    assert "raised OddError, which is no Exception" in caplog.text
+    assert "raised OddError, which is not an Exception" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_what_cannot_be_sent_is_a_failure_and_its_author_is_told(
     door = Door()
     handling.answer(door.prompt, {"jsonrpc": "2.0", "id": 1, "result": object()})
     assert door.typed(1)["type"] == "internal"
-    assert "returned what cannot be sent as JSON" in caplog.text
+    assert "returned a value that cannot be sent as JSON" in caplog.text
 
 
 async def test_a_core_out_of_order_is_stood_in_for_without_the_exceptions_text(

@@ -1,4 +1,4 @@
-"""From whatever a failure left behind to a typed verdict, and the name of the rule that decided.
+"""Classification: from whatever a failure left behind to a typed verdict that names its rule.
 
 Owns the order of evidence and the tables (`tokens`, `messages`, `transport`, `statuses`,
 `process`). Reads no clock and no environment, does no I/O, and raises for no input. Does not
@@ -47,7 +47,7 @@ def classify(error: object, *, agent: str | None = None) -> Verdict:
 
     Args:
         error: What failed, before anything turned it into a string.
-        agent: The agent's name for itself, where one is known.
+        agent: The agent's name for itself, if known.
     """
     if isinstance(error, BaseExceptionGroup):
         return _of_group(error, agent)
@@ -55,15 +55,15 @@ def classify(error: object, *, agent: str | None = None) -> Verdict:
 
 
 def _of_group(group: BaseExceptionGroup[BaseException], agent: str | None) -> Verdict:
-    """The verdict on what failed together, in whatever order: what forbids a retry comes first."""
+    """Return the verdict on failures that happened together; what forbids a retry comes first."""
     verdicts = [_verdict_on(gather.from_any, error, agent) for error in _members(group)]
-    # What was cancelled was so because another failed.
+    # Some members were cancelled only because another one failed.
     failed = [verdict for verdict in verdicts if verdict.type is not ErrorType.CANCELLED]
     return min(failed or verdicts, key=_uncertainty)
 
 
 def _members(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
-    """What a group holds that is no group itself, up to a bound."""
+    """Return the members of a group that are not groups themselves, up to a bound."""
     waiting: list[BaseException] = [group]
     members: list[BaseException] = []
     while waiting and len(members) < MAX_MEMBERS:
@@ -89,7 +89,7 @@ def classify_rpc_error(
     Args:
         error: The member as decoded; a hostile agent may have put anything there.
         agent: The agent's name for itself (`agentInfo.name`).
-        stderr_tail: The agent's last words, asked only where the error itself says nothing.
+        stderr_tail: The end of the agent's stderr, used only if the error itself says nothing.
     """
     verdict = _verdict_on(gather.from_rpc_error, error, agent)
     return _or_stderr(verdict, stderr_tail)
@@ -103,7 +103,7 @@ def classify_text(text: str, *, stderr_tail: str = "") -> Verdict:
 def _verdict_on(
     gather_from: Callable[[object, str | None], Evidence], error: object, agent: str | None = None
 ) -> Verdict:
-    """Gather and decide; a bug of ours costs the classification, never the turn's end."""
+    """Gather and decide; a bug of ours costs the classification, never the end of the turn."""
     try:
         return decide(gather_from(error, agent))
     except Exception:  # noqa: BLE001 - the last net; a test holds that nothing falls into it
@@ -123,7 +123,7 @@ def read_lines(text: str, *, source: str) -> Verdict | None:
 
     Args:
         text: The log's last lines.
-        source: What the rule's name begins with.
+        source: The prefix for the rule's name.
     """
     lines = telling_lines(text)
     if not lines:
@@ -145,9 +145,9 @@ def classify_exit(
 
     Args:
         exit_code: As the system or a shell reports it: N, 128+signal or -signal.
-        exit_signal: The signal's number where the system told it apart.
-        stderr_tail: The process's last words.
-        in_turn: Whether a prompt was still open; an exit 0 is then premature.
+        exit_signal: The signal's number, if the system reported it separately.
+        stderr_tail: The end of the process's stderr.
+        in_turn: Whether a prompt was still open; an exit with 0 is then premature.
     """
     tail = clip(stderr_tail)
     evidence = Evidence(
@@ -176,7 +176,7 @@ def own_failure(
     *,
     detail: str | None = None,
 ) -> Verdict:
-    """A failure that lastword itself observed: a stall, a flood, a frame it cannot deliver."""
+    """Return the verdict on a failure that lastword itself observed, such as a stall or a flood."""
     return Verdict(
         type=type,
         rule=f"own:{reason or type.value}",

@@ -1,8 +1,8 @@
-"""Dialects of single agents: failures and retries that no error object says.
+"""Dialects of single agents: failures and retries that no error object reports.
 
-Everything generic is elsewhere (an HTTP status as the JSON-RPC code, `errorKind`,
-`codexErrorInfo`). Here are the recognisers for what an agent hides in an update, in a result that
-claims success, or in prose; what each agent does is a row of `quirks.wire` or `quirks.prose`.
+Generic signs are read elsewhere (an HTTP status as the JSON-RPC code, `errorKind`,
+`codexErrorInfo`). This module recognises what an agent hides in an update, in a result that claims
+success, or in prose. What each agent does is a row of `quirks.wire` or `quirks.prose`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ MAX_WAIT_MS = 30 * 86_400_000
 
 
 class Sign(msgspec.Struct, frozen=True, kw_only=True):
-    """A failure that an agent told in its own way.
+    """A failure that an agent reported in its own way.
 
-    `will_retry` says that the agent goes on by itself: a retry signal, no end of the turn.
+    `will_retry` means that the agent carries on by itself: it signals a retry, not a turn's end.
     """
 
     verdict: Verdict
@@ -59,7 +59,7 @@ class Sign(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_update(update: object, *, agent: str | None = None) -> Sign | None:
-    """A failure or a retry inside the `update` member of a `session/update`."""
+    """Read a failure or a retry in the `update` member of a `session/update`."""
     if not isinstance(update, dict):
         return None
     meta = object_of(update.get("_meta"))
@@ -73,7 +73,7 @@ def read_update(update: object, *, agent: str | None = None) -> Sign | None:
 
 
 def read_notification(method: str, params: object) -> Sign | None:
-    """A retry that an agent announces by a method of its own."""
+    """Read a retry that an agent announces with a method of its own."""
     row = wire.METHODS.get(method)
     if not isinstance(params, dict):
         return None
@@ -85,7 +85,7 @@ def read_notification(method: str, params: object) -> Sign | None:
 
 
 def _without_names(params: dict[Any, Any]) -> dict[Any, Any]:
-    """What a notification says, without whose it is."""
+    """Return what a notification says, without the ids of what it is about."""
     return {key: value for key, value in params.items() if not str(key).lower().endswith("id")}
 
 
@@ -96,7 +96,7 @@ MAX_META_MEMBERS = 64
 
 
 def _retry_by_form(meta: dict[Any, Any]) -> Sign | None:
-    """A retry anywhere in `_meta`: an error that says it is tried again, or a member's name."""
+    """Read a retry anywhere in `_meta`: an error said to be retried, or a member's name."""
     for name, told in _objects_in(meta):
         says = next((told[key] for key in told if str(key).lower() in _WILL_RETRY), None)
         if says is True or (says is None and name.lower().endswith(("retry", "retrying"))):
@@ -105,7 +105,7 @@ def _retry_by_form(meta: dict[Any, Any]) -> Sign | None:
 
 
 def _retry_told_in(told: dict[Any, Any]) -> Sign | None:
-    """The retry of a failure that is told there; of no failure that can be named, none."""
+    """Return the retry of a failure reported there, or `None` if the failure has no name."""
     verdict = decide(gather.from_any(told))
     if verdict.type in UNDECIDED:
         return None
@@ -131,7 +131,7 @@ _OTHERS = ("mcp", "tool", "server", "plugin", "hook", "extension", "command", "t
 
 
 def says_it_failed(update: object) -> bool:
-    """Does the agent's own state, in `_meta`, say that something failed? Nothing says what."""
+    """Return whether the agent's state in `_meta` says that something unspecified failed."""
     meta = object_of(object_of(update).get("_meta"))
     for name, told in _objects_in(meta):
         of_state = name.lower().endswith(_STATE_MEMBERS)
@@ -144,7 +144,7 @@ def says_it_failed(update: object) -> bool:
 
 
 def _objects_in(meta: dict[Any, Any]) -> Iterator[tuple[str, dict[Any, Any]]]:
-    """The objects in it with their names, but for what is about others than the model's call."""
+    """Yield the objects in it with their names, except those not about the model call."""
     waiting: list[tuple[str, dict[Any, Any], int]] = [("", meta, 0)]
     left = MAX_META_MEMBERS
     while waiting and left > 0:
@@ -158,7 +158,7 @@ def _objects_in(meta: dict[Any, Any]) -> Iterator[tuple[str, dict[Any, Any]]]:
 
 
 def read_result(result: object) -> Sign | None:
-    """A failure inside a prompt result that claims success."""
+    """Read a failure in a prompt result that claims success."""
     if not isinstance(result, dict):
         return None
     meta = object_of(result.get("_meta"))
@@ -166,7 +166,7 @@ def read_result(result: object) -> Sign | None:
 
 
 def read_prose(text: str, *, agent: str | None) -> Verdict | None:
-    """The verdict on a turn's whole text, if for this agent it is nothing but the error."""
+    """Return the verdict on a turn's whole text if, from this agent, it is nothing but an error."""
     openings = prose.OPENINGS.get(agent_key(agent) or "", ())
     if len(text) > MAX_PROSE_CHARS or not openings:
         return None
@@ -186,7 +186,7 @@ _NEW_PARAGRAPH = re.compile(r"\n\s*\n\s*(?!please\b)[a-z]", re.IGNORECASE)
 
 
 def _speaks_of_it(text: str, opening: str, rest: str) -> bool:
-    """Is this an answer that only begins as an error does, and then goes on about it?"""
+    """Return whether this answer only begins like an error and then goes on to discuss it."""
     if opening.startswith("["):
         closed, _, rest = rest.rpartition("]")
         if not closed:
@@ -213,13 +213,13 @@ def _air_sign(meta: dict[Any, Any]) -> Sign | None:
         finding = Conclusion(ErrorType(kind), f"air:{category}", retryable=retryable)
         verdict = conclude(finding, evidence)
     if isinstance(reason, str) and reason in _NAMED_TYPES:
-        # A speaker of the contract: its word is finer than the convention's categories.
+        # The agent speaks `agent_error`, whose types are finer than the convention's categories.
         verdict = conclude(Conclusion(ErrorType(reason), f"air:{reason}"), evidence)
     if failure.get("severity") != "warning":
         return Sign(verdict=verdict)
     counted = _AIR_RETRY.search(clip(str(failure.get("title") or "")))
     if category == "unknown" and counted is None:
-        # Advice on something else, such as a model that took another's place.
+        # This is advice on something else, such as a model that replaced another.
         return None
     attempt, most = _tries(counted.groups()) if counted else (None, None)
     return Sign(verdict=verdict, will_retry=True, attempt=attempt, max_attempts=most)
@@ -244,7 +244,7 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 
 def _counted(error: dict[Any, Any], row: wire.MetaError) -> tuple[int | None, int | None]:
-    """The number of the try that comes next, and how many there will be at most."""
+    """Return the number of the next try, and the most tries that there will be."""
     if row.attempt:
         return as_int(error.get(row.attempt)), None
     found = _COUNTS.search(clip(str(error.get("message") or ""))) if row.counts else None
@@ -252,20 +252,20 @@ def _counted(error: dict[Any, Any], row: wire.MetaError) -> tuple[int | None, in
 
 
 def _tries(counted: Sequence[str]) -> tuple[int, int]:
-    """A retry's number and how many there are at most, as numbers of tries: the first was 1."""
+    """Convert a retry's number and limit into numbers of tries; the first try was 1."""
     retry, most = (int(number) for number in counted)
     return retry + 1, most + 1
 
 
 def read_event(method: str, params: object) -> Sign | None:
-    """A retry in a frame that was asked for, of which an agent tells the attempt and the wait."""
+    """Read a retry in an event that we asked for, with the attempt and the wait."""
     row = wire.EVENTS.get(method)
     told = object_of(object_of(params).get("message"))
     if row is None or any(told.get(key) != value for key, value in row.event.items()):
         return None
     status, code = as_int(told.get(row.status)), told.get(row.code)
     if status is None:
-        # No answer ever came: it was the connection.
+        # No answer ever arrived, so the connection failed.
         finding = Conclusion(ErrorType.NETWORK, row.name)
         verdict = conclude(finding, Evidence())
     else:
@@ -291,7 +291,7 @@ def _state_sign(meta: dict[Any, Any]) -> Sign | None:
 
 
 def _within(meta: dict[Any, Any], path: tuple[str, ...]) -> object:
-    """The value that this path leads to, or nothing."""
+    """Return the value at this path, or `None`."""
     found: object = meta
     for member in path:
         found = object_of(found).get(member)
@@ -304,14 +304,14 @@ def _text_sign(update: dict[Any, Any], agent: str | None) -> Sign | None:
 
 
 def read_retry_text(text: str, *, agent: str | None) -> Sign | None:
-    """A retry that an agent announces in the conversation, as its row has it."""
+    """Read a retry that an agent announces in the conversation, using the agent's row."""
     row, pattern = _RETRY_TEXTS.get(agent_key(agent) or "", (None, None))
     found = pattern.search(clip(text)) if pattern else None
     return None if row is None or found is None else _counted_sign(found, row.name)
 
 
 def read_retry_form(text: str) -> Sign | None:
-    """The same by the text's form, whoever wrote it."""
+    """Read a retry from the text's form, whoever wrote it."""
     found = _RETRY_BY_FORM.search(clip(text))
     return None if found is None else _counted_sign(found, "retry:form")
 

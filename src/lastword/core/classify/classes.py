@@ -1,8 +1,8 @@
-"""Exception classes that say something by their name alone.
+"""Exception classes whose name alone says something.
 
-Transport classes are in `transport`, classes that name a cause (`ContextWindowExceededError`) are
-words like any other, in `tokens`. Here are the rest: the classes an SDK derives from the status,
-the ones that mean a cancel, a child process, or a plain bug.
+Transport classes are in `transport`, and classes that name a cause (`ContextWindowExceededError`)
+are in `tokens`, as words. This module has the rest: classes that an SDK derives from the status,
+and those that mean a cancel, a child process, or a plain bug.
 """
 
 from __future__ import annotations
@@ -83,5 +83,5 @@ BY_STATUS = {
 
 
 def is_builtin(module: str, name: str) -> bool:
-    """Whether a class is one of a language's own errors."""
+    """Return whether a class is one of a language's own errors."""
     return module in _BUILTIN_MODULES and normalise(name) in BUILTINS

@@ -1,6 +1,6 @@
-"""Collecting evidence piece by piece: walks decoded bodies, nested JSON strings and prose.
+"""Evidence collected piece by piece from decoded bodies, nested JSON strings and prose.
 
-Owns the bounds: how many values, how deep, how much text. Knows which keys of a body carry a
+Owns the bounds: how many values, how deep, how much text. Knows which keys of a body hold a
 machine-readable word, a message, a status, headers or a wait; does not know what any word means.
 """
 
@@ -77,13 +77,13 @@ _decoder = json.JSONDecoder()
 
 
 def plain_key(key: object) -> str:
-    """A key's spelling-blind form, without the class-name suffixes that `normalise` drops."""
+    """Return a key regardless of spelling, without the class-name suffixes `normalise` drops."""
     text = as_text(key)[:MAX_TOKEN_CHARS].lower()
     return text if text.isalnum() else "".join(filter(str.isalnum, text))
 
 
 class Collector:
-    """Gathers pieces of one failure and freezes them into an `Evidence`."""
+    """Collects the pieces of one failure and freezes them into an `Evidence`."""
 
     def __init__(self) -> None:
         self.classes: list[str] = []
@@ -111,13 +111,13 @@ class Collector:
             self.modules.append(module)
 
     def add_status(self, value: object) -> None:
-        """Add a number if it is an HTTP error status; the first one added counts."""
+        """Add a number if it is an HTTP error status; only the first one counts."""
         status = as_int(value)
         if status is not None and MIN_STATUS <= status <= MAX_STATUS:
             self.statuses.append(status)
 
     def add_token(self, value: object) -> None:
-        """Add a word made for machines."""
+        """Add a machine-readable word."""
         text = as_text(value).strip()
         if "#" in text or ":http" in text:
             text = _aws_name(text)
@@ -128,7 +128,7 @@ class Collector:
             self.codes.append(text)
 
     def add_headers(self, headers: object) -> None:
-        """Add response headers from any mapping; the first of a name counts."""
+        """Add response headers from any mapping; only the first of each name counts."""
         try:
             if isinstance(headers, (list, tuple)):
                 items = [pair for entry in headers[:MAX_HEADERS] if (pair := _header_pair(entry))]
@@ -142,7 +142,7 @@ class Collector:
             self.headers.setdefault(key[:MAX_TOKEN_CHARS].lower(), text[:512].strip())
 
     def add_text(self, text: str, *, depth: int = 0, nested: int = 0) -> None:
-        """Add prose, and whatever JSON or `key: value` pairs it carries."""
+        """Add prose, with any JSON or `key: value` pairs in it."""
         if not text or len(self._texts) >= MAX_TEXTS:
             return
         clipped = clip(readable(text))
@@ -226,15 +226,15 @@ class Collector:
                 self.fields[key] = value[:256]
 
     def _add_spoken_headers(self) -> None:
-        """Add what a header says of the failure, as a word like any other."""
+        """Add what a header says about the failure, as a word like any other."""
         for name in _SPOKEN_HEADERS:
             if name in self.headers:
                 self.add_token(_aws_name(self.headers[name]))
 
     def freeze(self, agent: str | None = None) -> Evidence:
-        """The pieces as one immutable value."""
+        """Return the pieces as one immutable value."""
         self._add_spoken_headers()
-        if not self._texts:  # nothing under a name that we know: any prose is better than none
+        if not self._texts:  # no message under a known name: any prose is better than none
             for other in self._other_texts:
                 self.add_text(other)
         text = clip("\n".join(self._texts))
@@ -269,12 +269,12 @@ class Collector:
 
 
 def _aws_name(text: str) -> str:
-    """An error's name out of `com.amazon.x#ValidationException:http://...`."""
+    """Return the name of the error in `com.amazon.x#ValidationException:http://...`."""
     return text[:512].rpartition("#")[2].partition(":")[0].strip()
 
 
 def _header_pair(entry: object) -> tuple[Any, Any] | None:
-    """One header of a list: `["name", "value"]`, or `{"name": ..., "value": ...}` as in a HAR."""
+    """Return a list's header, `["name", "value"]` or (as in HAR) `{"name": ..., "value": ...}`."""
     if isinstance(entry, dict):
         return entry.get("name"), entry.get("value")
     if isinstance(entry, (list, tuple)) and len(entry) == 2:  # noqa: PLR2004
@@ -283,5 +283,5 @@ def _header_pair(entry: object) -> tuple[Any, Any] | None:
 
 
 def clip_bytes(value: bytes) -> str:
-    """Bytes as text, clipped before they are decoded; what is no UTF-8 is marked."""
+    """Return bytes as text, cut before decoding; invalid UTF-8 is marked."""
     return clip(value[:MAX_JSON_CHARS].decode("utf-8", "replace"))

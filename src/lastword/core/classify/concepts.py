@@ -1,8 +1,8 @@
-"""Prose that no table has, by two words that stand close together: a thing, and what befell it.
+"""Prose that matches no table, classified by two words close together: a thing and its trouble.
 
-`your prompt of 9000 tokens does not fit`: no sentence of the tables, yet "prompt" beside "does not
-fit" says enough. The last resort before `unknown`, and before a status that only blames the
-request.
+In `your prompt of 9000 tokens does not fit`, no sentence of the tables matches, yet "prompt" close
+to "does not fit" says enough. This is the last resort before `unknown`, and before a status that
+only blames the request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_HITS = 64
 
 
 class Concept(msgspec.Struct, frozen=True):
-    """Two sets of words: they count where one of each stands close, and nothing of `unless`."""
+    """Two sets of words that count if one of each stands close by, and nothing of `unless` does."""
 
     type: ErrorType
     things: str
@@ -30,7 +30,7 @@ class Concept(msgspec.Struct, frozen=True):
 
 @cache
 def _pattern(block: str) -> re.Pattern[str]:
-    """Compiled when first needed: few failures come this far, and all of them cost 5 ms."""
+    """Compile on first use: few failures come this far, and all the patterns together cost 5 ms."""
     words = [re.escape(line.strip()) for line in block.split(",")]
     return re.compile(rf"\b(?:{'|'.join(words)})")
 
@@ -370,7 +370,7 @@ SPELLED = frozenset(concept.type for concept in CONCEPTS) - {ErrorType.AGENT_CRA
 def read_concept(
     folded: str, kinds: frozenset[ErrorType] | None = None
 ) -> tuple[ErrorType, str] | None:
-    """The first concept that the text holds, and the two words that it rests on."""
+    """Return the first concept that the text holds, with the two words that show it."""
     for concept in CONCEPTS:
         if kinds is None or concept.type in kinds:
             pair = _closest(folded, concept)
@@ -380,7 +380,7 @@ def read_concept(
 
 
 def _stands_in(words: tuple[str, ...], folded: str) -> bool:
-    """Whether one of the words begins where a word does: "rate" is not in "generate"."""
+    """Return whether one of the words starts at a word boundary: "rate" is not in "generate"."""
     return bool(words) and _pattern(",".join(words)).search(folded) is not None
 
 

@@ -1,9 +1,9 @@
-"""The decision: evidence in, verdict out, first rule that matches wins.
+"""The decision: evidence in, verdict out; the first rule that matches wins.
 
-The order is the point of this module: what a process did, then what the body says (words for
-machines before sentences, both before the status), then how the transport failed, then the
-status, then what prose may mean. Last, its words as a whole (`lexicon`), which also overrule a
-guess. What nothing matches is `unknown` and not retried.
+The order is the point of this module: what a process did, then what the body says (machine-readable
+words before sentences, both before the status), then how the transport failed, then the status,
+then what prose may mean. The weights of single words (`lexicon`) come last, and also overrule a
+guess. A failure that nothing matches is `unknown`, and is not retried.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ RULES: tuple[Callable[[Evidence], Conclusion | None], ...] = (
 
 
 def decide(evidence: Evidence) -> Verdict:
-    """The verdict on the evidence. Total: what no rule matches is `unknown`."""
+    """Return the verdict on the evidence. Total: what no rule matches is `unknown`."""
     found = next((found for rule in RULES if (found := rule(evidence)) is not None), None)
     finding = reconsidered(found, evidence)
     return conclude(finding or Conclusion(ErrorType.UNKNOWN, "unmatched"), evidence)
 
 
 def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
-    """Fill in what holds whichever rule decided: waits, ids, retryability."""
+    """Fill in what does not depend on the rule that decided: waits, ids, retryability."""
     waits = read_waits(evidence)
     defaults = DEFAULTS[finding.type]
     wanted = defaults.retryable if finding.retryable is None else finding.retryable
@@ -92,7 +92,7 @@ def conclude(finding: Conclusion, evidence: Evidence) -> Verdict:
 
 
 def _detail(finding: Conclusion, evidence: Evidence) -> str:
-    """What the evidence says; of an exception that is a bug, its class too: `KeyError: 'name'`."""
+    """Return the text of the evidence; for a bug, with its class: `KeyError: 'name'`."""
     name = finding.rule.removeprefix("class:")
     if name == finding.rule or (evidence.text and normalise(name) not in BUGS):
         return evidence.text
@@ -100,7 +100,7 @@ def _detail(finding: Conclusion, evidence: Evidence) -> str:
 
 
 def _retry_refused(evidence: Evidence) -> bool:
-    """Whether the server itself says that a retry is pointless; its yes rescues nothing."""
+    """Return whether the server itself calls a retry pointless; the opposite claim is ignored."""
     return (
         evidence.headers.get("x-should-retry", "").lower() == "false"
         or evidence.headers.get("x-llm-error-retryable", "").lower() == "false"

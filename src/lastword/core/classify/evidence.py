@@ -1,8 +1,7 @@
-"""Evidence and verdict: what a failure left, and what was concluded from it, as frozen values.
+"""Evidence and verdict: what a failure left behind, and the conclusion, as frozen values.
 
-`Evidence` is gathered once (`gather`), from whatever shape the failure had; the rules (`decide`)
-see nothing else. `Verdict` is what the rules concluded; `core.failure.wording` turns it into
-words.
+`Evidence` is gathered once (`gather`) from a failure of any shape; the rules (`decide`) see nothing
+else. `Verdict` is what the rules concluded; `core.failure.wording` puts it into words.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from lastword.core.failure.taxonomy import (  # noqa: TC001 - a struct's types, 
 
 
 class ProcessEnding(msgspec.Struct, frozen=True):
-    """What a process's end means. `cancelled` is Ctrl-C; `signal` its name, e.g. `SIGKILL`."""
+    """The meaning of a process's end. `cancelled` is Ctrl-C; `signal` a name such as `SIGKILL`."""
 
     reason: str
     retryable: bool
@@ -40,7 +39,7 @@ class Conclusion(msgspec.Struct, frozen=True):
 class ProcessEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """How an agent's process ended, or that it did not.
 
-    `exit_signal` is a signal number. `alive` means that it still runs and makes no progress.
+    `exit_signal` is a signal number. `alive` means that it still runs but makes no progress.
     """
 
     exit_code: int | None = None
@@ -55,21 +54,21 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         classes: Class names, last component only, the outermost first, then the causes.
-        modules: The class names' leading components ("openai", "builtins"), same order.
-        text: Every distinct message, a line each, as it was written.
-        folded: `text` in lower case with typographic and escaped quotes made plain.
+        modules: The class names' leading components ("openai", "builtins"), in the same order.
+        text: Every distinct message as it was written, one per line.
+        folded: `text` in lower case, with typographic and escaped quotes replaced by plain ones.
         tokens: Machine-readable words of the body (`code`, `type`, `status`, ...), normalised.
-        words: Identifiers inside the prose (`insufficient_quota`, `RateLimitError`), normalised.
-        raw_code: The most telling of the tokens, as the provider spelled it.
-        status: HTTP status, 400 to 599. `status_stated` is false where it was read out of prose.
-        rpc_code: JSON-RPC error code, where the failure came as a JSON-RPC error.
-        headers: Response headers, lower-cased names.
+        words: Identifiers in the prose (`insufficient_quota`, `RateLimitError`), normalised.
+        raw_code: The most informative of the tokens, as the provider spelled it.
+        status: HTTP status, 400 to 599. `status_stated` is false if it was found in prose.
+        rpc_code: JSON-RPC error code, if the failure was a JSON-RPC error.
+        headers: Response headers, with lower-case names.
         fields: The body's first scalar under each (normalised) key, for waits and ids.
         wait_seconds: A wait that the exception itself stated (`exc.retry_after`).
-        sdk_phase: Where the transport stood: connect, headers, body, stream, spawn.
-        process: Process evidence, where a process ended.
-        raiser: Who raised the exception, by its traceback: "agent", or "provider" where one of
-            its packages stands in it.
+        sdk_phase: How far the transport had come: connect, headers, body, stream, spawn.
+        process: Process evidence, if a process ended.
+        raiser: Who raised the exception, by its traceback: "agent", or "provider" if one of its
+            packages is in the traceback.
         agent: The agent's own name for itself.
     """
 
@@ -96,9 +95,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a failure was, and which rule said so.
 
     `retry_after_seconds` is rounded up. `detail` is the evidence's own text, not yet redacted:
-    `core.failure.wording.compose` redacts and cuts it. `action` is what a person can do, where
-    whoever said that it failed knows that too. `refused`: no wait, however long, makes it
-    retryable, as the server itself says or the row that knew its words.
+    `core.failure.wording.compose` redacts and cuts it. `action` is what a person can do, if the
+    source of the failure said so too. `refused` means that no wait, however long, makes it
+    retryable: the server says so, or the row that matched its words.
     """
 
     type: ErrorType

@@ -1,4 +1,4 @@
-"""Extracts of prose, read without understanding it: a status, names, `key: value` pairs.
+"""Extracts from prose, found without understanding it: a status, names, `key: value` pairs.
 
 Every pattern is linear, and runs on clipped text only.
 """
@@ -35,13 +35,13 @@ _LAST_LINE = r"^([A-Za-z_][\w.]{2,120}(?:Error|Exception|Exit|Interrupt|Timeout)
 
 
 def status_in(text: str) -> int | None:
-    """The first HTTP error status that prose names, in one of the ways SDKs write it."""
+    """Return the first HTTP error status in prose, in any of the ways in which SDKs write it."""
     found = _STATUS.search(text)
     return int(next(group for group in found.groups() if group)) if found else None
 
 
 def identifiers(text: str) -> tuple[str, ...]:
-    """Identifiers inside prose: snake_case, CamelCase and CAPITALS words, normalised."""
+    """Return the identifiers in prose: snake_case, CamelCase and CAPITALS words, normalised."""
     words: dict[str, None] = {}
     for name in _IDENTIFIER.findall(text):
         if name[1:].lower() != name[1:] or "_" in name or "-" in name.rstrip("-"):
@@ -52,12 +52,12 @@ def identifiers(text: str) -> tuple[str, ...]:
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
-    """`key: value`, `"key": "value"`, `key=value`: what broken JSON and Python reprs still tell."""
+    """Return `key: value`, `"key": "value"` and `key=value` pairs, as in broken JSON and reprs."""
     return _PAIR.findall(text) if ":" in text or "=" in text else []
 
 
 def traceback_class(text: str) -> str:
-    """The exception's class at the end of a Python traceback, or an empty string."""
+    """Return the exception's class at the end of a Python traceback, or an empty string."""
     if _TRACEBACK not in text:
         return ""
     for line in reversed(text.splitlines()[-40:]):

@@ -1,9 +1,8 @@
-"""From any shape a failure can have to `Evidence`, by duck-typing.
+"""Evidence gathered by duck-typing from a failure of any shape.
 
-Shapes: an exception, an HTTP response object, a JSON-RPC error, a decoded body, a record that
-describes a failure as JSON, a string. No provider package is imported (one of them downloads a
-price list on import), no method is called that could do I/O, and nothing that an attribute raises
-gets out.
+Shapes: an exception, an HTTP response object, a JSON-RPC error, a decoded body, a JSON record that
+describes a failure, a string. No provider package is imported (one of them downloads a price list
+on import), no method that could do I/O is called, and no exception from an attribute escapes.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _TOKEN_ATTRIBUTES = ("code", "type", "status", "errno", "error_code", "reason")
 
 
 def from_any(error: object, agent: str | None = None) -> Evidence:
-    """Evidence out of whatever it is."""
+    """Return the evidence in a failure of any shape."""
     collector = Collector()
     if isinstance(error, BaseException):
         _add_chain(collector, error)
@@ -46,28 +45,28 @@ def from_any(error: object, agent: str | None = None) -> Evidence:
 
 
 def from_rpc_error(error: object, agent: str | None = None) -> Evidence:
-    """Evidence out of the decoded `error` member of a JSON-RPC response, whatever it holds."""
+    """Return the evidence in the decoded `error` of a JSON-RPC response, whatever it holds."""
     collector = Collector()
     _add_rpc(collector, error)
     return collector.freeze(agent)
 
 
 def from_text(text: str) -> Evidence:
-    """Evidence out of prose: a message, a log line, the tail of stderr."""
+    """Return the evidence in prose: a message, a log line, the tail of stderr."""
     collector = Collector()
     collector.add_text(text)
     return collector.freeze()
 
 
 def from_record(record: dict[Any, Any]) -> Evidence:
-    """Evidence out of a failure described as JSON, every field of it optional."""
+    """Return the evidence in a failure described as JSON, every field of it optional."""
     collector = Collector()
     _add_record(collector, record)
     return collector.freeze()
 
 
 def attribute(value: object, name: str) -> Any:
-    """An attribute, or None where it is missing or its property raises."""
+    """Return an attribute, or None if it is missing or its property raises."""
     try:
         return getattr(value, name, None)
     except Exception:  # noqa: BLE001 - a hostile property must not break the classifier
@@ -99,7 +98,7 @@ def _add_rpc(collector: Collector, error: object) -> None:
 
 
 def _add_record(collector: Collector, record: dict[Any, Any]) -> None:
-    """A failure described as JSON: status, headers, body, class, message, causes, process."""
+    """Add a failure described as JSON: status, headers, body, class, message, causes, process."""
     name = record.get("exception_class")
     collector.add_class(name if isinstance(name, str) else "")
     collector.raiser = "agent"
@@ -147,7 +146,7 @@ def _process_of(process: dict[Any, Any]) -> ProcessEvidence:
 
 
 def signal_number(signal: object) -> int | None:
-    """A signal's number out of a number or a name such as `SIGKILL`."""
+    """Return a signal's number, given the number or a name such as `SIGKILL`."""
     if isinstance(signal, str):
         for number, name in SIGNALS.items():
             if name == signal.upper():
@@ -168,7 +167,7 @@ def _add_chain(collector: Collector, error: BaseException) -> None:
 
 
 def _raiser_of(error: BaseException) -> str | None:
-    """Who raised an exception; None where nobody did, as of one that was only made."""
+    """Return who raised an exception, or None if it was created but never raised."""
     frame, packages = error.__traceback__, set()
     for _ in range(MAX_FRAMES):
         if frame is None:
@@ -242,7 +241,7 @@ def _add_object(collector: Collector, error: object) -> None:
 
 
 def _grpc_code(method: Any) -> object:
-    """The name of a gRPC status: `exc.code()` is an enum member that was already received."""
+    """Return the name of a gRPC status: `exc.code()` is an enum member already received."""
     if "grpc" not in str(attribute(attribute(method, "__self__"), "__module__")):
         return None
     try:

@@ -1,8 +1,8 @@
-"""Type of a failure by the words of its text, each of which weighs for some types or against them.
+"""Failure types guessed from the words of a text, each with weights for or against some types.
 
-For prose that no table has. The weights are learnt from the labelled failures of the tests
-(`benchmarks/lexicon.py` writes `weights.py`), and nobody edits them by hand. A guess: it decides
-where no rule does, and overrules only rules that guess as well.
+Used for prose that matches no table. The weights are learnt from the labelled failures of the tests
+(`benchmarks/lexicon.py` writes `weights.py`); nobody edits them by hand. A guess decides only where
+no rule does, and overrules only rules that guess as well.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ _SAYS_NOTHING = _words("""
 
 
 class Guess(msgspec.Struct, frozen=True):
-    """What the words speak for.
+    """The type that the words suggest.
 
     Attributes:
         type: the likeliest type.
-        shares: the share of each type, from 0 to 1; together they are 1.
-        words: the beginnings of those words that speak for the type most.
+        shares: the share of each type, from 0 to 1, with a sum of 1.
+        words: the stems of the words that suggest the type most.
     """
 
     type: ErrorType
@@ -71,16 +71,16 @@ class Guess(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """The share of the likeliest type."""
+        """Return the share of the likeliest type."""
         return self.shares[self.type]
 
     def times_likelier_than(self, kind: ErrorType) -> float:
-        """How many times as likely as another type it is."""
+        """Return how many times as likely as another type it is."""
         return self.share / max(self.shares.get(kind, 0.0), 1e-9)
 
 
 def stems(evidence: Evidence) -> frozenset[str]:
-    """The beginnings of the words that the evidence has, whatever they stand in."""
+    """Return the stems of all the words in the evidence, wherever they occur."""
     told = f"{evidence.text[:MAX_CHARS]} {' '.join(evidence.classes)} {evidence.raw_code or ''}"
     plain = spelled_out(_pattern(_ADDRESS).sub(" ", told))
     words = _pattern(_WORD).findall(plain)
@@ -91,7 +91,7 @@ def stems(evidence: Evidence) -> frozenset[str]:
 
 
 def guess(evidence: Evidence) -> Guess | None:
-    """The type that the words speak for; nothing where too few are known."""
+    """Return the type that the words suggest, or `None` if too few are known."""
     table = weights()
     known = [stem for stem in stems(evidence) if stem in table]
     if len(known) < MIN_KNOWN:
@@ -114,7 +114,7 @@ def guess(evidence: Evidence) -> Guess | None:
 
 
 def reconsidered(finding: Conclusion | None, evidence: Evidence) -> Conclusion | None:
-    """The finding, or what the words say instead: where there is none, or where it guesses too."""
+    """Return the finding, or the words' guess if there is no finding or it is a guess too."""
     if finding is None:
         told = guess(evidence)
         return None if told is None else unaided(told)
@@ -126,14 +126,14 @@ def reconsidered(finding: Conclusion | None, evidence: Evidence) -> Conclusion |
 
 
 def unaided(told: Guess) -> Conclusion | None:
-    """What a guess comes to that nothing else supports: a retry only where it is nearly sure."""
+    """Return the conclusion of a guess alone; it allows a retry only if it is nearly certain."""
     if told.share < LEAST_SHARE or told.type is ErrorType.UNKNOWN:
         return None
     return _conclusion(told, retried=told.share >= RETRY_SHARE)
 
 
 def overrules(told: Guess, finding: Conclusion, needed: float) -> bool:
-    """Whether a guess goes before a finding; never to ask for a retry that the finding does not.
+    """Return whether a guess overrules a finding; it never allows a retry that the finding forbids.
 
     Args:
         told: The guess.
@@ -148,7 +148,7 @@ def overrules(told: Guess, finding: Conclusion, needed: float) -> bool:
 
 
 def _doubt_of(finding: Conclusion) -> float:
-    """How many times likelier another type must be to go before the finding; 0: none can be."""
+    """Return how many times likelier a guess must be to overrule the finding; 0 means never."""
     if finding.type is ErrorType.CANCELLED:
         return 0
     kind, _, row = finding.rule.partition(":")
@@ -167,13 +167,13 @@ def _is_retried(kind: ErrorType) -> bool:
 
 @cache
 def _pattern(source: str) -> re.Pattern[str]:
-    """Compiled when first needed: most failures are decided before."""
+    """Compile on first use: most failures are decided before this is needed."""
     return re.compile(source)
 
 
 @cache
 def weights() -> dict[str, dict[ErrorType, int]]:
-    """Each known stem's weights by type; read when first needed."""
+    """Return each known stem's weights by type, read on first use."""
     table: dict[str, dict[ErrorType, int]] = {}
     for kind, block in WEIGHTS.items():
         for entry in block.split():

@@ -1,8 +1,8 @@
-"""Markup: the words of an HTML page, without its tags, attributes, scripts and styles.
+"""Markup: the visible text of an HTML page, without tags, attributes, scripts and styles.
 
-Gateways and firewalls answer with pages. `<meta http-equiv="Content-Type">` names no error, so
-only what a reader of the page would see is evidence, and its title. Text that is no page comes
-back as it is. Linear, and bounded by the caller's clip and by `MAX_PAGE_CHARS`.
+Gateways and firewalls answer with pages. `<meta http-equiv="Content-Type">` names no error, so only
+the text that a reader would see, and the title, count as evidence. Text that is not a page is
+returned unchanged. Linear, and bounded by the caller's clip and by `MAX_PAGE_CHARS`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ENTITIES = {
 
 
 def readable(text: str) -> str:
-    """What a page says, a line for what stood in one element; any other text unchanged."""
+    """Return the text of a page, one line for each element; any other text unchanged."""
     if "<" not in text or not _pattern(_PAGE).search(text[:MAX_PAGE_CHARS]):
         return text
     page = clip(text, MAX_PAGE_CHARS, _TAIL_CHARS)
@@ -46,12 +46,12 @@ def readable(text: str) -> str:
 
 @cache
 def _pattern(source: str) -> re.Pattern[str]:
-    """Compiled when first needed: few failures hold a page."""
+    """Compile on first use: few failures hold a page."""
     return re.compile(source, re.IGNORECASE)
 
 
 def _without(page: str, name: str) -> str:
-    """The page without these elements and what is in them; one that is not closed goes on."""
+    """Return the page without these elements; an unclosed one extends to the end."""
     lower, kept, at = page.lower(), [], 0
     if len(lower) != len(page):  # a letter whose lower case is two characters
         return page

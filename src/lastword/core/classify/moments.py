@@ -1,7 +1,7 @@
-"""Waits and moments, as servers write them, into seconds and epoch milliseconds.
+"""Waits and moments as servers write them, converted to seconds and epoch milliseconds.
 
-No clock is read here: a moment becomes a wait only against the server's own `Date`. What is
-negative, not a number, infinite, zoneless or absurd (over ten years) is no wait at all.
+Reads no clock: a moment becomes a wait only relative to the server's own `Date`. A value that is
+negative, infinite, not a number, without a zone, or absurd (over ten years) is no wait at all.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from datetime import UTC, datetime
 
 MAX_WAIT_SECONDS = 10 * 366 * 86_400
-MAX_EPOCH_MS = 4_102_444_800_000  # the year 2100: beyond it, it was no moment
-MIN_EPOCH_SECONDS = 100_000_000  # 1973: below it, it was no moment but a wait
-_EPOCH_MS_FROM = 1_000_000_000_000  # a number from here on counts milliseconds
+MAX_EPOCH_MS = 4_102_444_800_000  # the year 2100: anything later is not a moment
+MIN_EPOCH_SECONDS = 100_000_000  # 1973: anything smaller is a wait, not a moment
+_EPOCH_MS_FROM = 1_000_000_000_000  # numbers from here on count milliseconds
 _MAX_TEXT = 64
 
 _UNIT_SECONDS = {
@@ -42,12 +42,12 @@ _HTTP_DATE = re.compile(
 
 
 def sane_wait(seconds: float) -> float | None:
-    """The wait, or None where no person or server can have meant it."""
+    """Return the wait, or None if no person or server can have meant it."""
     return seconds if math.isfinite(seconds) and 0 <= seconds <= MAX_WAIT_SECONDS else None
 
 
 def parse_wait(value: object) -> float | None:
-    """Seconds out of a number (seconds) or a duration (`6m0s`, `34.07s`, `58 hours`)."""
+    """Return seconds, given a number (seconds) or a duration (`6m0s`, `34.07s`, `58 hours`)."""
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
@@ -68,7 +68,7 @@ def parse_wait(value: object) -> float | None:
 
 
 def parse_moment(value: object) -> int | None:
-    """Epoch milliseconds out of epoch seconds, epoch milliseconds, or a date with a zone."""
+    """Return epoch milliseconds, given epoch seconds or milliseconds or a date with a zone."""
     number = _epoch_number(value)
     if number is not None:
         milliseconds = number if number >= _EPOCH_MS_FROM else number * 1000
@@ -101,7 +101,7 @@ def _parse_date(text: str) -> int | None:
 
 
 def _http_date(text: str) -> datetime | None:
-    """`Fri, 31 Dec 1999 23:59:59 GMT`; `email.utils` would cost 20 ms to import."""
+    """Parse `Fri, 31 Dec 1999 23:59:59 GMT`; importing `email.utils` would cost 20 ms."""
     found = _HTTP_DATE.fullmatch(text)
     if found is None:
         return None

@@ -1,7 +1,7 @@
-"""Process endings: exit codes, signals, and the last words on stderr.
+"""Process endings: exit codes, signals, and the last lines of stderr.
 
-Shells report a death by signal N as 128+N, Python as -N, Windows as an NTSTATUS: all three are
-read. Only signals, exhausted memory and an exit 0 in mid-turn are worth a retry; what the
+Shells report a death by signal N as 128+N, Python as -N, Windows as an NTSTATUS; all three are
+read. Only signals, exhausted memory and an exit with 0 during a turn are worth a retry; what the
 program itself raised, or could not start, would only happen again.
 """
 
@@ -109,7 +109,7 @@ _START_SIGNS = (
 
 
 def read_start_failure(words: str) -> str | None:
-    """The reason why a program does not run on this system, if its last words (lower case) say."""
+    """Return why a program cannot run on this system, if its last (lower-case) words say so."""
     return next(
         (reason for reason, signs in _START_SIGNS if any(sign in words for sign in signs)), None
     )
@@ -118,7 +118,7 @@ def read_start_failure(words: str) -> str | None:
 def read_ending(
     exit_code: int | None, exit_signal: int | None, stderr_tail: str, *, in_turn: bool = True
 ) -> ProcessEnding:
-    """What the end of a process means, by its status first and its last words second."""
+    """Return the meaning of a process's end, by its status first and its last words second."""
     words = stderr_tail.lower()
     number, code = _signal_of(exit_code, exit_signal)
     if number is not None:
@@ -155,13 +155,13 @@ _EXIT_CODE = (
 
 
 def exit_code_in(folded: str) -> int | None:
-    """The exit code that prose states: `process exited with code 143`."""
+    """Return the exit code that prose states: `process exited with code 143`."""
     found = re.search(_EXIT_CODE, folded)
     return int(found.group(1)) if found else None
 
 
 def _signal_of(code: int | None, signal: int | None) -> tuple[int | None, int | None]:
-    """Signal number and the exit code that remains, from -N, 128+N or a signal of its own."""
+    """Return the signal number and remaining exit code, given -N, 128+N or a separate signal."""
     if signal is not None and signal != 0:
         return abs(signal), None
     if code is None:
@@ -188,5 +188,5 @@ def _by_signal(number: int, code: int | None, words: str) -> ProcessEnding:
 
 
 def is_spawn_text(folded: str) -> bool:
-    """Whether a message says that a program could not be started."""
+    """Return whether a message says that a program could not be started."""
     return any(sign in folded for sign in _SPAWN_SIGNS)

@@ -1,9 +1,9 @@
-"""Prose that is an error by its form, whichever agent wrote it: the error's text and little else.
+"""Prose in the form of an error, whichever agent wrote it: an error's text and little else.
 
-Owns the decision; the patterns are `prose_forms`. How the errors of single agents begin is
-`quirks.prose`'s, read by `agents`. A form does not say that a turn failed: an honest answer may be
-an error's text, word for word, because somebody asked for one. So it is one sign of two, and the
-other is the turn's (`core.link.evidence`).
+Owns the decision; the patterns are in `prose_forms`. How the errors of single agents begin is in
+`quirks.prose`, and read by `agents`. A form does not prove that a turn failed: an honest answer may
+be an error's text, word for word, because somebody asked for one. It is therefore one sign of two;
+the other comes from the turn (`core.link.evidence`).
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class _Parts(msgspec.Struct, frozen=True):
     """A message taken apart.
 
     Attributes:
-        words: all of it but the body.
+        words: all of it except the body.
         body: the JSON or the page that a server sent.
-        kind: what the words begin with behind their labels, a group of `prose_forms.HEAD`, or "".
+        kind: what the words after the labels begin with: a group of `prose_forms.HEAD`, or "".
         head: that beginning.
-        rest: what follows it; without one, all words.
+        rest: what follows it; without a head, all the words.
     """
 
     words: str
@@ -73,16 +73,16 @@ class _Parts(msgspec.Struct, frozen=True):
 
 
 def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
-    """The verdict on a message that is an error by its form and little else, whoever wrote it.
+    """Return the verdict on a message that is an error by its form and little else.
 
-    Only where it names a type, and one that a model call can fail with.
+    There is one only if the message names a type, and one with which a model call can fail.
 
     Args:
         text: The turn's whole message.
-        spoken_for: The turn itself speaks for a failure (a refusal, no output token, a hint):
-            then a bare form is enough, such as `401 Unauthorized` or `fetch failed`. Without it,
-            the message must tell of one failure, rather than of a kind of them: by a body, an
-            address, an id, a limit or a word to the user.
+        spoken_for: The turn itself suggests a failure (a refusal, no output tokens, a hint). A
+            bare form is then enough, such as `401 Unauthorized` or `fetch failed`. Otherwise the
+            message must describe one particular failure by a body, an address, an id, a limit or a
+            word to the user.
     """
     told = text.strip()
     if not told or len(told) > MAX_PROSE_CHARS:
@@ -97,7 +97,7 @@ def error_by_form(text: str, *, spoken_for: bool = False) -> Verdict | None:
 
 
 def _taken_apart(told: str) -> _Parts | None:
-    """The message in its parts; nothing where it has more words than an error."""
+    """Return the message in its parts, or `None` if it has more words than an error."""
     words, body = told, ""
     page = forms.PAGE.search(told)
     start, end = told.find("{"), told.rfind("}")
@@ -116,20 +116,20 @@ def _taken_apart(told: str) -> _Parts | None:
 
 
 def _labels_end(words: str) -> int:
-    """Where labels such as `API error (attempt 1/3): ` end, as long as no error begins there."""
+    """Return the end of labels such as `API error (attempt 1/3): ` before an error begins."""
     at = 0
     for _ in range(MAX_LABELS):
         label = forms.LABEL.match(words, at)
         if label is None or forms.HEAD.match(words, at):
             break
         if not forms.PLAIN_LABEL.match(words, at) and not forms.CALL.search(label[0]):
-            break  # `Upload failed: 413` is no call of a model.
+            break  # `Upload failed: 413` is not a model call
         at = label.end()
     return at
 
 
 def _is_error(parts: _Parts) -> bool:
-    """Does it begin as an error does, or is it a sentence of a call that failed?"""
+    """Return whether it begins like an error, or is a sentence about a failed call."""
     if flattened(parts.words).rstrip(".") in forms.WHOLE or forms.BROKEN.match(parts.words):
         return True
     if forms.TOLD_OF.match(parts.words):
@@ -148,12 +148,12 @@ def _is_error(parts: _Parts) -> bool:
 
 
 def _is_label(words: str) -> bool:
-    """Is there nothing before the body, or what announces an error?"""
+    """Return whether nothing, or only what announces an error, comes before the body."""
     return not words or _labels_end(f"{words} ") > 0
 
 
 def _goes_on_as_error(parts: _Parts) -> bool:
-    """Is what follows the beginning no count, no verb, no value, and no program's own bug?"""
+    """Return whether what follows is no count, no verb, no value, and no program's own bug."""
     if parts.kind == "name":
         return normalise(parts.head) not in BUILTINS
     if parts.kind == "word":
@@ -165,7 +165,7 @@ def _goes_on_as_error(parts: _Parts) -> bool:
 
 
 def _is_answer(parts: _Parts) -> bool:
-    """Is there more to it than an error: markup, an explanation, a report of work?"""
+    """Return whether there is more to it than an error: markup, an explanation, a report."""
     words = parts.words
     return bool(
         forms.MARKED_UP.search(words)
@@ -179,7 +179,7 @@ def _is_answer(parts: _Parts) -> bool:
 
 
 def _names_itself(parts: _Parts, verdict: Verdict) -> bool:
-    """Do the words say what failed, where a number or a label alone makes it an error?"""
+    """Return whether the words say what failed, if only a number or label makes it an error."""
     if parts.body:
         return True
     if parts.kind == "number":
@@ -191,7 +191,7 @@ def _names_itself(parts: _Parts, verdict: Verdict) -> bool:
 
 
 def _happened(parts: _Parts, verdict: Verdict) -> bool:
-    """Does it tell what only a failure that happened has, and not merely which kind it is?"""
+    """Return whether it has details that only a failure that really happened has."""
     if parts.body:
         return bool(parts.words)
     numbered = parts.kind in {"status", "number"} or forms.WITHIN.search(parts.words) is not None
@@ -205,7 +205,7 @@ def _happened(parts: _Parts, verdict: Verdict) -> bool:
 
 
 def _is_sdk_sentence(parts: _Parts, verdict: Verdict) -> bool:
-    """Is it `<status> <sentence>`, as SDKs write it, with a sentence that a table knows?"""
+    """Return whether it is `<status> <sentence>`, as SDKs write it, with a known sentence."""
     return (
         parts.kind == "number"
         and verdict.rule.startswith(("message:", "token:", "transport:"))
@@ -216,7 +216,7 @@ def _is_sdk_sentence(parts: _Parts, verdict: Verdict) -> bool:
 
 
 def _is_anybodys(parts: _Parts) -> bool:
-    """Is it a failure that any program may have run into?"""
+    """Return whether it is a failure that any program may run into."""
     if parts.kind == "name":
         return normalise(parts.head) in forms.ANYBODYS
     labelled = not parts.kind and forms.PLAIN_LABEL.match(parts.words) is not None

@@ -1,7 +1,7 @@
-"""Forms of errors in prose, as patterns: how one begins, what one has, and what only answers have.
+"""Forms of errors in prose, as patterns: their beginnings, their contents, and signs of an answer.
 
 Owns no order and no decision (`core.classify.prose`). Each pattern is linear or runs on a few
-hundred characters. Those that begin with a capital look at a message as it is written.
+hundred characters. Those whose names begin with a capital match a message as it is written.
 """
 
 from __future__ import annotations

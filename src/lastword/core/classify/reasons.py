@@ -1,6 +1,6 @@
-"""The reason: one more word about a failure, open but of few values, for statistics and sentences.
+"""The reason: a further word about a failure, from an open but small set, for statistics and text.
 
-Set only where the rule that decided did not name one. The first row whose sign occurs counts.
+Set only if the rule that decided did not name one. The first row whose sign occurs counts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SIGNS: dict[ErrorType, tuple[tuple[str, tuple[str, ...]], ...]] = {
 
 
 def read_reason(kind: ErrorType, evidence: Evidence) -> str | None:
-    """A reason for a failure of this type, if its text gives one away."""
+    """Return a reason for a failure of this type, if its text shows one."""
     for reason, signs in _SIGNS.get(kind, ()):
         if any(sign in evidence.folded for sign in signs):
             return reason

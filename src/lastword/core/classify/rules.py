@@ -1,4 +1,4 @@
-"""The rules, one function each: evidence in, a finding or nothing out.
+"""The rules, one function each: evidence in, a finding or `None` out.
 
 Each finding names its rule down to the row that matched (`message:prompt is too long`), so that a
 wrong verdict leads straight to the table to change. `decide` holds their order.
@@ -52,7 +52,7 @@ _TRANSPORT_NAMES = frozenset(name for row in transport.ROWS for name in row.name
 
 
 def process(evidence: Evidence) -> Conclusion | None:
-    """A process that ended, or that lives and does nothing."""
+    """A process that ended, or that is alive and does nothing."""
     facts = evidence.process
     if facts is None:
         return None
@@ -68,7 +68,7 @@ def process(evidence: Evidence) -> Conclusion | None:
 
 
 def process_class(evidence: Evidence) -> Conclusion | None:
-    """A child process that failed, told by class; never by a text, which may be a tool's."""
+    """A failed child process, recognised by class; never by text, which may be a tool's."""
     if evidence.sdk_phase == "spawn":
         return Conclusion(ErrorType.AGENT_CRASH, "phase:spawn", "spawn_failed", retryable=False)
     if not evidence.classes:
@@ -79,7 +79,7 @@ def process_class(evidence: Evidence) -> Conclusion | None:
 
 
 def cancelled(evidence: Evidence) -> Conclusion | None:
-    """The user's or the client's own cancel."""
+    """A cancel by the user or the client."""
     if evidence.rpc_code == RPC_CANCELLED:
         return Conclusion(ErrorType.CANCELLED, f"rpc:{RPC_CANCELLED}")
     if not evidence.classes or normalise(evidence.classes[0]) not in classes.CANCELLED:
@@ -90,13 +90,13 @@ def cancelled(evidence: Evidence) -> Conclusion | None:
 
 
 def proposal_header(evidence: Evidence) -> Conclusion | None:
-    """A gateway that already speaks the `agent_error` proposal."""
+    """A gateway that already follows the `agent_error` proposal."""
     kind = _TYPES_BY_NAME.get(evidence.headers.get("x-llm-error-type", "").lower())
     return Conclusion(kind, "header:x-llm-error-type") if kind else None
 
 
 def certificate(evidence: Evidence) -> Conclusion | None:
-    """A certificate that could not be verified, whatever status a gateway put on it."""
+    """A certificate that could not be verified, whatever status a gateway gave it."""
     row = transport.CERTIFICATE
     hit = _names(evidence) & row.names
     part = min(hit) if hit else phrase_in(evidence.folded, row.phrases)
@@ -104,7 +104,7 @@ def certificate(evidence: Evidence) -> Conclusion | None:
 
 
 def bug(evidence: Evidence) -> Conclusion | None:
-    """`KeyError: 'rate_limit'` is no rate limit."""
+    """A bug in the agent: `KeyError: 'rate_limit'` is no rate limit."""
     if evidence.classes and evidence.modules[0] == "lastword.errors":
         own = normalise(evidence.classes[0]) in classes.OWN_BUGS
         rule = f"class:{evidence.classes[0]}"
@@ -123,10 +123,10 @@ def bug(evidence: Evidence) -> Conclusion | None:
 
 
 def _is_handlers_own(evidence: Evidence) -> bool:
-    """Whether Python's own exceptions, and no others, were raised by the agent's code.
+    """Return whether the exceptions are all Python's own and were raised by the agent's code.
 
-    Their text may list type names or speak of an API key; no provider said it. What a transport
-    writes is believed from anyone, as is a text that states an HTTP status.
+    Their text may list type names or mention an API key although no provider said so. A transport's
+    text is believed whoever raised it, and so is a text that states an HTTP status.
     """
     own = evidence.raiser == "agent" and bool(evidence.classes)
     chain = zip(evidence.modules, evidence.classes, strict=True)
@@ -136,7 +136,7 @@ def _is_handlers_own(evidence: Evidence) -> bool:
 
 
 def agent_words(evidence: Evidence) -> Conclusion | None:
-    """A name or a sentence that one agent alone gives a failure."""
+    """A name or a sentence that only one agent uses for a failure."""
     key = agent_key(evidence.agent)
     for word in (*evidence.tokens, *map(normalise, evidence.classes), *evidence.words):
         agent, kind, reason = AGENT_WORDS.get(word, ("", ErrorType.UNKNOWN, None))
@@ -163,7 +163,7 @@ def tool_server(evidence: Evidence) -> Conclusion | None:
 
 
 def quota_window(evidence: Evidence) -> Conclusion | None:
-    """Google names a quota's window in its id; Anthropic's plan windows are in headers."""
+    """A used-up quota: Google names its window in an id, Anthropic in headers."""
     for part, (kind, reason) in tokens.WINDOW_WORDS.items():
         if any(part in token for token in evidence.tokens):
             return Conclusion(kind, f"quota:{part}", reason)
@@ -174,21 +174,21 @@ def quota_window(evidence: Evidence) -> Conclusion | None:
 
 @cache
 def _pattern(source: str) -> re.Pattern[str]:
-    """Compiled when first needed."""
+    """Compile on first use."""
     return re.compile(source)
 
 
 def client_blamed(evidence: Evidence) -> Conclusion | None:
-    """A client that is too old for the service, or that sends what is no request at all."""
+    """A client that is too old for the service, or that sends invalid requests."""
     part = phrase_in(evidence.folded, messages.CLIENT_BLAMED)
-    # A model that wants a newer server says so too, and another one may be loaded there.
+    # A model that needs a newer server says so too, and another one may be loaded there.
     if part is None or ("version" in part and "model" in evidence.folded):
         return None
     return Conclusion(ErrorType.INVALID_REQUEST, f"message:{part}")
 
 
 def model_denied(evidence: Evidence) -> Conclusion | None:
-    """A model that this key or plan may not use: the sentence denies access, and names a model."""
+    """A model that this key or plan may not use: a sentence denies access and names a model."""
     if "model" not in evidence.folded:
         return None
     if tokens.STRONG[ErrorType.AUTH] & {*evidence.tokens, *evidence.words}:
@@ -198,7 +198,7 @@ def model_denied(evidence: Evidence) -> Conclusion | None:
 
 
 def strong(evidence: Evidence) -> Conclusion | None:
-    """Words of the body, class names and sentences that decide over the status, by type."""
+    """Words of the body, class names and sentences that outrank the status, by type."""
     spoken = set(evidence.tokens)
     spoken.update(
         name for name in map(normalise, evidence.classes) if name not in tokens.GENERIC_CLASSES
@@ -218,7 +218,7 @@ def strong(evidence: Evidence) -> Conclusion | None:
 
 
 def _outranked(status: int | None) -> frozenset[str]:
-    """The words that say less than this status does."""
+    """Return the words that say less than this status does."""
     if status is None:
         return frozenset()
     if status == PAYMENT_REQUIRED:
@@ -238,7 +238,7 @@ def _strong_message(evidence: Evidence, kind: ErrorType) -> str | None:
 
 
 def _is_short_window(evidence: Evidence) -> bool:
-    """Whether a used-up quota comes back soon: by the window it names, else by the wait."""
+    """Return whether a used-up quota comes back soon, by its window or else by the wait."""
     if phrase_in(evidence.folded, messages.PER_DAY):
         return False
     if phrase_in(evidence.folded, messages.PER_MINUTE) or "throttl" in evidence.folded:
@@ -248,7 +248,7 @@ def _is_short_window(evidence: Evidence) -> bool:
 
 
 def strong_words(evidence: Evidence) -> Conclusion | None:
-    """The same words where they stand inside prose."""
+    """The same words, found in prose."""
     spoken = set(evidence.words) - tokens.GENERIC_CLASSES - _outranked(evidence.status)
     for kind, words in tokens.STRONG.items():
         hit = spoken & words
@@ -258,7 +258,7 @@ def strong_words(evidence: Evidence) -> Conclusion | None:
 
 
 def word_parts(evidence: Evidence) -> Conclusion | None:
-    """Words that no list has, by a telling part of them."""
+    """Words that no list has, recognised by an informative part of them."""
     if transport_failure(evidence):
         return None
     words = (*evidence.tokens, *map(normalise, evidence.classes))
@@ -275,12 +275,12 @@ def word_parts(evidence: Evidence) -> Conclusion | None:
 
 
 def _is_request_blamed(status: int | None) -> bool:
-    """Whether a status blames the request itself, so that the same one fails again."""
+    """Return whether a status blames the request itself, so that repeating it fails again."""
     return status is not None and status < TOO_MANY_REQUESTS and status != REQUEST_TIMEOUT
 
 
 def protocol_version(evidence: Evidence) -> Conclusion | None:
-    """Two programs that speak different versions of ACP or MCP; TLS and HTTP have versions too."""
+    """Two programs with different versions of ACP or MCP; TLS and HTTP have versions too."""
     part = phrase_in(evidence.folded, messages.PROTOCOL_VERSION)
     if part is None or phrase_in(evidence.folded, messages.OTHER_PROTOCOLS):
         return None
@@ -292,7 +292,7 @@ def rpc_code(evidence: Evidence) -> Conclusion | None:
     code = evidence.rpc_code
     if code is None:
         return None
-    # A code of one agent's own counts for that one, and where nobody said which agent it was.
+    # An agent's own code counts for that agent, and if nobody said which agent it was.
     key = agent_key(evidence.agent)
     own = (types for agent, types in AGENT_RPC_TYPES.items() if key in {None, agent})
     known = next((types[code] for types in (RPC_TYPES, *own) if code in types), None)
@@ -306,7 +306,7 @@ def weak_tokens(evidence: Evidence) -> Conclusion | None:
     """Words of the body that say little, such as `invalid_request_error`."""
     for kind, words in tokens.WEAK.items():
         hit = words.intersection(evidence.tokens) - _outranked(evidence.status)
-        # "INTERNAL" in an agent's own error object may as well be the agent's bug.
+        # "INTERNAL" in an agent's own error object may just as well be the agent's bug.
         agents_own = kind is ErrorType.PROVIDER_UNAVAILABLE and evidence.rpc_code is not None
         # A 404 says more: half of the providers call an absent model an invalid request.
         absent = kind is ErrorType.INVALID_REQUEST and evidence.status == NOT_FOUND
@@ -316,8 +316,8 @@ def weak_tokens(evidence: Evidence) -> Conclusion | None:
 
 
 def transport_failure(evidence: Evidence) -> Conclusion | None:
-    """How the connection failed, where no status came: class names, errno names, sentences."""
-    # aiohttp states a 400 of its own making when the answer was no HTTP at all.
+    """A connection that failed without a status: class names, errno names, sentences."""
+    # aiohttp states a 400 of its own making if the answer was not HTTP at all.
     names = _names(evidence)
     has_say = evidence.status_stated or not names & _TRANSPORT_NAMES
     if evidence.status is not None and has_say and not _is_no_http(evidence):
@@ -344,7 +344,7 @@ def weak_words(evidence: Evidence) -> Conclusion | None:
 
 
 def class_name(evidence: Evidence) -> Conclusion | None:
-    """Classes that stand for a status, where the status itself is gone."""
+    """Classes that stand for a status, if the status itself is missing."""
     for name in map(normalise, evidence.classes):
         if name in classes.MISUSE:
             return Conclusion(ErrorType.INTERNAL, f"class:{name}", "uncaught_exception")
@@ -363,7 +363,7 @@ def status(evidence: Evidence) -> Conclusion | None:
 
 
 def weak_message(evidence: Evidence) -> Conclusion | None:
-    """What prose may mean, when nothing else is left."""
+    """What prose may mean, if nothing else is left."""
     for kind, parts in WEAK.items():
         part = phrase_in(evidence.folded, parts)
         if part is not None:
@@ -379,7 +379,7 @@ def weak_message(evidence: Evidence) -> Conclusion | None:
 
 
 def mentioned(evidence: Evidence) -> Conclusion | None:
-    """What the prose only names, where not even two words of it belong together."""
+    """What prose only mentions, if no two words of it belong together."""
     spelled = spelled_out(evidence.text)
     for kind, parts in MENTIONED.items():
         part = phrase_in(evidence.folded, parts) or phrase_in(spelled, parts)
@@ -389,7 +389,7 @@ def mentioned(evidence: Evidence) -> Conclusion | None:
 
 
 def _crash_text(evidence: Evidence, rule: str) -> Conclusion:
-    """A process's end told in prose: only what names a signal or comes unasked is worth a retry."""
+    """A process's end reported in prose; only a signal or an unrequested end is worth a retry."""
     unable = read_start_failure(evidence.folded)
     if unable is not None:
         return Conclusion(ErrorType.AGENT_CRASH, rule, unable, retryable=False)
@@ -405,7 +405,7 @@ def _crash_text(evidence: Evidence, rule: str) -> Conclusion:
 
 
 def blamed_concept(evidence: Evidence) -> Conclusion | None:
-    """Two words close together, where all else says no more than that the request is to blame."""
+    """Two words close together, if everything else only blames the request."""
     blamed = tokens.WEAK[ErrorType.INVALID_REQUEST].intersection(evidence.tokens)
     if evidence.status not in REQUEST_BLAMED and (evidence.status is not None or not blamed):
         return None
@@ -414,7 +414,7 @@ def blamed_concept(evidence: Evidence) -> Conclusion | None:
 
 
 def concept(evidence: Evidence) -> Conclusion | None:
-    """Two words close together, where nothing else is left."""
+    """Two words close together, if nothing else is left."""
     found = read_concept(evidence.folded) or read_concept(spelled_out(evidence.text), SPELLED)
     if found is None or (evidence.classes and classes.is_builtin(*_top(evidence))):
         return None
@@ -440,5 +440,5 @@ def _is_no_http(evidence: Evidence) -> bool:
 
 
 def _names(evidence: Evidence) -> set[str]:
-    """Every name that a transport row may list."""
+    """Return every name that a transport row may list."""
     return {*map(normalise, evidence.classes), *evidence.tokens, *evidence.words}

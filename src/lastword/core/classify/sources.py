@@ -1,4 +1,4 @@
-"""The provider that failed, and its request id, where the evidence says so plainly."""
+"""The provider that failed, and its request id, if the evidence states them plainly."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _MAX_ID = 128
 
 
 def read_source(evidence: Evidence) -> str | None:
-    """The provider's name, in lower case."""
+    """Return the provider's name, in lower case."""
     stated = evidence.fields.get("providername")
     if isinstance(stated, str) and stated.strip() and len(stated) <= _MAX_NAME:
         return stated.strip().lower()
@@ -68,7 +68,7 @@ def read_source(evidence: Evidence) -> str | None:
 
 
 def read_request_id(evidence: Evidence) -> str | None:
-    """The provider's id of the failed request, for its support to find."""
+    """Return the provider's id of the failed request, for its support staff."""
     for name in _ID_HEADERS:
         if evidence.headers.get(name):
             return evidence.headers[name][:_MAX_ID]

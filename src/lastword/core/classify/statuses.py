@@ -78,7 +78,7 @@ RPC_CANCELLED = -32800
 
 
 def type_of_status(status: int) -> ErrorType:
-    """The type an HTTP error status stands for."""
+    """Return the type that an HTTP error status stands for."""
     named = STATUS_TYPES.get(status)
     if named is not None:
         return named

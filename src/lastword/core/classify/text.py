@@ -1,7 +1,7 @@
-"""Text for comparison: folded, and the spelling-blind form of a name.
+"""Text for comparison: folded text, and names reduced to a form that ignores spelling.
 
-Every pattern of the classifier runs on text that went through `core.redact.truncate.clip` first: an
-unclipped message of 1 MB cost seconds.
+Every pattern of the classifier runs on text that `core.redact.truncate.clip` has cut: an uncut
+message of 1 MB cost seconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PLAIN_PUNCTUATION = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"',
 
 
 def fold(text: str) -> str:
-    """Lower case, plain quotes, escapes of nested JSON undone, one space for any whitespace."""
+    """Return text in lower case, with plain quotes, single spaces and nested JSON unescaped."""
     plain = text.translate(_PLAIN_PUNCTUATION).lower()
     if "\\" in plain:
         plain = plain.replace("\\n", " ").replace("\\", "")
@@ -32,14 +32,14 @@ def fold(text: str) -> str:
 
 
 def spelled_out(text: str) -> str:
-    """The text folded, and the words inside its names apart: `NOT_ENOUGH_BALANCE`, `NotEnabled`."""
+    """Return the folded text with names split into words: `NOT_ENOUGH_BALANCE`, `NotEnabled`."""
     return fold(_WORD_BORDER.sub(" ", text))
 
 
 def normalise(name: str) -> str:
-    """The spelling-blind form: `RateLimitError`, `rate_limit_error`, `RATE-LIMIT` -> `ratelimit`.
+    """Reduce a name: `RateLimitError`, `rate_limit_error`, `RATE-LIMIT` -> `ratelimit`.
 
-    The ending stays where the rest alone is an everyday word: `server_error` is not `server`, and
+    The suffix is kept if the rest alone is an everyday word: `server_error` is not `server`, and
     the value of a field (`type: 'system'`) is no exception's name.
     """
     bare = name[:MAX_TOKEN_CHARS].removeprefix("AI_").lower().replace("_", "")
@@ -55,7 +55,7 @@ def normalise(name: str) -> str:
 
 
 def as_text(value: object) -> str:
-    """A scalar as text; empty for anything that is none, or a number too long to print."""
+    """Return a scalar as text; empty for other values, and for numbers too long to print."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:
@@ -68,7 +68,7 @@ def as_text(value: object) -> str:
 
 
 def as_int(value: object) -> int | None:
-    """A whole number out of an int, an integral float or a short digit string, else None."""
+    """Return an int, an integral float or a short digit string as an int, else None."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -83,12 +83,12 @@ def as_int(value: object) -> int | None:
 
 
 def names(block: str) -> frozenset[str]:
-    """The names of a table, separated by white space, spelling-blind."""
+    """Return the names in a table, separated by white space, in the reduced form."""
     return frozenset(normalise(name) for name in block.split())
 
 
 def rows(block: str) -> tuple[str, ...]:
-    """The lines of a table, one row a line."""
+    """Return the lines of a table, one row per line."""
     return tuple(line.strip() for line in block.splitlines() if line.strip())
 
 
@@ -98,7 +98,7 @@ _MAX_STARTS = 64
 
 
 def phrase_in(folded: str, parts: tuple[str, ...]) -> str | None:
-    """The first of the parts that occurs in the text; ` .. ` stands for up to 100 characters."""
+    """Return the first part found in the text; ` .. ` stands for up to 100 characters."""
     for part in parts:
         if part in folded or (GAP in part and _gapped(folded, part)):
             return part

@@ -1,10 +1,10 @@
-"""Words made for machines, and the type each one means.
+"""Machine-readable words, and the type that each one means.
 
-A word is compared without regard to case, punctuation and an ending such as `Error` or
-`Exception`, so `rate_limit_error`, `RateLimitError` and `RATE-LIMIT` are one row. To teach the
-classifier a new word, add it to its type's list, in any spelling.
+A word is compared without regard to case, punctuation and a suffix such as `Error` or `Exception`,
+so `rate_limit_error`, `RateLimitError` and `RATE-LIMIT` are one row. To teach the classifier a new
+word, add it to its type's list, in any spelling.
 
-`STRONG` words decide over the HTTP status. `WEAK` words are so often wrong or so wide
+`STRONG` words outrank the HTTP status. `WEAK` words are so often wrong or so broad
 (`invalid_request_error` comes with half of all failures) that messages go first.
 `GENERIC_CLASSES` are the SDK classes that say no more than the status does.
 """
@@ -237,7 +237,7 @@ WINDOW_WORDS = {
 
 
 def weak_type(word: str) -> ErrorType | None:
-    """The type of a weak word that the request is to blame for, else None."""
+    """Return the type of a weak word that blames the request, else None."""
     for kind in (ErrorType.MODEL_NOT_FOUND, ErrorType.INVALID_REQUEST):
         if word in WEAK[kind]:
             return kind

@@ -41,7 +41,7 @@ _PYTHON_ONLY = re.compile(
 
 
 def read_python(text: str) -> dict[str, Any] | None:
-    """The last exception of Python tracebacks, with its direct causes; or of a line that is one."""
+    """Read the last exception of Python tracebacks, with its direct causes, or of a lone line."""
     if _TRACEBACK not in text:
         return _lone_line(text)
     lines = text.splitlines()[-MAX_LINES:]
@@ -54,7 +54,7 @@ def read_python(text: str) -> dict[str, Any] | None:
         if raised is not None:
             if linked:
                 chain = [raised, *chain]
-            elif not grouped:  # of a group's members the first one counts
+            elif not grouped:  # only the first member of a group counts
                 chain = [raised]
             grouped = grouped or (len(chain) > 0 and chain[0]["class"] in _GROUPS)
             if grouped and raised["class"] not in _GROUPS and chain[0]["class"] in _GROUPS:
@@ -64,7 +64,7 @@ def read_python(text: str) -> dict[str, Any] | None:
 
 
 def _blocks(lines: list[str]) -> list[list[str]]:
-    """The lines after each `Traceback` line, up to the next one."""
+    """Return the lines after each `Traceback` line, up to the next one."""
     blocks: list[list[str]] = []
     for line in lines:
         if _TRACEBACK in line:
@@ -75,7 +75,7 @@ def _blocks(lines: list[str]) -> list[list[str]]:
 
 
 def _raised(block: list[str]) -> dict[str, Any] | None:
-    """The class and the message at the end of a block's frames."""
+    """Return the class and the message at the end of a block's frames."""
     for number, line in enumerate(block):
         if not line or line[0] in " \t":
             continue
@@ -92,12 +92,12 @@ def _raised(block: list[str]) -> dict[str, Any] | None:
 
 
 def _dotted(name: str) -> str:
-    """Python prints its own classes without a module."""
+    """Return a dotted name, adding the module that Python omits for its own classes."""
     return name if "." in name or name in _GROUPS else f"builtins.{name}"
 
 
 def _lone_line(text: str) -> dict[str, Any] | None:
-    """`openai.RateLimitError: Error code: 429 - ...`, as a log or a `repr` leaves it."""
+    """Read `openai.RateLimitError: Error code: 429 - ...`, as found in a log or a `repr`."""
     first, _, rest = text.partition("\n")
     found = _CLASS_LINE.match(first[:2000]) if not first.startswith("Error:") else None
     if found is None or not re.search(rf"{_ENDS_LIKE_ONE}$", found.group(1)):
@@ -109,7 +109,7 @@ def _lone_line(text: str) -> dict[str, Any] | None:
 
 
 def read_java_script(text: str) -> dict[str, Any] | None:
-    """The exception above the first stack frame of Node (or Java), with its causes."""
+    """Read the exception above the first stack frame of Node (or Java), with its causes."""
     lines = text.splitlines()[:MAX_LINES]
     first = next((n for n, line in enumerate(lines) if _FRAME.match(line)), None)
     if first is None:

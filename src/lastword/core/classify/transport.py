@@ -1,8 +1,8 @@
 """Transport failures: exception classes, errno names and the sentences that transports write.
 
-Looked at only where no HTTP status came, but for certificate failures, which no status can excuse.
+Used only if there was no HTTP status, except for certificate failures, which no status can excuse.
 Every class of a cause chain counts, and the rows are ordered: a timeout anywhere in the chain is a
-timeout, then bytes that are no HTTP, then a lost connection.
+timeout, then bytes that are not HTTP, then a lost connection.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lastword.core.failure.taxonomy import ErrorType
 class TransportRow(msgspec.Struct, frozen=True):
     """One kind of transport failure.
 
-    `names` are class names and errno names, `phrases` lower-case parts of messages.
+    `names` are class names and errno names; `phrases` are lower-case parts of messages.
     """
 
     type: ErrorType

@@ -1,8 +1,7 @@
-"""Waits: the pause and the reset moment, out of headers, body, exception and prose.
+"""Waits: the pause and the moment of a reset, from headers, body, exception and prose.
 
-A server's value is a minimum. The order is fixed: a header beats the
-body, the body beats the exception, prose comes last. A value that makes no sense is skipped, not
-replaced.
+A server's value is a minimum. The order is fixed: headers come before the body, the body before the
+exception, and prose comes last. A value that makes no sense is skipped, not replaced.
 """
 
 from __future__ import annotations
@@ -65,9 +64,9 @@ _OWN_RETRY = r"\u2026|\.\.\.|\W{0,3}attempt\b"
 
 
 class Waits(msgspec.Struct, frozen=True):
-    """Seconds to wait at least (rounded up), and the moment a window opens again (epoch ms).
+    """The least wait in seconds (rounded up), and the moment a window reopens (epoch ms).
 
-    `wait_from` and `reset_from` name the carrier that said so: `header retry-after`, `text`.
+    `wait_from` and `reset_from` name the source of the value: `header retry-after`, `text`.
     """
 
     retry_after_seconds: int | None = None
@@ -77,21 +76,21 @@ class Waits(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Seconds, and the carrier that stated them."""
+    """Seconds, and the source that stated them."""
 
     seconds: float
     carrier: str
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """Epoch milliseconds, and the carrier that stated them."""
+    """Epoch milliseconds, and the source that stated them."""
 
     epoch_ms: int
     carrier: str
 
 
 def read_waits(evidence: Evidence) -> Waits:
-    """The wait and the reset moment that the evidence states."""
+    """Return the wait and the moment of a reset that the evidence states."""
     wait, moment = _stated_wait(evidence), _stated_moment(evidence)
     return Waits(
         math.ceil(round(wait.seconds, 6)) if wait else None,
@@ -102,7 +101,7 @@ def read_waits(evidence: Evidence) -> Waits:
 
 
 def read_seconds(evidence: Evidence) -> float | None:
-    """The wait in seconds that the evidence states, not rounded."""
+    """Return the wait in seconds that the evidence states, not rounded."""
     wait = _stated_wait(evidence)
     return wait.seconds if wait else None
 
@@ -140,7 +139,7 @@ def _body_wait(evidence: Evidence) -> Wait | None:
 
 
 def _codex_wait(headers: dict[str, str]) -> Wait | None:
-    """Of the windows that are used up, the one that opens last."""
+    """Return the wait for the used-up window that reopens last."""
     waits = {
         name: parse_wait(headers.get(name)) or None
         for name in (f"x-codex-{w}-reset-after-seconds" for w in _used_up_windows(headers))
@@ -180,7 +179,7 @@ def _text_wait(folded: str) -> Wait | None:
 
 
 def wait_in_text(folded: str) -> float | None:
-    """The wait that prose (lower case, single spaces) asks for, if it names one."""
+    """Return the wait that prose (lower case, single spaces) asks for, if it names one."""
     for found in _TEXT_WAIT.finditer(folded):
         if _is_own_retry(folded, found):
             continue
@@ -192,7 +191,7 @@ def wait_in_text(folded: str) -> float | None:
 
 
 def _is_own_retry(folded: str, found: re.Match[str]) -> bool:
-    """Whether this is what an agent says of its next try, which no server asked for."""
+    """Return whether this is an agent's word on its own next try, which no server asked for."""
     goes_on = found.group().startswith(("retrying", "trying"))
     return goes_on and re.compile(_OWN_RETRY).match(folded, found.end()) is not None
 
@@ -221,7 +220,7 @@ def _stated_moment(evidence: Evidence) -> Moment | None:
 
 
 def _retry_after_date(headers: dict[str, str]) -> int | None:
-    """`Retry-After` as a date; one that had passed when the server wrote it is none."""
+    """Read `Retry-After` as a date; one already past when the server wrote it does not count."""
     stated = headers.get("retry-after", "")
     moment = parse_moment(stated) if not stated.replace(".", "").isdigit() else None
     now = parse_moment(headers.get("date"))

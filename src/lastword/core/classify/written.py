@@ -1,8 +1,8 @@
-"""An error as somebody pasted it: which shape a text has, and what that shape holds.
+"""A pasted error: the shape of its text, and the content of that shape.
 
 Owns the shapes of text: JSON, an HTTP exchange as curl prints it, an event stream, tracebacks of
 Python, Node and Java, JSON lines, prose. The noise of each (stack frames, request lines, log lines
-that are no errors) is left out here, since it is full of false friends; the rest goes to `gather`.
+that are not errors) is removed here, since it easily misleads; the rest goes to `gather`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _DATA_LINE = re.compile(r"^data: ?(\{.*)$", re.MULTILINE)
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a text was read as, and the value in it: a record, a decoded body, or text."""
+    """The shape of a text, and the value in it: a record, a decoded body, or text."""
 
     form: str
     value: Any
 
 
 def read_written(text: str) -> Reading:
-    """The shape of a text, and what it holds. Never raises; what has no shape is prose."""
+    """Return the shape of a text with its content. Never raises; text without a shape is prose."""
     plain = _ANSI.sub("", text.removeprefix("\ufeff")).strip()
     value = parse_json(plain)
     if isinstance(value, (dict, list)):
@@ -58,7 +58,7 @@ def read_written(text: str) -> Reading:
 
 
 def parse_json(text: str) -> Any:
-    """The decoded value, or None where the text is no JSON, or nested too deeply."""
+    """Return the decoded value, or None if the text is not JSON or is nested too deeply."""
     if text[:1] not in {"{", "[", '"'}:
         return None
     try:
@@ -84,7 +84,7 @@ def _form_of_json(value: dict[Any, Any] | list[Any]) -> str:
 
 
 def _read_http(text: str) -> dict[str, Any] | None:
-    """The last response of a `curl -i` or `curl -v`."""
+    """Return the last response in the output of `curl -i` or `curl -v`."""
     all_found = list(_STATUS_LINE.finditer(text[:MAX_SCAN_CHARS]))
     if not all_found:
         return None
@@ -108,7 +108,7 @@ def _read_http(text: str) -> dict[str, Any] | None:
 
 
 def _read_events(text: str) -> Any:
-    """The event of a stream that tells the failure: the last one with an error, else the last."""
+    """Return the event that reports the failure: the last one with an error, else the last."""
     events = [parse_json(line.strip()) for line in _DATA_LINE.findall(text)]
     return _failing(events)
 

@@ -1,1 +1,1 @@
-"""The failure: its vocabulary, its words, and the shapes in which it crosses the wire."""
+"""Failures: the vocabulary, the wording, and the shapes that they take on the wire."""

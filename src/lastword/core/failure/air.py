@@ -1,8 +1,8 @@
-"""JetBrains AIR's own convention for failures, `sessionFailure`: a failure in its words.
+"""JetBrains AIR's convention for failures, `sessionFailure`.
 
-Owns that convention: how it is negotiated, its members and their closed sets, and which of its
-words say what ours do (`protocol/README.md`, section "The rung `air`"). It is written as the
-agents deploy it that speak it (claude-agent-acp 0.100); what such agents send us is read in
+Owns the convention: its negotiation, its members and their closed sets, and the mapping from our
+vocabulary to its words (`protocol/README.md`, section "The rung `air`"). It follows what the agents
+that use it send (claude-agent-acp 0.100). Reading what such agents send is the job of
 `core.classify.agents`.
 """
 
@@ -49,22 +49,22 @@ _NEW_SESSION_REASONS = frozenset({"context_lost", "crash_loop"})
 
 
 def negotiated(capabilities: Mapping[str, Any]) -> bool:
-    """Do these capabilities (decoded) say that their side takes part in `sessionFailure`?"""
+    """Return whether a side's decoded capabilities announce `sessionFailure`."""
     air = extension_in(object_of(capabilities.get("_meta")))
     names = air.get("capabilities")
     return has_version(air) and isinstance(names, list) and SESSION_FAILURE in names
 
 
 def extension_in(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """What a `_meta` holds of JetBrains AIR."""
+    """Return what a `_meta` holds for JetBrains AIR."""
     return object_of(object_of(meta.get("jetbrains")).get("air"))
 
 
 def advertise(meta: dict[str, Raw]) -> None:
-    """Add `sessionFailure` to what the agent says it can, in its capabilities' `_meta`.
+    """Add `sessionFailure` to the `_meta` of the agent's advertised capabilities.
 
-    A client may look for it there before it reads a failure. Where the agent's own members leave
-    no room for it, they stay as they are.
+    A client may look for it there before it reads a failure. If the agent's own members leave no
+    room for it, they are left unchanged.
     """
     try:
         jetbrains = raw_members(meta.get("jetbrains"))
@@ -81,12 +81,12 @@ def advertise(meta: dict[str, Raw]) -> None:
 
 
 def failure_meta(error: AgentError, *, failure_id: str, revision: int) -> dict[str, Any]:
-    """The `_meta` members of a prompt result that tell of a failed turn.
+    """Return the `_meta` members of a prompt result that report a failed turn.
 
     Args:
         error: the failure.
-        failure_id: the same for every record of one turn.
-        revision: counts those records, from 1.
+        failure_id: the id shared by every record of one turn.
+        revision: the number of this record within the turn, counted from 1.
     """
     told = error.detail.get("text") if error.detail else None
     says_something = isinstance(told, str) and told.lower() not in EMPTY_MESSAGES
@@ -98,7 +98,7 @@ def failure_meta(error: AgentError, *, failure_id: str, revision: int) -> dict[s
             "severity": "error",
             "title": error.message,
             "details": told if says_something else None,
-            # The convention leaves this word open; ours is the type, which its category blurs.
+            # The convention leaves this word open. We send the type, which the category blurs.
             "reason": error.type.value,
             "actions": _actions(error),
         }
@@ -108,7 +108,7 @@ def failure_meta(error: AgentError, *, failure_id: str, revision: int) -> dict[s
 def warning_meta(
     error_type: ErrorType | None, *, title: str, failure_id: str, revision: int
 ) -> dict[str, Any]:
-    """The `_meta` members of an update that tells of a retry, or (without a type) of a delay."""
+    """Return the `_meta` members of an update that reports a retry or, without a type, a delay."""
     return _meta(
         {
             "id": failure_id,
@@ -128,11 +128,11 @@ def _meta(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _actions(error: AgentError) -> list[str]:
-    """Its buttons: `retry`, `login`, `new_session`."""
+    """Return the buttons to show: `retry`, `login`, `new_session`."""
     if error.action is Action.LOGIN:
         return ["login"]
     actions = []
-    # It has no way to ask first: where a retry could do harm there is no button for it.
+    # AIR cannot ask first, so no button is offered for a retry that could do harm.
     if error.retryable and error.retry_safety not in {RetrySafety.ASK, RetrySafety.NEVER}:
         actions.append("retry")
     if error.action in _NEW_SESSION or error.reason in _NEW_SESSION_REASONS:

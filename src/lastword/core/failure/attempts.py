@@ -1,6 +1,6 @@
-"""Attempts: each try of the model call before a turn failed, and what is told of them.
+"""Attempts: the tries of a model call before its turn failed, and how they are reported.
 
-Owns the record of tries and its bound. When to try again is `lastword.inprocess.retry`'s.
+Owns the record of attempts and its bound. `lastword.inprocess.retry` decides when to try again.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class FailedAttempt(msgspec.Struct, frozen=True):
 
     Attributes:
         verdict: why it failed.
-        tries: how many requests it was: a provider's package may itself have tried again.
-        wait_seconds: how long was waited after it; `None` after the last.
+        tries: the number of requests made, since a provider's package may itself have retried.
+        wait_seconds: the wait that followed; `None` after the last attempt.
     """
 
     verdict: Verdict
@@ -34,12 +34,12 @@ class FailedAttempt(msgspec.Struct, frozen=True):
 
 
 def count(tried: tuple[FailedAttempt, ...]) -> int | None:
-    """How many requests there were in all, `None` where nothing is known of any."""
+    """Return how many requests were made in all, or `None` if nothing is known of them."""
     return sum(attempt.tries for attempt in tried) or None
 
 
 def tell(error: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:
-    """The error with its tries in `detail.attempts`; the text gives way where both are too long."""
+    """Return the error with its attempts in `detail.attempts`, cutting the text to make room."""
     if not tried:
         return error
     half = MAX_TOLD // 2
@@ -48,7 +48,7 @@ def tell(error: AgentError, tried: tuple[FailedAttempt, ...]) -> AgentError:
     detail["attempts"] = [_told(attempt) for attempt in told]
     over = len(jsonrpc.dumps(detail)) - MAX_DETAIL_BYTES
     if over > 0 and "text" in detail:
-        # A character is at least a byte, so cutting as many is enough but for the mark.
+        # A character is at least one byte, so cutting as many is enough, except for the mark.
         detail["text"] = detail["text"][: max(0, len(detail["text"]) - over - 3)] + "..."
     return msgspec.structs.replace(error, detail=detail)
 

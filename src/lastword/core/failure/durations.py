@@ -1,7 +1,7 @@
-"""Durations and moments as a person says them.
+"""Durations and moments in plain English.
 
-Owns the words, never too short a wait or too early a moment: `plain_duration` for a sentence,
-`short_duration` for a countdown, `duration` for what was measured. Reads no clock.
+Owns the wording, which never understates a wait or names too early a moment: `plain_duration` is
+for sentences, `short_duration` for countdowns, `duration` for measurements. Reads no clock.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
-    """A moment as a person says it, never too early: `at 14:05`, `tomorrow at 09:00`, `in 6 days`.
+    """Return a moment in plain English, never too early: `at 14:05`, `tomorrow at 09:00`.
 
     Args:
         epoch_ms: The moment, in milliseconds since 1970 UTC.
-        now: The reader's time of day, with its zone; a date in UTC is given without it.
+        now: The reader's local time, with its zone; without it, the date is given in UTC.
 
     Returns:
-        Words that go on a sentence; empty for a moment that is past or no moment.
+        Words that complete a sentence; empty if the moment is in the past or invalid.
     """
     try:
         moment = datetime.fromtimestamp(-(-epoch_ms // 1000), tz=now.tzinfo if now else UTC)
@@ -45,7 +45,7 @@ def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
 
 
 def plain_duration(seconds: int) -> str:
-    """A wait as a person says it, never shorter than it is: `20 seconds`, `2 hours`, `6 days`."""
+    """Return a wait in plain English, never understated: `20 seconds`, `2 hours`, `6 days`."""
     for size, unit, limit in ((1, "second", 91), (60, "minute", 5401), (3600, "hour", 172_801)):
         if seconds < limit:
             return _told(-(-seconds // size), unit)
@@ -57,7 +57,7 @@ def _told(count: int, unit: str) -> str:
 
 
 def counted(count: int, word: str) -> str:
-    """A number and what it counts: `1 turn`, `2 turns`, `2 retries`."""
+    """Return a number with its noun: `1 turn`, `2 turns`, `2 retries`."""
     return f"{count:,} {_plural(word, count)}"
 
 
@@ -68,17 +68,17 @@ def _plural(word: str, count: int) -> str:
 
 
 def short_duration(seconds: int) -> str:
-    """A wait in at most two units, never shorter than it is: `18 s`, `2 min 5 s`, `3 h 10 min`."""
+    """Return a wait in at most two units, never understated: `18 s`, `2 min 5 s`, `3 h 10 min`."""
     for (size, unit), (less, smaller) in pairwise(_UNITS):
         if seconds >= size:
-            # Rounded up before it is divided: 59 min 59 s of an hour are a whole one.
+            # Round up before dividing: 59 min 59 s counts as a whole hour.
             count, rest = divmod(-(-seconds // less) * less, size)
             return f"{count} {unit} {rest // less} {smaller}" if rest else f"{count} {unit}"
     return f"{seconds} s"
 
 
 def duration(seconds: float | None) -> str:
-    """A duration in a few characters: `15 ms`, `2.4 s`, `3m 20s`, `2h 05m`."""
+    """Return a duration in a few characters: `15 ms`, `2.4 s`, `3m 20s`, `2h 05m`."""
     if seconds is None:
         return ""
     if seconds < 0.9995:  # noqa: PLR2004 - what rounds to 1000 ms is a second

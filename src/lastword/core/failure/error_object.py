@@ -1,6 +1,6 @@
-"""The JSON-RPC error object in which a failure reaches a client that knows nothing of us.
+"""The JSON-RPC error object that reports a failure to a client without the extension.
 
-Owns the code, the message, and what `data` holds (`protocol/README.md`, section "The JSON-RPC
+Owns the code, the message, and the contents of `data` (`protocol/README.md`, section "The JSON-RPC
 error"). Every rule here rests on what a measured client does with the frame.
 """
 
@@ -57,7 +57,7 @@ class SentError:
 
 
 def _data_object(data: object) -> dict[str, Any]:
-    """`data` as the object that clients can take; what was no object keeps its value."""
+    """Return `data` as the object that clients accept; a value that is no object is kept in it."""
     if isinstance(data, dict):
         return data
     if data is None or data == "":
@@ -74,15 +74,15 @@ def error_object(  # noqa: PLR0913 - six options is our own limit
     details: Details = Details.KEPT,
     is_prompt: bool = True,
 ) -> dict[str, Any]:
-    """The `error` member of an answer.
+    """Return the `error` member of a response.
 
     Args:
         error: the failure.
-        sent: what the agent itself sent, when it did.
-        had_output: the turn left text or a tool call behind, so no client may log in and resend.
+        sent: the error that the agent itself sent, if any.
+        had_output: the turn produced text or a tool call, so no client may log in and resend.
         can_login: the agent offered a way to authenticate.
-        details: what this client does with `data.details`.
-        is_prompt: it answers a prompt.
+        details: how this client uses `data.details`.
+        is_prompt: the response answers a prompt.
     """
     code = _code(error, sent, had_output=had_output, can_login=can_login)
     message = (sent.message if sent else "") or error.message
@@ -104,7 +104,7 @@ def error_object(  # noqa: PLR0913 - six options is our own limit
 
 
 def typed_payload(error: AgentError) -> dict[str, Any]:
-    """The payload as a carrier other than the typed update holds it."""
+    """Return the payload as carriers other than the typed update hold it."""
     return error.payload() | {"stopReason": acp.STOP_ERROR}
 
 
@@ -120,7 +120,7 @@ def _code(error: AgentError, sent: SentError | None, *, had_output: bool, can_lo
 
 
 def _full_text(error: AgentError, sent: SentError | None, *, said: object = None) -> str:
-    """One text for a client that shows nothing else: the sentence, then what the provider said."""
+    """Return one text for a client that shows nothing else: our sentence, then the provider's."""
     if not isinstance(said, str):
         said = error.detail.get("text") if error.detail else None
     if not isinstance(said, str) and sent is not None:
@@ -131,7 +131,7 @@ def _full_text(error: AgentError, sent: SentError | None, *, said: object = None
 
 
 def _bounded(members: dict[str, Any]) -> dict[str, Any]:
-    """Hold the object under the frame's bound: `detail` gives way first, then the agent's data."""
+    """Keep the object within the frame's bound by cutting `detail` first, then the agent's data."""
     limit = MAX_FRAME_BYTES - _ROOM_FOR_ENVELOPE
     if len(jsonrpc.dumps(members)) <= limit:
         return members

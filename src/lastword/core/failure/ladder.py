@@ -1,7 +1,7 @@
-"""The ladder: in which frames a failure reaches this very client.
+"""The ladder: the choice of frames in which a failure reaches a given client.
 
-Owns the choice of the rung and the frames of each (`protocol/README.md`, section "The ladder").
-The error object of the JSON-RPC rungs is `core.failure.error_object`'s.
+Owns the choice of the rung and the frames of each rung (`protocol/README.md`, section "The
+ladder"). `core.failure.error_object` builds the error object of the JSON-RPC rungs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Rung(StrEnum):
-    """How a failing turn ends: named for what is sent; `Rung("rpc_error")` is `Rung.ERROR`."""
+    """How a failing turn ends, named for what is sent; `Rung("rpc_error")` is `Rung.ERROR`."""
 
     TYPED = "typed"
     V2 = "v2"
@@ -41,7 +41,7 @@ class Rung(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Rung | None:
-        """Return the rung that had this name before."""
+        """Return the rung that used to have this name."""
         now = ALIASES.get(value) if isinstance(value, str) else None
         return None if now is None else cls(now)
 
@@ -50,22 +50,22 @@ AUTO = "auto"
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """A failing turn, as its frames need to know it.
+    """A failing turn, with everything needed to build its frames.
 
     Attributes:
         error: the failure.
-        session_id: the session it happened in.
+        session_id: the session in which it happened.
         prompts: ids (JSON text) of the session's prompts that are still unanswered.
-        sent: the error that the agent itself sent, if it did.
-        had_output: the turn left text or a tool call behind.
+        sent: the error that the agent itself sent, if any.
+        had_output: the turn produced text or a tool call.
         can_login: the agent offered a way to authenticate.
-        agent_gone: the agent's process is no more (in version 2 so is its background work).
+        agent_gone: the agent's process has ended (in version 2, its background work with it).
         ends_foreground: version 2: the session's foreground work ends with it. A rejected prompt
-            that joined running work does not.
-        state: version 2: the members of the agent's own idle update, where it sent one.
-        announced: the client has had the typed update, from the agent itself.
-        failure_id: JetBrains AIR's id for what befalls this turn.
-        revision: how many records AIR has had under that id, with this one.
+            that joined running work does not end that work.
+        state: version 2: the members of the agent's own idle update, if it sent one.
+        announced: the agent itself has already sent the typed update.
+        failure_id: JetBrains AIR's id for this turn's failures.
+        revision: the number of records sent to AIR under that id, this one included.
     """
 
     error: AgentError
@@ -83,9 +83,9 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CancelledEnding(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that the user cancelled, and whose agent did not confirm it.
+    """A turn that the user cancelled without the agent confirming it.
 
-    Attributes: as those of `Ending`.
+    Attributes: the same as those of `Ending`.
     """
 
     session_id: str
@@ -109,10 +109,10 @@ class Outgoing(msgspec.Struct, frozen=True):
 
 
 def rung_for(option: str, client: ClientProfile, dialect: acp.Dialect) -> Rung:
-    """The rung by the user's choice, else by what the client said in `initialize`."""
+    """Return the rung: the user's choice, or else what the client said in `initialize`."""
     if dialect.turn_ends_by_state:
         return Rung.V2
-    # Version 1 has no frames for that rung: its idle state would follow the answer.
+    # Version 1 has no frames for that rung: the idle state would follow the answer.
     if option not in {AUTO, Rung.V2}:
         return Rung(option)
     if client.typed:
@@ -132,7 +132,7 @@ def frames_for(
     if rung is Rung.V2:
         return _v2_frames(ending, client, dialect)
     updates = _updates(ending, rung, dialect)
-    # On one rung nothing else tells the user.
+    # On one rung, nothing else informs the user.
     out = [Outgoing(update) for update in updates if rung is Rung.TEXT or is_short(update)]
     result = _result(ending, rung, client)
     if result is None:
@@ -152,12 +152,12 @@ def _cancelled_frames(ending: CancelledEnding, dialect: acp.Dialect) -> list[Out
 
 
 def _result(ending: Ending, rung: Rung, client: ClientProfile) -> dict[str, Any] | None:
-    """The prompt result that tells of the failure; `None` where an error does."""
+    """Return the prompt result that reports the failure, or `None` if an error does."""
     meta = {"agent_error": typed_payload(ending.error)}
     if rung is Rung.TEXT:
         return {"stopReason": acp.END_TURN, "_meta": meta}
     if rung is Rung.AIR:
-        # The error that starts the client's login stays what it is: a result would disable that.
+        # Never replace the error that starts the client's login: a result would disable it.
         if _members(ending, client)["code"] == acp.AUTH_REQUIRED:
             return None
         failure_id = ending.failure_id or ending.error.incident_id or ending.session_id
@@ -220,23 +220,23 @@ def _members(ending: Ending, client: ClientProfile) -> dict[str, Any]:
 
 
 def details_of(client: ClientProfile) -> Details:
-    """What this client does with `data.details`; one that negotiated reads the payload."""
+    """Return how this client uses `data.details`; one that negotiated reads the payload."""
     rule = clients.RULES.get(client.name)
     return Details(rule.details) if rule is not None and not client.typed else Details.KEPT
 
 
 def is_short(frame: bytes) -> bool:
-    """Is a frame of ours within its bound, whatever ids of the agent's it repeats?"""
+    """Return whether one of our frames is within its bound, whatever agent ids it repeats."""
     return len(frame) < MAX_FRAME_BYTES
 
 
 def session_update(session_id: str, update: dict[str, Any]) -> bytes:
-    """A `session/update` notification of ours."""
+    """Return a `session/update` notification of our own."""
     return jsonrpc.notification(acp.UPDATE, {"sessionId": session_id, "update": update})
 
 
 def typed_update(error: AgentError, session_id: str, dialect: acp.Dialect) -> bytes:
-    """The typed update itself."""
+    """Return the typed update itself."""
     update = {
         "sessionUpdate": dialect.error_kind,
         "stopReason": acp.STOP_ERROR,
@@ -246,7 +246,7 @@ def typed_update(error: AgentError, session_id: str, dialect: acp.Dialect) -> by
 
 
 def idle(stop_reason: str, *, agent_gone: bool) -> dict[str, Any]:
-    """Version 2: the update that ends a session's foreground work."""
+    """Return the version 2 update that ends a session's foreground work."""
     update: dict[str, Any] = {
         "sessionUpdate": acp.STATE_UPDATE,
         "state": acp.IDLE,
@@ -257,7 +257,7 @@ def idle(stop_reason: str, *, agent_gone: bool) -> dict[str, Any]:
 
 
 def notice(session_id: str, *, severity: str, title: str) -> bytes:
-    """An advisory line for the user; it never carries a failure itself."""
+    """Return an advisory line for the user; it never carries a failure itself."""
     return session_update(
         session_id, {"sessionUpdate": "notice", "severity": severity, "title": title}
     )

@@ -1,7 +1,7 @@
-"""Plain English for the closed words of a failure: its type, where, whose fault, and a retry.
+"""Plain English for the closed words of a failure: its type, place, origin, and retry advice.
 
-Owns short phrases for lists and labels. Sentences are `wording`'s. A word that is not known here is
-said as it stands, without its underscores.
+Owns short phrases for lists and labels; `wording` owns the sentences. An unknown word is shown as
+it is, with spaces for its underscores.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ _TOOL_PHASES = (Phase.AFTER_TOOL, Phase.TOOL_RUNNING)
 
 
 def plain(word: object, names: Mapping[str, str] | None = None) -> str:
-    """A word in plain English: by the table, else without its underscores."""
+    """Return a word in plain English, from the table or else without its underscores."""
     known = str(word)
     return (names or {}).get(known) or known.replace("_", " ")
 
 
 def retry_words(facts: Mapping[str, Any]) -> str:
-    """Whether the prompt may be sent again after a failure of these facts; empty if not known."""
+    """Return whether the prompt may be sent again after a failure; empty if that is unknown."""
     safety = str(facts.get("retry_safety"))
     if safety == RetrySafety.AUTO:
         wait = facts.get("retry_after_seconds")

@@ -1,8 +1,8 @@
-"""The `agent_error` payload as somebody else wrote it: its one reading, for every door.
+"""The `agent_error` payload as a peer wrote it, read in one place for every entry point.
 
-Owns tolerance (`protocol/README.md`, section "Reading"): what a peer got wrong never hides that
-there was a failure. Does not own where a payload is looked for (`core.failure.signs`, and the
-client's `reading`), nor how one is written (`AgentError.payload`).
+Owns tolerance (`protocol/README.md`, section "Reading"): a peer's mistake in a payload never hides
+that there was a failure. Does not own where a payload is looked for (`core.failure.signs` and the
+client's `reading`) nor how one is written (`AgentError.payload`).
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ NAMED = frozenset(AgentError.__struct_fields__) - {"extra"}
 
 
 class AnnouncedRetry(msgspec.Struct, frozen=True, kw_only=True):
-    """What an `agent_retry` update tells.
+    """The contents of an `agent_retry` update.
 
     Attributes:
-        attempt: the number of the try that comes next; the first was 1.
-        max_attempts: how many there will be at most.
-        wait_seconds: how long until it, rounded up.
-        error: what the try before failed with.
+        attempt: the number of the next attempt; the first was 1.
+        max_attempts: the most attempts that there will be.
+        wait_seconds: the wait until the next attempt, rounded up.
+        error: the failure of the previous attempt.
     """
 
     attempt: int | None = None
@@ -67,7 +67,7 @@ class AnnouncedRetry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_payload(payload: Mapping[str, Any]) -> AgentError:
-    """Read a payload as far as it keeps the contract; what does not is left out."""
+    """Read a payload, leaving out every member that breaks the contract."""
     error_type = _word(ErrorType, payload.get("type")) or ErrorType.UNKNOWN
     retryable = payload.get("retryable")
     will_help = DEFAULTS[error_type].retryable if retryable is None else retryable is True
@@ -102,10 +102,10 @@ def read_payload(payload: Mapping[str, Any]) -> AgentError:
 
 
 def payload_of(update: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload in an `agent_error` update, or in one of the two shapes seen before it.
+    """Return the payload of an `agent_error` update, or of one of the two shapes that preceded it.
 
-    Those are `{sessionUpdate, message, raw}` and `{sessionUpdate, type: "error", text}`; an `error`
-    that is mere text says what they do.
+    Those are `{sessionUpdate, message, raw}` and `{sessionUpdate, type: "error", text}`. An `error`
+    that is plain text is read the same way.
     """
     error = update.get("error")
     if isinstance(error, dict):
@@ -127,11 +127,11 @@ def read_retry(update: Mapping[str, Any]) -> AnnouncedRetry:
 
 
 def read_to_tell(payload: Mapping[str, Any], redactor: Redactor) -> AgentError:
-    """Read a payload in order to tell it on: in the bounds, and the care, of a speaker.
+    """Read a payload that is to be passed on, within a sender's bounds and with a sender's care.
 
-    Secrets are taken out of every text before anything of it is cut. Members that the contract does
-    not name are told on where they are few and small, and phrases that some client misreads are
-    said in other words.
+    Secrets are removed from every text before any of it is cut. Members that the contract does not
+    name are passed on if they are few and small, and phrases that some client misreads are
+    reworded.
     """
     others = list(_other_members(payload))[:MAX_OTHER_MEMBERS]
     kept = [name for name in payload if name in NAMED] + others
@@ -159,7 +159,7 @@ def _other_members(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bounded(members: dict[str, Any]) -> dict[str, Any]:
-    """What of these members fits into the bound of a detail."""
+    """Return as many of these members as fit into the bound of a detail."""
     kept: dict[str, Any] = {}
     for name, value in members.items():
         if _fits(kept | {name: value}):
@@ -168,14 +168,14 @@ def _bounded(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sentence(value: object) -> str:
-    """A message as one plain line, within its bound (`PAY-3`)."""
+    """Return a message as one plain line, within its bound (`PAY-3`)."""
     plain = wording.on_one_line(value) if isinstance(value, str) else ""
     cut = len(plain) > MAX_MESSAGE_CHARS
     return f"{plain[: MAX_MESSAGE_CHARS - 1]}…" if cut else plain
 
 
 def _detail(value: object) -> dict[str, Any] | None:
-    """A detail within its bound (`PAY-4`): where it is over, what fits of its text."""
+    """Return a detail within its bound (`PAY-4`), cutting its text if needed."""
     if isinstance(value, dict):
         if _fits(value):
             return _well_formed(value)
@@ -190,7 +190,7 @@ def _detail(value: object) -> dict[str, Any] | None:
 
 
 def _fits(value: object) -> bool:
-    """Is this JSON, and no longer than a detail may be?"""
+    """Return whether this is JSON, and no longer than a detail may be."""
     try:
         return len(jsonrpc.dumps(value)) <= MAX_DETAIL_BYTES
     except (TypeError, ValueError, RecursionError):
@@ -205,17 +205,17 @@ def _word(words: type[_Word], value: object) -> _Word | None:
 
 
 def _text(value: object) -> str | None:
-    """A text, or the digits of a number that stands in its place (`PAY-6`)."""
+    """Return a text, or the digits of a number that stands in its place (`PAY-6`)."""
     return _characters(value[:MAX_TEXT_CHARS]) if isinstance(value, str) else _digits(value)
 
 
 def _characters(text: str) -> str:
-    """The text with U+FFFD for each half of a character, at which most readers stop."""
+    """Return the text with U+FFFD for each lone surrogate, at which most readers stop."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _well_formed(members: dict[str, Any]) -> dict[str, Any]:
-    """The members with whole characters; what is no JSON stays as it came."""
+    """Return the members with whole characters; a value that is not JSON is left as it came."""
     try:
         text = json.dumps(members, ensure_ascii=False)
         whole = _characters(text)
@@ -231,13 +231,13 @@ def _digits(value: object) -> str | None:
 
 
 def _whole(value: object) -> int | None:
-    """A whole number, also one that was written with a fraction of nothing."""
+    """Return a whole number, including one written with a zero fraction."""
     number = _number(value)
     return None if number is None or number != int(number) else int(number)
 
 
 def _count(value: object) -> int | None:
-    """A whole number from 0, rounded up (`PAY-5`)."""
+    """Return a non-negative whole number, rounded up (`PAY-5`)."""
     number = _number(value)
     return None if number is None or number < 0 else math.ceil(number)
 

@@ -1,8 +1,8 @@
-"""Quotation: the piece of a failure's own text that says something to a person.
+"""Quotation: the part of a failure's own text that is worth showing to a person.
 
-Owns which words of the evidence are quoted: the innermost message, not the JSON around it; no
-advice that the verdict contradicts; a reset that is told in words. Does not redact, and does not
-know sentences (`core.failure.wording`, which hands in redacted text).
+Owns which words of the evidence are quoted: the innermost message rather than the JSON around it,
+no advice that contradicts the verdict, and a reset time if the text states one. Does not redact,
+and does not build sentences (`core.failure.wording`, which passes in redacted text).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _RESET = re.compile(
 
 
 def innermost(text: str) -> str:
-    """The message at the bottom of nested JSON and Python reprs; text without any as it is."""
+    """Return the message inside nested JSON and Python reprs; other text is returned unchanged."""
     told = text[:MAX_CHARS]
     for _ in range(MAX_NESTING):
         messages = [_unescaped(one or two) for one, two in _MESSAGE.findall(told)]
@@ -60,11 +60,11 @@ def _unescaped(text: str) -> str:
 
 
 def without_retry_advice(text: str) -> str:
-    """The text without its "please try again", for a verdict that says a retry does not help."""
+    """Return the text without its "please try again", for a verdict against a retry."""
     return _RETRY_ADVICE.sub(" ", text).strip(" ,;:-\u2014")
 
 
 def stated_reset(text: str) -> str:
-    """The moment of a reset as the text has it (`10:30pm (Europe/Berlin)`), or nothing."""
+    """Return the reset time as the text gives it (`10:30pm (Europe/Berlin)`), or nothing."""
     found = _RESET.search(" ".join(text[:MAX_CHARS].split()))
     return found.group(1) if found else ""

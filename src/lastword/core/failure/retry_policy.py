@@ -1,11 +1,11 @@
-"""The policy of automatic retries: is a failure worth another try, and how long is waited first?
+"""The policy of automatic retries: whether a failure is worth another try, and after what wait.
 
-Owns the one decision of both who retry: `lastword run --retry` (`core.link.resend`) and the guard
-(`inprocess.retry`). Reads no clock and draws no lots: the moment and the random number are given.
-Whether a try may be repeated without harm is the caller's to know (`core.failure.safety`).
+Owns the one decision that both retriers share: `lastword run --retry` (`core.link.resend`) and the
+guard (`inprocess.retry`). Reads no clock and draws no random numbers: both are passed in. Whether a
+try may be repeated without harm is for the caller to know (`core.failure.safety`).
 
-A server's wait is a minimum; without one the waits grow exponentially with full jitter, so that
-clients which failed together do not come back together
+A wait that the server asks for is a minimum. Without one, waits grow exponentially with full
+jitter, so that clients which failed together do not come back together
 (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
 """
 
@@ -34,14 +34,14 @@ HEALED_BY_TIME = frozenset({ErrorType.RATE_LIMIT, ErrorType.PROVIDER_UNAVAILABLE
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy needs to know of a failure.
+    """What the policy needs to know about a failure.
 
     Attributes:
-        type: what failed.
-        retryable: would the same request help later, within the wait that machines wait by rule?
-        refused: the server, or the rule that knew its words, says that a retry is pointless.
+        type: the type of the failure.
+        retryable: whether the same request would help later, within the longest automatic wait.
+        refused: the server, or the rule that matched its words, says that a retry is pointless.
         retry_after_seconds: the wait that the server asked for.
-        reset_at_epoch_ms: the moment at which its limit ends.
+        reset_at_epoch_ms: the moment at which the server's limit ends.
     """
 
     type: ErrorType
@@ -52,7 +52,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def failed_of(verdict: Verdict) -> Failed:
-    """A verdict as the policy takes it."""
+    """Return a verdict in the form that the policy takes."""
     return Failed(
         type=verdict.type,
         retryable=verdict.retryable,
@@ -63,13 +63,13 @@ def failed_of(verdict: Verdict) -> Failed:
 
 
 class RetryBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How often is tried, and how long is waited.
+    """The limits of retrying.
 
     Attributes:
-        tries: in all, the first included.
-        max_wait_seconds: the longest single wait; where the server asks for more there is no retry.
+        tries: the number of tries in all, including the first.
+        max_wait_seconds: the longest single wait; if the server asks for more, there is no retry.
         first_wait_seconds: as `FIRST_WAIT_SECONDS`.
-        sits_out: wait also for a window that opens at a known time, over the 300 s within which
+        sits_out: also wait for a window that opens at a known time, beyond the 300 s within which
             a failure is called retryable.
     """
 
@@ -87,14 +87,14 @@ def next_wait(
     epoch_seconds: float | None,
     roll: float,
 ) -> float | None:
-    """How long to wait before the next try, in seconds; `None` where there is to be none.
+    """Return the wait before the next try, in seconds, or `None` if there is to be no retry.
 
     Args:
         failed: The last failure.
-        tried: How many requests each try so far was, the last included. As many as the longest of
-            them were are reckoned for the next.
+        tried: The number of requests that each try so far has made, including the last. The next
+            try is assumed to make as many as the longest of them.
         limits: What the user or the author allows.
-        epoch_seconds: The time of day; without it a reset's moment is too far away.
+        epoch_seconds: The time of day; without it, the moment of a reset counts as too far away.
         roll: A random number from 0 to 1.
     """
     if sum(tried) + max(tried) > limits.tries:
@@ -108,11 +108,11 @@ def next_wait(
 
 
 def only_waits(failed: Failed, asked: float | None) -> bool:
-    """Is the length of its wait all that keeps this failure from being retryable?
+    """Return whether only the length of its wait keeps this failure from being retryable.
 
-    So it is where a limit, or a service, has a wait of more than 300 s; and of a used-up budget,
-    which by itself never comes back, where its next window has a known beginning. Not where the
-    server refused, and not where nobody knows how long.
+    That is so for a limit, or a service, whose wait is over 300 s, and for a used-up budget whose
+    next window has a known beginning. It is not so if the server refused, or if nobody knows how
+    long the wait is.
     """
     if failed.retryable or failed.refused or asked is None or failed.type not in HEALED_BY_TIME:
         return False
@@ -120,7 +120,7 @@ def only_waits(failed: Failed, asked: float | None) -> bool:
 
 
 def asked_seconds(failed: Failed, epoch_seconds: float | None) -> float | None:
-    """How long the server asked to wait, in seconds or by the moment at which a limit ends."""
+    """Return the server's wait in seconds, whether given as a wait or as the moment of a reset."""
     if failed.retry_after_seconds is not None or failed.reset_at_epoch_ms is None:
         return failed.retry_after_seconds
     if epoch_seconds is None:
@@ -130,12 +130,12 @@ def asked_seconds(failed: Failed, epoch_seconds: float | None) -> float | None:
 
 
 def wait_seconds(asked: float | None, failures: int, limits: RetryBounds, *, roll: float) -> float:
-    """How long to wait after so many failures, the first included."""
+    """Return the wait after this many failures, including the first."""
     first, most = limits.first_wait_seconds, limits.max_wait_seconds
     if asked is not None:
         jitter = min(_SERVER_JITTER_SECONDS, first)
-        # Upward only, and over the longest wait not even that.
+        # Jitter only lengthens the wait, and never beyond the longest one.
         return max(asked, min(asked + roll * jitter, most))
     doubled: float = first * 2 ** min(failures - 1, _MOST_DOUBLINGS)
-    # Whoever sits out hours does so where a server named them, and not for a guess of ours.
+    # Waits of hours are for a time that a server named, not for our own guess.
     return roll * min(doubled, most, MAX_AUTO_WAIT_SECONDS)

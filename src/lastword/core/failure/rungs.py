@@ -1,8 +1,8 @@
-"""Earlier names of the rungs: wherever a rung is named by a user, both are taken.
+"""Earlier names of the rungs, accepted wherever a user names a rung.
 
-Owns the table of aliases (`protocol/README.md`, section "The ladder"). It is a module of its own,
-and imports nothing, because the table of options needs it before the agent is spawned, and the
-ladder is too dear then.
+Owns the table of aliases (`protocol/README.md`, section "The ladder"). It is a separate module that
+imports nothing, because the option table needs it before the agent is spawned, when importing the
+ladder would cost too much.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ ALIASES = {
 
 
 def earlier_names(name: str) -> list[str]:
-    """Return what a rung was called before, if it was called anything else."""
+    """Return the earlier names of a rung, if it had any."""
     return [alias for alias, now in ALIASES.items() if now == name]

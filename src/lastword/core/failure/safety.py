@@ -1,7 +1,7 @@
-"""Retry-safety: how far a turn had come when it failed, and whether to send its prompt again.
+"""Retry safety: how far a turn had come when it failed, and whether to send its prompt again.
 
-Owns what follows from the facts. Does not own how they are known: an author says them
-(`lastword.classify`), or they are read off the frames that passed (`core.link.facts`).
+Owns what follows from the facts. The facts themselves come from an author (`lastword.classify`) or
+from the frames that passed (`core.link.facts`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from lastword.core.failure.taxonomy import Phase, RetrySafety
 class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What had happened in the turn when it failed, as its author knows it.
 
-    As it stands, `TurnFacts()` says: the request was sent, and nothing came back.
+    The default, `TurnFacts()`, says that the request was sent and nothing came back.
 
     Attributes:
         request_sent: A request had been sent to the model provider.
-        thought: Reasoning had come.
-        text: Text that the user sees had come.
-        tool_called: The model had begun to ask for a tool, which had not run.
-        tool_ran: A tool had run that only reads, searches or fetches.
-        unsafe_tool: A tool had been started that changes something, or of unknown effect.
-        tool_running: A tool was still at work.
-        provider_tools: The provider runs tools by itself, so what ran is not known.
+        thought: Reasoning had arrived.
+        text: Text that the user sees had arrived.
+        tool_called: The model had begun to call a tool, which had not run.
+        tool_ran: A tool that only reads, searches or fetches had run.
+        unsafe_tool: A tool that changes something, or whose effect is unknown, had been started.
+        tool_running: A tool was still running.
+        provider_tools: The provider runs tools by itself, so it is not known what ran.
     """
 
     request_sent: bool = True
@@ -50,7 +50,7 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
         return Phase.BEFORE_REQUEST
 
     def retry_safety(self, *, retryable: bool) -> RetrySafety:
-        """Would sending the prompt again do harm?"""
+        """Return whether sending the prompt again would do harm."""
         if not retryable:
             return RetrySafety.NEVER
         if self.tool_ran or self.unsafe_tool or self.tool_running or self.provider_tools:
@@ -61,7 +61,7 @@ class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def safety_of(facts: TurnFacts | None, *, retryable: bool) -> RetrySafety:
-    """Return whether a retry would do harm; where nothing is known of the turn, it may."""
+    """Return whether a retry would do harm; if nothing is known of the turn, it may."""
     if facts is not None:
         return facts.retry_safety(retryable=retryable)
     return RetrySafety.ASK if retryable else RetrySafety.NEVER

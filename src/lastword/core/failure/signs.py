@@ -1,8 +1,8 @@
-"""Signs of failure: prose that begins as an error does, a member in the margin, a payload.
+"""Signs of failure: prose that begins like an error, a member beside the protocol's, a payload.
 
-Owns only what is cheap enough to ask of every turn that ends well: may there be a failure in it?
-What such signs look like is `quirks.prose`'s and `quirks.wire`'s, and what the failure then is
-`core.classify`'s (`prose`, `agents`), or `core.failure.payload`'s.
+Owns only the checks that are cheap enough for every turn that ends well: may it hide a failure?
+`quirks.prose` and `quirks.wire` know what such signs look like; `core.classify` (`prose`, `agents`)
+or `core.failure.payload` decides what the failure is.
 """
 
 from __future__ import annotations
@@ -69,19 +69,19 @@ _RETRY_ENDS = re.compile(
 
 
 def flattened(text: str) -> str:
-    """Return a message in the form that the table is written in."""
+    """Return a message in the form in which the table is written."""
     return " ".join(text.replace("\u2019", "'").lower().split())
 
 
 def may_be_error(text: str) -> bool:
-    """Does this message begin as some agent's error does?"""
+    """Return whether this message begins like some agent's error."""
     if len(text) > MAX_PROSE_CHARS:
         return False
     return flattened(text[:_OPENING_CHARS]).startswith(prose.ALL_OPENINGS)
 
 
 def may_be_error_by_form(text: str) -> bool:
-    """May this message be nothing but an error, whoever wrote it?"""
+    """Return whether this message may be nothing but an error, whoever wrote it."""
     size = len(text)
     if size > MAX_PROSE_CHARS or (size > _WORDS_CHARS and "{" not in text and "<" not in text):
         return False
@@ -97,9 +97,9 @@ def may_be_error_by_form(text: str) -> bool:
 
 
 def asks_about_errors(prompt: str) -> bool:
-    """May an honest answer to this prompt be an error's text, as one that was to be repeated?
+    """Return whether an honest answer to this prompt may be an error's text.
 
-    A long prompt may, whatever it says: it is not read.
+    A long prompt is not read, and always counts as one.
     """
     if len(prompt) > _PROMPT_CHARS:
         return True
@@ -108,7 +108,7 @@ def asks_about_errors(prompt: str) -> bool:
 
 
 def is_remark(text: str, agent: str) -> bool:
-    """Is this text of the agent's about its own upkeep of the session, and about nothing else?"""
+    """Return whether this text is only about the agent's own upkeep of the session."""
     if not text.startswith(wire.REMARK_OPENINGS):
         return False
     key = agent_key(agent)
@@ -116,12 +116,12 @@ def is_remark(text: str, agent: str) -> bool:
 
 
 def may_hold_payload(line: bytes) -> bool:
-    """Does this frame have a member by the payload's name?"""
+    """Return whether this frame has a member with the payload's name."""
     return _PAYLOAD in line
 
 
 def payload_in(carrier: object) -> dict[str, Any] | None:
-    """The payload that a `_meta` or a `data` holds under `agent_error`; not an advertisement."""
+    """Return the payload under `agent_error` in a `_meta` or a `data`; not an advertisement."""
     payload = carrier.get("agent_error") if isinstance(carrier, dict) else None
     if not isinstance(payload, dict):
         return None
@@ -130,32 +130,32 @@ def payload_in(carrier: object) -> dict[str, Any] | None:
 
 
 def tells_by_air(line: bytes) -> bool:
-    """Does this frame tell of something in JetBrains AIR's way?"""
+    """Return whether this frame reports something by JetBrains AIR's convention."""
     return wire.AIR.mark in line
 
 
 def may_tell_of_retry(line: bytes) -> bool:
-    """Does this frame have a member, or a word, that may be about a retry?"""
+    """Return whether this frame has a member, or a word, that may be about a retry."""
     return _RETRY_WORD in line or any(mark in line for mark in wire.RETRY_MARKS)
 
 
 def names_retry(method: str | None) -> bool:
-    """Is this a method of an agent's own that is about retries, by its name?"""
+    """Return whether the name of an agent's own method says that it is about retries."""
     return method is not None and "retry" in method.lower()
 
 
 def may_tell_of_state(line: bytes) -> bool:
-    """Does this frame have a word that may be a state in which something failed?"""
+    """Return whether this frame has a word for a state in which something failed."""
     return any(end in line for end in _FAILED_ENDS)
 
 
 def may_tell_of_failure(line: bytes) -> bool:
-    """Does this frame have a member that may tell of a failure?"""
+    """Return whether this frame has a member that may report a failure."""
     return any(mark in line for mark in wire.FAILURE_MARKS)
 
 
 def tells_of_retry(text: str, agent: str) -> bool:
-    """Is this text, as this agent writes it, about a retry of its model call and nothing else?"""
+    """Return whether this agent writes such a text only about a retry of its model call."""
     if not text.startswith(wire.RETRY_TEXT_OPENINGS):
         return False
     key = agent_key(agent)
@@ -163,9 +163,9 @@ def tells_of_retry(text: str, agent: str) -> bool:
 
 
 def is_retry_by_form(text: str, *, begun: bool) -> bool:
-    """Is this text about a retry, and about nothing else, whoever wrote it?
+    """Return whether this text is about a retry and nothing else, whoever wrote it.
 
-    That one is over is said only where one has begun.
+    A message that a retry is over counts only after one has begun.
     """
     if len(text) > _RETRY_TEXT_CHARS or ("etry" not in text and "connect" not in text):
         return False

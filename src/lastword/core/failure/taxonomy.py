@@ -1,7 +1,7 @@
-"""The vocabulary of failures: closed sets of names, and one failure as a plain frozen value.
+"""The vocabulary of failures: closed sets of names, and a failure as a plain frozen value.
 
-Owns the words (`protocol/README.md`, section "Vocabulary") and each type's defaults. Does not
-decide which word fits a given failure (`core.classify`) and does not know frames
+Owns the words (`protocol/README.md`, section "Vocabulary") and the defaults of each type. Does not
+decide which words fit a failure (`core.classify`), and knows nothing of frames
 (`core.failure.ladder`).
 """
 
@@ -36,7 +36,7 @@ class ErrorType(StrEnum):
 
 
 class Origin(StrEnum):
-    """Whose fault it was."""
+    """Who or what was at fault."""
 
     PROVIDER = "provider"
     NETWORK = "network"
@@ -75,7 +75,7 @@ class Action(StrEnum):
 
 
 class RetrySafety(StrEnum):
-    """Would sending the same prompt again do harm? Separate from whether it would help."""
+    """Whether sending the same prompt again would do harm, apart from whether it would help."""
 
     AUTO = "auto"
     OFFER_CONTINUE = "offer_continue"
@@ -128,12 +128,12 @@ UNDECIDED = (ErrorType.UNKNOWN, ErrorType.INTERNAL)
 
 
 class AgentError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One failure, as every door of lastword hands it out. Fields are in wire order.
+    """A failure, in the form that every entry point of lastword returns. Fields are in wire order.
 
-    `None` means unknown and is never sent. `retry_after_seconds` is whole seconds rounded up,
-    `reset_at_epoch_ms` milliseconds since 1970 UTC, `attempts` how often the model call was tried.
-    `detail` is redacted; its `text` is what the provider or the process itself said. `extra` holds
-    what a peer sent beside the members that the contract names, as it came.
+    `None` means unknown and is never sent. `retry_after_seconds` is in whole seconds, rounded up;
+    `reset_at_epoch_ms` is in milliseconds since 1970 UTC; `attempts` is the number of tries of the
+    model call. `detail` is redacted, and its `text` is what the provider or the process itself
+    said. `extra` holds, unchanged, what a peer sent besides the members that the contract names.
     """
 
     type: ErrorType
@@ -158,7 +158,7 @@ class AgentError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     extra: dict[str, Any] | None = None
 
     def payload(self) -> dict[str, Any]:
-        """The value as the JSON object that goes over the wire, unknown fields left out."""
+        """Return the JSON object that is sent, without unknown fields."""
         payload: dict[str, Any] = msgspec.to_builtins(self)
         extra = payload.pop("extra", {})
         return payload | {key: value for key, value in extra.items() if key not in payload}

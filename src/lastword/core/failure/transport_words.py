@@ -1,7 +1,7 @@
-"""The words of a link to a gateway: what became of it, as reasons of failures.
+"""Words for the end of a link to a gateway, which are also reasons of failures.
 
 Generated from protocol/words.json by protocol/generate_words.py.
-Owns the table. Which of them fits an end is `lastword.client.link_words`'s.
+Owns the table. `lastword.client.link_words` chooses the word for an end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From a verdict to the error that people and clients see: words, action, and redacted detail.
+"""The error that people and clients see, composed from a verdict: text, action, redacted detail.
 
-Owns every sentence of ours that can appear in a client. A sentence is plain text without markup,
+Owns every sentence of ours that can appear in a client. A sentence is plain text without markup, of
 at most 500 characters, and ends with what to do. Some phrases never appear, whoever wrote them,
 because a client in the field reads a meaning into them (`FORBIDDEN`).
 """
@@ -258,18 +258,18 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     now: datetime | None = None,
     restarts: bool = False,
 ) -> AgentError:
-    """The error value for a verdict, ready for the wire.
+    """Return the error for a verdict, ready to be sent.
 
     Args:
         verdict: What was concluded.
         phase: How far the turn had come.
         retry_safety: Whether a retry would do harm.
-        attempts: How often the model call was tried, where it is known.
+        attempts: The number of times that the model call was tried, if known.
         incident_id: The name of the record in the timeline.
-        redact: Takes secrets out of a text; every text of the evidence goes through it.
-        now: The time of day where the reader sits, with its zone. Without it a reset is given as
-            a date in UTC, since the core knows neither clock nor zone.
-        restarts: The next request finds an agent that serves, by whatever means.
+        redact: Removes secrets from a text; every text of the evidence goes through it.
+        now: The reader's local time, with its zone. Without it, a reset is given as a date in UTC,
+            since the core knows neither clock nor zone.
+        restarts: The next request will reach a working agent, by whatever means.
     """
     text = without_forbidden(redact(verdict.detail)) if verdict.detail else ""
     action = choose_action(verdict, retry_safety, restarts=restarts)
@@ -308,11 +308,11 @@ def compose_known(
     redact: Callable[[str], str] = redact_text,
     now: datetime | None = None,
 ) -> AgentError:
-    """The error value for a verdict, of a turn of which no more than these facts is known.
+    """Return the error for a verdict when only these facts are known of the turn.
 
     Args:
         verdict: What was concluded.
-        facts: What had happened in the turn; without them a retry is never safe by itself.
+        facts: What had happened in the turn; without them, a retry is never safe by itself.
         redact: As for `compose`.
         now: As for `compose`.
     """
@@ -328,7 +328,7 @@ def compose_known(
 def choose_action(
     verdict: Verdict, retry_safety: RetrySafety | None, *, restarts: bool = False
 ) -> Action:
-    """What the person can do: the type's own action, unless a retry needs a thought first."""
+    """Return what the person can do: the type's own action, unless a retry needs care first."""
     if verdict.action is not None:
         return verdict.action
     if verdict.retryable and (restarts or verdict.type not in _NEEDS_RESTART):
@@ -345,14 +345,14 @@ def choose_action(
 
 
 def own_sentence(error_type: ErrorType, action: Action) -> str:
-    """Return what to say of a failure whose own words are missing."""
+    """Return what to say of a failure that came without words of its own."""
     return f"{WHAT[error_type]} {ADVICE[action]}"
 
 
 def usual_action(
     error_type: ErrorType, retry_safety: RetrySafety | None, *, retryable: bool
 ) -> Action:
-    """What a person can do about a failure of which no action was told."""
+    """Return what a person can do about a failure that was reported without an action."""
     usual = DEFAULTS[error_type].action
     if not retryable or usual is Action.RESTART:
         return usual
@@ -368,7 +368,7 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
     parts = [told or WHAT[verdict.type]]
     quote = quotable(_said(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
     if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:
-        # No process ran that could have said it.
+        # No process ran that could have said so.
         parts = [f"{parts[0].removesuffix('.')}: {quote}."]
     elif quote:
         parts.append(f'It said: "{quote}".')
@@ -379,14 +379,14 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
 
 
 def _said(verdict: Verdict, text: str) -> str:
-    """The part of the evidence that says something."""
+    """Return the informative part of the evidence."""
     told = innermost(text)
     if told == text:
         if verdict.type is ErrorType.INVALID_REQUEST:
             # The body's own message comes first; an SDK's rendering of the body follows it.
             told = text.strip().partition("\n")[0]
         else:
-            # Of a traceback the line that tells, not its frames.
+            # Of a traceback, take the line that says what happened, not the frames.
             told = telling_lines(text) or text
     return told if verdict.retryable else without_retry_advice(told)
 
@@ -400,7 +400,7 @@ def _advice(verdict: Verdict, action: Action, now: datetime | None, text: str) -
     if action in {Action.CONTINUE, Action.CONFIRM_RETRY, Action.RETRY} and when:
         return f"{ADVICE[action].removesuffix('.')} {when}."
     if verdict.type is ErrorType.INTERNAL or verdict.action is not None:
-        # An exception in an agent that lives: there is nothing to start anew.
+        # An exception in a living agent: there is nothing to restart.
         return ADVICE[action]
     reason = verdict.reason or ""
     if verdict.type is ErrorType.UNKNOWN and reason in _ADVICE_OF_UNKNOWN:
@@ -417,14 +417,14 @@ def _when(verdict: Verdict, now: datetime | None) -> str:
 
 
 def _told_when(verdict: Verdict, text: str) -> str:
-    """When a limit is said to reset, where only the failure's own words say so."""
+    """Return when a limit resets, if only the failure's own words say so."""
     told = stated_reset(on_one_line(text)) if verdict.type in _LIMITS else ""
-    # As plain words, since what they were said in may be anything.
+    # Only the plain time is used, since the words around it may be anything.
     return f"after {told}" if told else ""
 
 
 def quotable(text: str) -> str:
-    """A short piece of redacted evidence that may stand in a sentence, or nothing."""
+    """Return a short piece of redacted evidence that may stand in a sentence, or nothing."""
     plain = _PREFIX.sub("", plain_text(text).replace('"', "'")).rstrip(".")
     if plain.lower() in _SAYS_NOTHING:
         return ""
@@ -434,26 +434,26 @@ def quotable(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """A redacted text on one line, without what any client reads as markup or as a signal."""
-    # Last of all: the phrases are also formed by what stood apart before.
+    """Return a redacted text on one line, without what clients read as markup or as a signal."""
+    # This comes last, since joining lines can form the phrases.
     return without_forbidden(on_one_line(text))
 
 
 def on_one_line(text: str) -> str:
-    """A text on one line, without what any client reads as markup."""
-    # What is not printable may be half a character, or may turn or move the text around it.
+    """Return a text on one line, without anything that a client reads as markup."""
+    # Unprintable characters may be half a character, or may reverse or move the text around them.
     visible = "".join(char if char.isprintable() else " " for char in text[:2000])
     plain = _MARKUP.sub(" ", visible)
     return " ".join(plain.replace("[", "(").replace("]", ")").split())
 
 
 def without_forbidden(text: str) -> str:
-    """The text with the phrases that clients misread said in other words."""
+    """Return the text with the phrases that clients misread reworded."""
     return _FORBIDDEN.sub(lambda found: FORBIDDEN[found.group().lower()], text)
 
 
 def _identifier(value: str | None, redact: Callable[[str], str]) -> str | None:
-    """A code, name or id of the evidence: one line, printable, short."""
+    """Return a code, name or id of the evidence: one line, printable, short."""
     if not value:
         return None
     plain = "".join(char for char in redact(value) if char.isprintable())
@@ -477,13 +477,13 @@ __all__ = [
 def of_retry(
     verdict: Verdict, *, wait_seconds: int | None, attempt: int, max_attempts: int | None
 ) -> str:
-    """A sentence on what failed, and one on when the agent tries again.
+    """Return a sentence on what failed, and one on when the agent tries again.
 
     Args:
-        verdict: What the last try failed of.
-        wait_seconds: How long from now, where that is known.
-        attempt: The number of the try that comes next; the first was 1.
-        max_attempts: How many there will be at most, where that is known.
+        verdict: Why the last try failed.
+        wait_seconds: The wait from now, if known.
+        attempt: The number of the next try; the first was 1.
+        max_attempts: The most tries that there will be, if known.
     """
     when = f" in {plain_duration(wait_seconds)}" if wait_seconds else ""
     of = "" if max_attempts is None else f" of {max_attempts}"

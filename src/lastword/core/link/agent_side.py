@@ -1,7 +1,7 @@
 """The agent's half of the link: its answers, its updates, its requests to the client.
 
-Owns the agent's half of the link: which answer is whose, and which of them means failure. What an
-update does to a turn is `core.link.updates`'.
+Owns the matching of answers to requests, and which answers mean failure. What an update does to a
+turn is in `core.link.updates`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAX_OPTIONS = 32
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
-    """Take in one message of the agent's."""
+    """Take in one message from the agent."""
     message = frame.message
     if link.stderr.since_frame:
         link.stderr.count_anew()
@@ -69,12 +69,12 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
 
 
 def _and_shown(link: Link, effects: list[Effect], session_id: str | None) -> list[Effect]:
-    """What comes of a frame that may have been the agent's second thought about a failed turn."""
+    """Add the effects of a frame that may show the agent still at work on a failed turn."""
     return effects + resend.shown(link, session_id) if link.options.retry else effects
 
 
 def _withdrawn(link: Link, frame: Frame) -> None:
-    """The agent takes a request back: it does not wait for the user any more."""
+    """Note that the agent withdrew a request: it no longer waits for the user."""
     params = frame.message.params
     if params is not UNSET and params.request_id is not UNSET:
         request_id = jsonrpc.same_id(bytes(params.request_id))
@@ -83,14 +83,14 @@ def _withdrawn(link: Link, frame: Frame) -> None:
 
 
 def malformed(link: Link, line: Malformed) -> list[Effect]:
-    """Take in a line that is no message: it never reaches the client.
+    """Take in a line that is not a message: it never reaches the client.
 
     Whoever waits for what it should have been is told at once.
     """
     effects: list[Effect] = [Drop(line.reason), _dropped(link, line.reason)]
     if line.reason != jsonrpc.MALFORMED_JSON or not line.line.lstrip().startswith(b"{"):
         return effects
-    # Loaded with the first such line.
+    # Imported with the first such line.
     from lastword.core.protocol import peek  # noqa: PLC0415
 
     shown = peek.of_broken(line.line)
@@ -103,9 +103,9 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
 
 
 def lost_answer(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect] | None:
-    """An answer of the agent's cannot be read: what it should have ended fails.
+    """Fail the request whose answer from the agent cannot be read.
 
-    `None` where it is no answer, or to nothing that is known.
+    Returns `None` if the line is no answer, or answers nothing that is known.
     """
     if shown.answered is None:
         return None
@@ -119,7 +119,7 @@ def lost_answer(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect] | N
 
 
 def oversized(shown: Peeked) -> list[Effect]:
-    """A line of the agent's was over the limit: whoever asked by it waits for an answer."""
+    """Answer a request from the agent whose line was over the limit."""
     request_id, method = shown.id, shown.method
     if request_id is None or method is None or method == acp.UPDATE:
         return []
@@ -148,7 +148,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
         for turn in session.turns:
             turn.facts.note_request(method)
     if asks:
-        # As its progress does, a sub-agent's question counts for every session at work.
+        # Like progress, a sub-agent's question counts for every session at work.
         known = session is not None and session.opened
         for asking in [session] if known and session else link.sessions.values():
             if known or asking.turns:
@@ -164,7 +164,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
 
 
 def _option_kinds(frame: Frame) -> dict[str, Any]:
-    """What the user can choose of: the options' kinds by their ids."""
+    """Return the choices offered to the user: the kinds of the options, by id."""
     options = jsonrpc.params_of(frame).get("options")
     if not isinstance(options, list):
         return {}
@@ -173,7 +173,7 @@ def _option_kinds(frame: Frame) -> dict[str, Any]:
 
 
 def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
-    """A program that writes its input back is no ACP agent: say so instead of waiting."""
+    """Report a program that echoes its input: it is no ACP agent, so do not wait for it."""
     effects: list[Effect] = [Drop("echo"), _dropped(link, "echo")]
     request = link.from_client.get(request_id)
     if request is None or request.method != method:
@@ -185,7 +185,7 @@ def _echo(link: Link, request_id: bytes, method: str) -> list[Effect]:
 def fail_open_request(
     link: Link, request_id: bytes, request: OpenRequest, verdict: Verdict
 ) -> list[Effect]:
-    """End an open request of the client's, whatever it is, as a failure of the agent's answer."""
+    """End an open request from the client, of any kind, as a failure of the agent's answer."""
     failing = request.turn
     if failing is not None:
         if link.dialect.turn_ends_by_state:
@@ -216,13 +216,13 @@ def _response(link: Link, frame: Frame) -> list[Effect]:
 
 
 def answer_to_nobody(link: Link, request_id: bytes) -> list[Effect]:
-    """An answer that nobody waits for, or not any more."""
+    """Handle an answer that nobody waits for, or no longer."""
     resolved = _resolve(link, request_id)
     return resolved or [Drop("answer_to_nobody"), _dropped(link, "answer_to_nobody")]
 
 
 def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
-    """Take an answer in under the id that it must have meant."""
+    """Take in an answer under the id that it must have meant."""
     request = link.from_client.get(request_id)
     renamed = jsonrpc.decode(jsonrpc.with_id(frame, request_id))
     if request is None or isinstance(renamed, jsonrpc.Malformed):
@@ -235,7 +235,7 @@ def with_request_id(link: Link, frame: Frame, request_id: bytes) -> list[Effect]
 
 
 def _hold_error(link: Link, frame: Frame) -> list[Effect]:
-    """An error without an id belongs to the one open request, if nothing speaks against it."""
+    """Assign an error without an id to the one open request, unless something contradicts that."""
     at_agent = [(asked, r) for asked, r in link.from_client.items() if not _is_done(r)]
     only = at_agent[0] if len(at_agent) == 1 else None
     if only is None or frame.message.error is UNSET or only[1].sequence != link.sent_to_agent:
@@ -245,14 +245,14 @@ def _hold_error(link: Link, frame: Frame) -> list[Effect]:
 
 
 def _is_done(request: OpenRequest) -> bool:
-    """Has the agent answered this, and is it only to be asked once more?"""
+    """Return whether the agent has answered this, so that it only waits to be sent again."""
     return request.turn is not None and request.turn.state is State.WAITING
 
 
 def _resolve(link: Link, request_id: bytes, *, accepted: bool = False) -> list[Effect] | None:
-    """The late answer to a prompt that was ended without it: the session is itself again.
+    """Handle the late answer to a prompt that was ended without it: the session is usable again.
 
-    Unless the agent has only now `accepted` it (version 2): then its work is still to come.
+    If the agent has only now `accepted` the prompt (version 2), its work is still to come.
     """
     for session in link.sessions.values():
         if request_id in session.unresolved:
@@ -282,8 +282,8 @@ def _answered(link: Link, frame: Frame, request_id: bytes, request: OpenRequest)
     created: list[Effect] = []
     if request.method in acp.ENDS_SESSION:
         ended = link.sessions.get(request.session_id or "")
-        # Its turns still get their answers, from the agent or when the grace is over, and what is
-        # late of them stays back.
+        # Its turns still get their answers, from the agent or when the grace is over, and their
+        # late frames are held back.
         busy = ended is not None and (ended.turns or ended.waiting or ended.quarantined)
         if ended is not None and not busy:
             link.forget_session(ended.session_id)
@@ -316,7 +316,7 @@ def _initialized(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
 
 
 def _error_passes(link: Link, frame: Frame, request_id: bytes) -> list[Effect]:
-    """An error on a request that is no prompt passes, unless clients hang on its shape."""
+    """Pass on an error for a request other than a prompt, unless clients depend on its shape."""
     error = jsonrpc.loads(frame.message.error)
     members = error if isinstance(error, dict) else {}
     code, message = members.get("code"), members.get("message")

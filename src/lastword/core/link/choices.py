@@ -1,7 +1,7 @@
-"""Mode, model and options of one session: what was chosen, and what the client shows of it.
+"""A session's mode, model and options: what was chosen, and what the client shows of them.
 
-Owns what is set again where the session comes back to another agent. A choice holds until the
-agent says otherwise: what the session has left since is no choice any more.
+Owns what is set again when the session returns in another agent. A choice holds until the agent
+says otherwise: a setting that the session has since left is no longer a choice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Setting = tuple[str, dict[str, Any]]
 
 
 class Choices:
-    """What a session works with."""
+    """The settings with which a session works."""
 
     __slots__ = ("made", "mode", "mode_option", "options")
 
@@ -31,7 +31,7 @@ class Choices:
         """The option that is the mode, where the agent has one."""
 
     def chose(self, method: str, params: dict[str, Any], answer: object = None) -> None:
-        """The agent accepted a choice of the client's, with this answer."""
+        """Note that the agent accepted a choice of the client's, with this answer."""
         option = str(params.get("configId", ""))
         self.made.pop((method, option), None)
         self.made[method, option] = params
@@ -43,13 +43,13 @@ class Choices:
             self.told(answer)
 
     def told(self, answer: object) -> None:
-        """The answer that opens or sets a session says what it works with."""
+        """Read the settings from the answer that opened the session or changed one."""
         members = object_of(answer)
         self._in_mode(object_of(members.get("modes")).get("currentModeId"))
         self._list(members.get("configOptions"))
 
     def changed(self, session_id: str, update: dict[str, Any]) -> None:
-        """The session went over to another mode or other options of itself."""
+        """Note that the session itself switched to another mode or other options."""
         before = self.mode
         left = [option for method, option in self.made if method == acp.SET_OPTION]
         mode = update.get("currentModeId")
@@ -66,14 +66,14 @@ class Choices:
                 self.made[acp.SET_OPTION, option] = {"sessionId": session_id, **params}
 
     def setting_of_mode(self, session_id: str, mode: str) -> Setting:
-        """The request by which the session goes over to a mode."""
+        """Return the request that switches the session to a mode."""
         option = self.mode_option
         if option is not None:
             return acp.SET_OPTION, {"sessionId": session_id, "configId": option, "value": mode}
         return acp.SET_MODE, {"sessionId": session_id, "modeId": mode}
 
     def mode_set_by(self, setting: Setting) -> str | None:
-        """The mode to which a request is to bring the session."""
+        """Return the mode to which a request would switch the session."""
         method, params = setting
         if method == acp.SET_MODE:
             return _text(params.get("modeId"))
@@ -82,7 +82,7 @@ class Choices:
         return None
 
     def _list(self, listed: object) -> None:
-        """All the options, as the agent lists them."""
+        """Note all the options, as the agent lists them."""
         if not isinstance(listed, list):
             return
         self.options = {}
@@ -103,7 +103,7 @@ class Choices:
             self._in_mode(value)
 
     def _in_mode(self, mode: object) -> None:
-        """The session is in this mode: whatever choice was of another does not hold any more."""
+        """Note the session's mode, dropping a choice of any other mode."""
         if not isinstance(mode, str):
             return
         self.mode = mode

@@ -1,7 +1,7 @@
 """The client's half of the link: prompts, cancels, other requests, and its answers to the agent.
 
-Owns the client's half of the link. Every frame passes as it came unless the agent is gone, the
-session is in quarantine, or the answer is to a request that no longer waits.
+Owns the handling of what the client sends. Every frame passes unchanged unless the agent is gone,
+the session is in quarantine, or the answer is to a request that no longer waits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OWN_ID_PREFIX = b'"lastword:'
 
 
 def receive(link: Link, frame: Frame) -> list[Effect]:
-    """Take in one message of the client's."""
+    """Take in one message from the client."""
     message = frame.message
     link.client_sent()
     if message.method is None:
@@ -46,16 +46,16 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
 
 
 def malformed(link: Link, line: Malformed) -> list[Effect]:
-    """Take in a line that is no message: tell whoever waits for it, as JSON-RPC has it."""
+    """Take in a line that is not a message, and answer it as JSON-RPC requires."""
     link.client_sent()
     effects: list[Effect] = [
         Drop(line.reason),
         entries.record(link, Kind.FRAME_DROPPED, side="client", reason=line.reason),
     ]
-    # Loaded with the first such line.
+    # Imported with the first such line.
     from lastword.core.protocol import peek  # noqa: PLC0415
 
-    # A message without an id of its own may hold one deeper down, which is somebody else's.
+    # A message without an id of its own may hold one deeper down that belongs to something else.
     is_json = line.reason != jsonrpc.MALFORMED_JSON
     shown = peek.Peeked() if is_json else peek.of_broken(line.line)
     if shown.answered is not None:
@@ -71,9 +71,9 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
 
 
 def _asked_anew(link: Link, shown: Peeked) -> bytes:
-    """The id under which a request that cannot be read is answered.
+    """Return the id under which a request that cannot be read is answered.
 
-    One that is open already stays so: under it, another request would be answered.
+    An id that is already open is not used: it would answer another request.
     """
     if shown.id is None or link.client_awaits(shown.id):
         return jsonrpc.NULL_ID
@@ -82,9 +82,9 @@ def _asked_anew(link: Link, shown: Peeked) -> bytes:
 
 
 def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]:
-    """The client's answer to the agent's request does not arrive: the agent, which waits, is told.
+    """Tell the agent, which waits for it, that the client's answer to its request was lost.
 
-    It cannot be given again: for the client, the question has been answered.
+    The client cannot answer again: as far as it knows, the question has been answered.
     """
     if request_id not in link.from_agent:
         request_id = link.asked_by_agent(request_id) or request_id
@@ -107,9 +107,9 @@ def _prompt(link: Link, frame: Frame) -> list[Effect]:
         due = link.now + link.options.cancel_grace_seconds
         session.let_wait(frame, due)
         return []
-    # Prompts that overlap may well show nothing: an answer held back for that is let go.
+    # Overlapping prompts may well show nothing: release an answer that was held back for that.
     released = [e for turn in list(session.turns) for e in prompts.release_held(link, turn)]
-    # A failure is no longer waited out where the user goes on by something else.
+    # Stop waiting to retry a failed prompt if the user continues with something else.
     failed = resend.give_up(link, session)
     return [*released, *failed, *prompts.start(link, session, frame), FORWARD]
 
@@ -144,7 +144,7 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
 
 
 def attached(link: Link) -> Effect:
-    """The entry that says who the client is."""
+    """Return the entry that says who the client is."""
     client = link.client
     return entries.record(
         link,
@@ -162,13 +162,13 @@ _OF_ONE_REQUEST = frozenset({"traceparent", "tracestate", "baggage"})
 
 
 def _remembered(method: str, frame: Frame) -> dict[str, Any] | None:
-    """What an agent that is started again will have to be told of this request."""
+    """Return what a restarted agent will have to be told of this request."""
     if method in acp.SETTINGS:
         return jsonrpc.params_of(frame)
     if method in acp.OPENS_SESSION:
         params = jsonrpc.params_of(frame)
         opened = {key: params[key] for key in _OPENED_WITH if params.get(key) is not None}
-        # What a vendor restricts a session by stands there.
+        # Vendors put a session's restrictions there.
         meta = object_of(params.get("_meta"))
         kept = {key: value for key, value in meta.items() if key not in _OF_ONE_REQUEST}
         return {**opened, "_meta": kept} if kept else opened
@@ -190,7 +190,7 @@ def _notification(link: Link, frame: Frame) -> list[Effect]:
 
 
 def _cancel(link: Link, session: Session) -> list[Effect]:
-    """The user cancels a session: every open turn of it, and every prompt that waits."""
+    """Cancel a session for the user: every open turn of it, and every waiting prompt."""
     effects: list[Effect] = []
     for turn in list(session.turns):
         effects += _cancel_turn(link, turn)
@@ -218,7 +218,7 @@ def _cancel_turn(link: Link, turn: Turn) -> list[Effect]:
 
 
 def _waits_for_user(link: Link, session: Session) -> bool:
-    """Can the session's one turn not have ended, since its agent waits for the user?"""
+    """Return whether the session's one turn must be open, since its agent waits for the user."""
     if len(session.turns) > 1:
         return False
     waits = any(_stands_in(link, session, asked) for asked in session.asking)
@@ -226,13 +226,13 @@ def _waits_for_user(link: Link, session: Session) -> bool:
 
 
 def _stands_in(link: Link, session: Session, asked: bytes) -> bool:
-    """Is it this session that the question is of? A sub-agent's stands open in all at work."""
+    """Return whether the question is this session's; a sub-agent's counts for all at work."""
     others = (other for other in link.sessions.values() if other is not session)
     return asked == FOREGROUND or not any(asked in other.asking for other in others)
 
 
 def cancel_unsent(link: Link, session: Session, frame: Frame) -> list[Effect]:
-    """A prompt that never reached the agent is cancelled: it never will."""
+    """Cancel a prompt that never reached the agent, and never will."""
     request_id = frame.message.request_id or jsonrpc.NULL_ID
     turn = link.turn_of(session, request_id)
     turn.add_prompt(request_id)
@@ -258,7 +258,7 @@ def _cancel_request(link: Link, frame: Frame) -> list[Effect]:
 
 
 def _answer(link: Link, frame: Frame) -> list[Effect]:
-    """The client answers a request: the agent's, a dead agent's, or one of ours."""
+    """Take in the client's answer: to the agent's request, a dead agent's, or one of ours."""
     message = frame.message
     request_id = message.request_id or jsonrpc.NULL_ID
     request = link.agent_has_answer(request_id)
@@ -299,7 +299,7 @@ _DISMISSED = frozenset({"cancelled", "cancel"})
 
 
 def _outcome(frame: Frame, request: OpenRequest) -> str:
-    """What the user chose, by the kind of the option, never by its words."""
+    """Return what the user chose, as the option's kind and never its words."""
     result = jsonrpc.loads(frame.message.result)
     outcome = result.get("outcome") if isinstance(result, dict) else None
     if not isinstance(outcome, dict):
@@ -318,7 +318,7 @@ def _terminal_id(frame: Frame) -> str | None:
 
 
 def oversized(link: Link, shown: Peeked, verdict: Verdict) -> list[Effect]:
-    """A line of the client's was over the limit: whoever waits for its answer is told."""
+    """Take in that a line from the client was over the limit, and tell whoever waits for it."""
     link.client_sent()
     if shown.answered is not None:
         return _answer_is_lost(link, shown.answered, "The client's answer was too long to pass on.")

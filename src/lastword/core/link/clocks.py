@@ -1,7 +1,7 @@
-"""The link's clocks: when something is due next, and what is done when it is.
+"""The link's clocks: when something is due next, and what is done then.
 
-Owns every deadline. An open question to the user stops a session's clocks; a tool in progress has
-a long limit of its own; progress moves a deadline, so a due one is always looked at again.
+Owns every deadline. An open question to the user stops a session's clocks; a running tool has a
+long limit of its own; progress moves a deadline, so one that is due is always checked again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def horizon_seconds(options: Options) -> float:
-    """No frame that passes untouched sets a deadline nearer than this: the shortest limit."""
+    """Return the shortest limit: no frame that passes untouched sets a nearer deadline."""
     limits = (
         options.first_update_timeout_seconds,
         options.idle_timeout_seconds,
@@ -40,7 +40,7 @@ def horizon_seconds(options: Options) -> float:
 
 
 def next_timeout(link: Link) -> float | None:
-    """The earliest moment at which something may be due, `None` when nothing ever is."""
+    """Return the earliest moment at which something may be due, or `None` if nothing ever is."""
     return min(_dues(link), default=None)
 
 
@@ -80,7 +80,7 @@ STDERR_LOOKS = 120
 
 
 def _stderr_look(link: Link) -> float | None:
-    """When what an open, silent turn's agent wrote to stderr is to be looked at."""
+    """Return when to look at the stderr of an agent whose open turn is silent."""
     stderr = link.stderr
     if stderr.looked_to == stderr.total:
         return None
@@ -89,8 +89,8 @@ def _stderr_look(link: Link) -> float | None:
     if turn is None or turn.state not in AT_WORK or turn.evidence.looks >= STDERR_LOOKS:
         return None
     if stderr.came_at < max(turn.started_at, turn.evidence.output_at):
-        # It was written before the turn, or the model has answered since. What else the agent
-        # sends, such as its commands or a title, says nothing of the call.
+        # It was written before the turn, or the model has answered since. Other messages from the
+        # agent, such as its commands or a title, say nothing about the call.
         return None
     return max(stderr.came_at + STDERR_PAUSE_SECONDS, stderr.looked_at + STDERR_LOOK_SECONDS)
 
@@ -101,7 +101,7 @@ def _look_at_stderr(link: Link) -> list[Effect]:
     text = link.stderr.news(turn.evidence.stderr_mark, link.now)
     if not telling_lines(text):
         return []
-    # Loaded at the first line that looks like an error: no part of a healthy turn.
+    # Imported at the first line that looks like an error: no part of a healthy turn.
     from lastword.core import classify  # noqa: PLC0415
 
     verdict = classify.read_lines(text, source="stderr")
@@ -112,13 +112,13 @@ def _look_at_stderr(link: Link) -> list[Effect]:
 
 
 def _waited_too_long(link: Link, session: Session) -> list[Effect]:
-    """The agent does not answer the turn that was ended: what waits behind it cannot wait longer.
+    """Handle an agent that does not answer the turn that was ended: the prompts behind it fail.
 
-    Where nobody else is served by it, and another one follows, it is killed.
+    If it serves nobody else, and another agent will follow, it is killed.
     """
     others = any(other.turns for other in link.sessions.values() if other is not session)
     if link.restarts and not others:
-        # Nobody's prompt need fail for it: those of other sessions go to the next one as well.
+        # No prompt need fail for it: those of other sessions go to the next agent as well.
         waiting = [prompt for other in link.sessions.values() for prompt in other.take_waiting()]
         unsent = tuple(prompt.frame for prompt in sorted(waiting, key=lambda prompt: prompt.due))
         return [_given_up(link, session), Kill(unsent)]
@@ -193,7 +193,7 @@ def _turn_due(link: Link, turn: Turn) -> list[Effect]:
 
 
 def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
-    """When this session's turns are given up on if nothing more comes, and by which limit."""
+    """Return when this session's turns are given up if nothing more arrives, and by which limit."""
     watched = [t for t in session.turns if t.state in AT_WORK and t.held is None]
     if session.asking or not watched:
         return None, ""
@@ -228,7 +228,7 @@ def _watchdog_due(link: Link, session: Session) -> list[Effect]:
 
 
 def _warning(link: Link, session: Session) -> float | None:
-    """When the silence is told of: in the record, and to a client that can show it."""
+    """Return when the silence is reported: in the record, and to a client that can show it."""
     after = link.options.warn_after_seconds
     if after <= 0 or session.asking or _tool_running(session):
         return None
@@ -254,13 +254,13 @@ def _title_of_silence(session: Session, seconds: int) -> str:
     found = [turn.evidence.hint for turn in session.turns if turn.evidence.hint is not None]
     if not found:
         return f"The agent has been silent for {seconds} seconds. It may be waiting for the model."
-    # Loaded at the first failure: no part of a healthy turn.
+    # Imported at the first failure: no part of a healthy turn.
     from lastword.core.failure import wording  # noqa: PLC0415
 
     return f"{wording.WHAT[found[-1].type]} The agent has been silent for {seconds} seconds."
 
 
 def _given_up(link: Link, session: Session) -> Effect:
-    """The agent does not let go of a turn that was ended for it: its process is ended."""
+    """End the process of an agent that does not let go of a turn that was ended for it."""
     by, reason = By.LASTWORD.value, "busy_with_ended_turn"
     return entries.record(link, Kind.CANCEL, session, by=by, reason=reason)

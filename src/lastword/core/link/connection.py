@@ -1,6 +1,6 @@
 """One link between a client and an agent: messages and a time in, effects out.
 
-This is the loop that drives it; every shell has it, in its own kind of waiting:
+Every shell drives it with this loop, each in its own way of waiting:
 
     while the session lasts:
         wait for a line, for a side's end, or until `next_timeout()`, whichever is first
@@ -9,17 +9,17 @@ This is the loop that drives it; every shell has it, in its own kind of waiting:
         the moment:   effects = handle_timeout(now)
         carry out every effect, in order, before anything else is taken in
 
-Each call may move the moment that `next_timeout` gives, so it is asked anew before each wait; `now`
-is always the same clock's. `receive_oversized`, `receive_stderr`, `receive_log`, `receive_hint`,
-`receive_report`, `client_detached` and `client_attached` are further things that may have happened,
-taken in the same way. A shell that reads the agent's lines in blocks may offer them to `observe`
-first, and nobody else may: in the order in which they came, each block as `jsonrpc.decode_block`
-gives it. What it takes in passes as the bytes it came in; the message after that goes through
-`receive`, and the rest may be offered again.
+Each call may move the moment that `next_timeout` returns, so ask for it again before each wait;
+`now` always comes from the same clock. `receive_oversized`, `receive_stderr`, `receive_log`,
+`receive_hint`, `receive_report`, `client_detached` and `client_attached` take in other events in
+the same way. A shell that reads the agent's lines in blocks may first offer them to `observe`, in
+the order of their arrival, each block as `jsonrpc.decode_block` returns it; no other shell may. The
+messages that it takes in pass as the bytes that arrived; the next message goes through `receive`,
+and the rest may be offered again.
 
 Owns the core's interface. The work is done by `core.link.client_side`, `core.link.agent_side` and
-`core.link.clocks` on the state in `core.link.state`. Nothing here raises because of what a peer
-sent. Knows one agent: another that follows it is `core.restart.layer`'s.
+`core.link.clocks` on the state in `core.link.state`. Nothing that a peer sends makes it raise. It
+knows a single agent; `core.restart.layer` handles those that follow.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ __all__ = ["Connection", "Options", "Side"]
 
 
 class Connection:
-    """The sans-IO core: feed it what arrives, carry out what it answers, in order.
+    """The sans-IO core: feed it what arrives, and carry out the effects it returns, in order.
 
-    Times are monotonic seconds from any origin, never going back. A frame is passed on as the
-    bytes it came in wherever an effect says `Forward`.
+    Times are monotonic seconds from any origin and never go back. A frame is passed on as the bytes
+    that arrived wherever an effect says `Forward`.
     """
 
     __slots__ = ("_due", "_due_known", "_horizon", "link")
@@ -72,7 +72,7 @@ class Connection:
     def receive(
         self, side: Side, message: jsonrpc.Frame | jsonrpc.Malformed, now: float
     ) -> list[Effect]:
-        """Take in one line that came from `side`, decoded."""
+        """Take in one decoded line from `side`."""
         link = self.link
         link.at(now)
         if isinstance(message, jsonrpc.Malformed):
@@ -90,17 +90,17 @@ class Connection:
     def observe(self, messages: list[jsonrpc.Envelope], start: int, now: float) -> int:
         """Take in a run of the agent's messages, from `start` on, that pass untouched.
 
-        The relay's usual case at a fifth of the cost: gives how many were taken in; the one after
-        them must go through `receive`.
+        Handles the relay's usual case at a fifth of the cost. Returns how many messages were taken
+        in; the next one must go through `receive`.
         """
         self.link.at(now)
         self._look_again(now)
         return updates.observe(self.link, messages, start)
 
     def _look_again(self, now: float) -> None:
-        """What just passed untouched can only have set deadlines that are at least so far away.
+        """Note that the frames that just passed can only have set deadlines at least so far away.
 
-        Asking for all of them costs 3 µs, a fifth of what a request and its answer cost.
+        Computing all deadlines costs 3 µs, a fifth of the cost of a request and its answer.
         """
         soon = now + self._horizon
         if self._due is None or soon < self._due:
@@ -109,10 +109,10 @@ class Connection:
     def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
         """Take in that a line over the limit was skipped.
 
-        `ends` is how it began and, behind a line end, how it ended. What it answered ends as a
-        failure; else it was part of a turn, which cannot go on.
+        `ends` is its beginning and, after a line end, its end. A request that it answered fails;
+        otherwise it was part of a turn, which cannot go on.
         """
-        # Loaded with the first such line.
+        # Imported with the first such line.
         from lastword.core.protocol import peek  # noqa: PLC0415
 
         link = self.at(now)
@@ -139,31 +139,31 @@ class Connection:
         return self._stop_all(ending.own_failure(ErrorType.STDERR_OVERFLOW, "stderr_limit"))
 
     def receive_log(self, data: bytes, now: float) -> None:
-        """Take in what the agent told its own log: evidence, as stderr is."""
+        """Take in what the agent wrote to its own log: evidence, like stderr."""
         link = self.at(now)
         link.stderr.receive_log(data)
         for turn in link.open_turns():
             turn.evidence.note_log(data)
 
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
-        """Take in what a source beside the pipes says of an open turn's failed model call."""
+        """Take in what another source says about the failed model call of an open turn."""
         return retries.hinted(self.at(now), hint)
 
     def expects_hints(self, *, present: bool) -> None:
         """Take in whether there are such sources.
 
-        An answer that says nothing of its failure's cause then waits a moment for them.
+        If there are, an answer that does not state the cause of its failure waits for them briefly.
         """
         self.link.expect_hints(present=present)
 
     def silent_turns(self, now: float, seconds: float) -> list[SilentTurn]:
-        """The turns at work that have shown nothing for so long; asking moves no clock."""
+        """Return the turns at work that have been silent this long; asking moves no clock."""
         self.link.at(now)
         return hints.silent_turns(self.link, seconds)
 
     def receive_report(self, request_id: bytes, word: HandlerReport, now: float) -> list[Effect]:
-        """Take in what a handler in this process says of the request that it is at work on."""
-        # Loaded where there is such a handler: no part of the sidecar.
+        """Take in what a handler in this process reports about its request."""
+        # Imported only where there is such a handler: no part of the sidecar.
         from lastword.core.link import reports  # noqa: PLC0415
 
         return reports.receive(self.at(now), request_id, word)
@@ -171,8 +171,8 @@ class Connection:
     def receive_eof(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:
         """Take in that a side is gone for good; `cause` says how the agent ended.
 
-        A client that leaves so has cancelled its turns. One that may come back is said to be
-        detached, by `client_detached`.
+        A client that leaves like this has cancelled its turns. Use `client_detached` for a client
+        that may come back.
         """
         link = self.at(now)
         if side is Side.CLIENT:
@@ -183,7 +183,7 @@ class Connection:
             return [*self._noted_as_left(), *resend.client_left(link)]
         verdict = cause or ending.hung_up()
         held = link.take_held_error()
-        # Its last word had no id: nothing can follow now that would speak against it.
+        # The agent's last message had no id: nothing can now contradict the guess.
         told = agent_side.with_request_id(link, held.frame, held.request_id) if held else []
         return [
             *told,
@@ -201,30 +201,30 @@ class Connection:
         ]
 
     def client_detached(self, now: float) -> list[Effect]:
-        """Take in that nobody is there on the client's side for now: the link goes on without.
+        """Take in that the client's side is empty for now; the link goes on without it.
 
-        Open turns go on, and so do their clocks, but where a question to the user stands open: it
-        stays so, for whoever comes. What is sent to the client meanwhile is the shell's to keep.
+        Open turns go on, and so do their clocks, except where a question to the user is open: the
+        question stays open for whoever attaches. The shell keeps what is sent to the client.
         """
         link = self.at(now)
         is_news = link.note_presence(Presence.DETACHED)
         return [entries.record(link, Kind.CLIENT_DETACHED)] if is_news else []
 
     def client_attached(self, now: float) -> list[Effect]:
-        """Take in that somebody is there again, who speaks for the client that said `initialize`.
+        """Take in that somebody is attached again, acting for the client that sent `initialize`.
 
-        Nothing is sent again: what they missed, and what waits for their answer, the shell kept.
+        Nothing is sent again: the shell kept what they missed and the questions that wait for them.
         """
         link = self.at(now)
         return [client_side.attached(link)] if link.note_presence(Presence.ATTACHED) else []
 
     def another_follows(self, cause: Verdict | None) -> bool:
-        """Will there be another agent after this one, if it ended so? Not where it never ran."""
+        """Return whether another agent will follow one that ended so; not if it never ran."""
         never_ran = cause is not None and cause.reason == ending.SPAWN_FAILED
         return self.link.restarts and not never_ran
 
     def kept_frames(self) -> list[Effect]:
-        """What is kept back at this moment, for a link that goes on without the core."""
+        """Return the frames held back at this moment, for a link that goes on without the core."""
         link = self.link
         kept: list[Effect] = []
         for session in link.sessions.values():
@@ -248,9 +248,9 @@ class Connection:
         ]
 
     def next_timeout(self) -> float | None:
-        """The moment at which `handle_timeout` is to be called next, at the latest.
+        """Return the latest moment at which `handle_timeout` is to be called next.
 
-        It may come early: progress moves deadlines without asking for a new answer here.
+        It may be early: progress moves deadlines without a new call of this method.
         """
         if not self._due_known:
             self._due = clocks.next_timeout(self.link)
@@ -267,29 +267,29 @@ class Connection:
         return effects + clocks.handle(link)
 
     def stand_still(self, seconds: float) -> None:
-        """The link stood still for so long (a client that blocks us, a stopped process)."""
+        """Take in that the link stood still this long (a blocking client, a stopped process)."""
         self._due_known = False
         self.link.stand_still(seconds)
 
     @property
     def idle(self) -> bool:
-        """Is nothing waiting for the agent?"""
+        """Whether nothing waits for the agent."""
         link = self.link
         held_back = any(session.waiting for session in link.sessions.values())
         return not link.from_client and not link.open_turns() and not held_back
 
     @property
     def agent_name(self) -> str | None:
-        """What the agent called itself, `None` before it has answered `initialize`."""
+        """The agent's own name, or `None` before it has answered `initialize`."""
         return self.link.agent.name if self.link.initialized else None
 
     def stderr_tail(self) -> str:
-        """The last of what the agent wrote to stderr: in open turns, where there are any."""
+        """Return the end of the agent's stderr: that of open turns, if there are any."""
         marks = [turn.evidence.stderr_mark for turn in self.link.open_turns()]
         return self.link.stderr.tail(min(marks, default=0))
 
     def at(self, now: float) -> Link:
-        """The link at this moment, to do something about it that no frame asked for."""
+        """Return the link at this moment, for an action that no frame asked for."""
         self.link.at(now)
         self._due_known = False
         return self.link
@@ -315,7 +315,7 @@ _SETS_NO_NEAR_DEADLINE = frozenset(
 
 
 def _passes_untouched(effects: list[Effect]) -> bool:
-    """Does the frame pass, with nothing set that is due sooner than any limit?"""
+    """Return whether the frame passes without setting anything due sooner than any limit."""
     if not effects or effects[-1] is not FORWARD:
         return False
     # What is remembered of it comes before the frame.

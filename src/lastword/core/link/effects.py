@@ -1,6 +1,6 @@
-"""Effects: what the core asks its shell to do, as frozen values, in the order of their doing.
+"""Effects: what the core asks its shell to do, as frozen values, in the order to be carried out.
 
-Owns the vocabulary between core and shells. Carrying an effect out is the shell's part.
+Owns the vocabulary between core and shells. The shell carries the effects out.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ CLIENT, AGENT = Side.CLIENT, Side.AGENT
 
 
 class Forward(msgspec.Struct, frozen=True):
-    """Pass the frame on to the other side as the very bytes it came in."""
+    """Pass the frame on to the other side as the very bytes that arrived."""
 
 
 class Send(msgspec.Struct, frozen=True):
-    """Send these bytes (a frame without its line end): one of ours, or one held back until now."""
+    """Send these bytes, a frame without its line end: ours, or one held back until now."""
 
     to: Side
     frame: bytes
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Send these bytes; they answer the request with this id (JSON text) of that side's."""
+    """Send these bytes, which answer the request with this id (JSON text) from that side."""
 
     to: Side
     request_id: bytes
@@ -52,33 +52,33 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class End(msgspec.Struct, frozen=True):
-    """A turn ends so, by us. The frames that tell this link's client follow.
+    """We end a turn in this way. The frames that tell this link's client follow.
 
-    Whoever shows the session to others too tells each by `core.failure.ladder.frames_for`.
+    A shell that shows the session to others tells each of them by `core.failure.ladder.frames_for`.
     """
 
     ending: Ending | CancelledEnding
 
 
 class Drop(msgspec.Struct, frozen=True):
-    """Keep the frame back. `reason` is a low-cardinality word for the record."""
+    """Hold the frame back. `reason` is a low-cardinality word for the record."""
 
     reason: str
 
 
 class Kill(msgspec.Struct, frozen=True):
-    """End the agent's process: it does not serve.
+    """End the agent's process, since it does not work.
 
     Attributes:
-        unsent: prompts that waited for it, for the agent that follows. `core.restart` takes them:
-            no shell sees any.
+        unsent: prompts that waited for it, for the next agent. `core.restart` takes them; no shell
+            ever sees any.
     """
 
     unsent: tuple[Frame, ...] = ()
 
 
 class Restart(msgspec.Struct, frozen=True):
-    """Start the agent anew, and say `agent_started`; where it cannot be, say `receive_eof`."""
+    """Start a new agent, then call `agent_started`, or `receive_eof` if it cannot be started."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -93,5 +93,5 @@ FORWARD = Forward()
 
 
 def forwarded_as(effects: list[Effect], sent: Effect) -> list[Effect]:
-    """The effects of a frame that is not the one which came just now: `sent` is how it passes."""
+    """Return the effects of a frame other than the one that just arrived, passed on as `sent`."""
     return [sent if effect is FORWARD else effect for effect in effects]

@@ -1,8 +1,8 @@
-"""Endings of turns and requests that the agent does not end well.
+"""Endings of turns and requests that the agent does not end properly.
 
-Owns the order of the last frames: close what was left open, the update, the answer, once
-(`protocol/README.md`, section "The ladder"). What a failure *is* comes from `core.classify`, its
-words from `core.failure.wording`; both are loaded when the first turn fails, never before.
+Owns the order of the last frames: close what was left open, send the update, answer once
+(`protocol/README.md`, section "The ladder"). `core.classify` decides what a failure *is*, and
+`core.failure.wording` words it; both are imported when the first turn fails, never before.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ SPAWN_FAILED = "spawn_failed"
 
 
 def redactor(link: Link) -> Redactor:
-    """The redactor of this link."""
-    # Loaded at the first failure: its patterns cost more to compile than the relay to start.
+    """Return the redactor of this link."""
+    # Imported at the first failure: its patterns take longer to compile than the relay to start.
     from lastword.core.redact.redactor import Redactor  # noqa: PLC0415
 
     return Redactor(link.options.secrets, counts=link.redactions)
 
 
 def own_failure(error_type: ErrorType, reason: str, *, detail: str | None = None) -> Verdict:
-    """A failure that we saw ourselves."""
-    # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
+    """Return the verdict on a failure that we saw ourselves."""
+    # Imported at the first failure: the classifier's tables are no part of a healthy turn.
     from lastword.core import classify  # noqa: PLC0415
 
     return classify.own_failure(error_type, reason, detail=detail)
 
 
 def hung_up() -> Verdict:
-    """An agent closed its output, and nothing more is known of it."""
+    """Return the verdict on an agent that closed its output without any other sign."""
     return own_failure(ErrorType.AGENT_CRASH, "closed_stdout")
 
 
 def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]:
-    """End a turn, typed, by its evidence. The turn's state has been stepped already."""
+    """End a turn with a typed failure, from its evidence. The turn's state has already stepped."""
     session, facts = turn.session, turn.facts
     if facts.text and evidence.is_error_text(link, turn):
         facts = facts.without_text()
@@ -88,7 +88,7 @@ def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Eff
         error=error,
         session_id=session.session_id,
         prompts=tuple(turn.prompts),
-        # What it answers to our stop is no account of the failure.
+        # Its answer to our stop does not explain the failure.
         sent=failed.sent if failed and turn.evidence.stopped is None else None,
         had_output=facts.output,
         can_login=link.agent.can_login,
@@ -111,7 +111,7 @@ def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Eff
 def _tried(
     turn: Turn, known: Verdict, failed: FailedAnswer | None
 ) -> tuple[tries.FailedAttempt, ...]:
-    """Every try of what failed: the handler's own, or one for each time that it was sent."""
+    """Return every try that failed: the handler's own, or one for each time the prompt was sent."""
     within = failed.tried if failed else ()
     if within or not turn.tried:
         return (*turn.tried, *within)
@@ -119,7 +119,7 @@ def _tried(
 
 
 def _with_tries(turn: Turn, announced: AgentError) -> AgentError:
-    """The agent counts the tries of the last time that the prompt was sent."""
+    """Add our tries to the agent's count, which covers only the last time the prompt was sent."""
     before = sum(attempt.tries for attempt in turn.tried)
     if not before:
         return announced
@@ -127,7 +127,7 @@ def _with_tries(turn: Turn, announced: AgentError) -> AgentError:
 
 
 def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
-    """Answer a cancelled turn in the agent's place."""
+    """Answer a cancelled turn in place of the agent."""
     session = turn.session
     ended = ladder.CancelledEnding(
         session_id=session.session_id,
@@ -145,7 +145,7 @@ def confirm_cancelled(link: Link, turn: Turn) -> list[Effect]:
 
 
 def _told(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEnding) -> list[Effect]:
-    """The one edge at which an ending becomes frames: what is open is closed, then it is told."""
+    """Turn an ending into frames, in this one place: close what is open, then send them."""
     effects: list[Effect] = [*close(turn.session, turn), End(ended)]
     dialect = link.dialect
     rung = ladder.rung_for(link.options.fallback, link.client, dialect)
@@ -160,7 +160,7 @@ def _told(link: Link, turn: Turn, ended: ladder.Ending | ladder.CancelledEnding)
 
 
 def _others_run(session: Session, turn: Turn) -> bool:
-    """Does other work go on? A prompt that was cancelled before it was taken in is none."""
+    """Return whether other work goes on; a prompt cancelled before it was taken in is none."""
     return any(
         other.open and (other.running_seen or other.state is not State.CANCELLING)
         for other in session.turns
@@ -169,7 +169,7 @@ def _others_run(session: Session, turn: Turn) -> bool:
 
 
 def forget(link: Link, turn: Turn) -> None:
-    """The turn is answered: nothing waits for it any more."""
+    """Forget a turn that has been answered: nothing waits for it any more."""
     session = turn.session
     for prompt in turn.prompts:
         link.client_has_answer(prompt)
@@ -178,19 +178,19 @@ def forget(link: Link, turn: Turn) -> None:
 
 
 def quarantine(link: Link, turn: Turn) -> list[Effect]:
-    """The turn was ended while the agent lives: hold its session until the agent has answered."""
+    """Hold the session of a turn that was ended while the agent lives, until the agent answers."""
     if link.agent_gone is not None:
         return []
     session = turn.session
     if any(other is not turn and _goes_on(other) for other in session.turns):
-        # Its late frames cannot be told from those of a turn that goes on, which must be seen.
+        # Its late frames cannot be told from those of a turn that goes on, which must be shown.
         return []
     foreground = link.dialect.turn_ends_by_state and turn.running_seen
     session.quarantine(turn, foreground=foreground)
     effects: list[Effect] = [entries.record(link, Kind.QUARANTINED, session, turn)]
     for request_id, request in list(link.from_agent.items()):
         if request.session_id == session.session_id:
-            # What the user still allows would reach a turn that they were told is over.
+            # Permission given now would reach a turn that the user was told is over.
             link.withdraw(request_id)
             session.withdraw(request_id)
             effects += [refuse(request_id, request.method), *_withdrawal(request_id)]
@@ -198,12 +198,12 @@ def quarantine(link: Link, turn: Turn) -> list[Effect]:
 
 
 def _goes_on(turn: Turn) -> bool:
-    """Is the agent at work on this turn, which nobody has stopped? What it answered is over."""
+    """Return whether the agent still works on this turn: unanswered, and stopped by nobody."""
     return turn.open and turn.stop_due is None and turn.held is None
 
 
 def refuse(request_id: bytes, method: str) -> Answer:
-    """Answer a request of the agent's in the client's place: its turn is over."""
+    """Answer a request from the agent in the client's place, since its turn is over."""
     if method == acp.PERMISSION:
         cancelled = {"outcome": {"outcome": "cancelled"}}
         return Answer(Side.AGENT, request_id, jsonrpc.result(request_id, cancelled))
@@ -213,21 +213,21 @@ def refuse(request_id: bytes, method: str) -> Answer:
 
 
 def to_client(frame: bytes) -> list[Effect]:
-    """Send the client a frame of ours that it can do without: none that is too long.
+    """Send the client an optional frame of ours, unless it is too long.
 
-    It is so where it repeats an id of the agent's that is.
+    It is too long if it repeats an overlong id of the agent's.
     """
     return [Send(Side.CLIENT, frame)] if ladder.is_short(frame) else []
 
 
 def _withdrawal(request_id: bytes) -> list[Effect]:
-    """Tell the client that a request of the agent's needs no answer any more."""
+    """Tell the client that a request from the agent no longer needs an answer."""
     params = {"requestId": msgspec.Raw(request_id)}
     return to_client(jsonrpc.notification(acp.CANCEL_REQUEST, params))
 
 
 def close(session: Session, turn: Turn) -> list[Effect]:
-    """Close the session's open tool calls, with its last open turn."""
+    """Close the session's open tool calls along with its last open turn."""
     if any(other.open and other is not turn for other in session.turns):
         return []
     effects: list[Effect] = []
@@ -241,7 +241,7 @@ def close(session: Session, turn: Turn) -> list[Effect]:
 def fail_request(
     link: Link, request_id: bytes, request: OpenRequest, verdict: Verdict
 ) -> list[Effect]:
-    """Answer a request that is no prompt with a typed JSON-RPC error."""
+    """Answer a request other than a prompt with a typed JSON-RPC error."""
     error = compose(link, verdict, phase=Phase.STARTUP, retry_safety=RetrySafety.AUTO)
     # `had_output` keeps the code at -32603: there is no prompt that could be resent.
     details = ladder.details_of(link.client)
@@ -260,7 +260,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
     tried: tuple[tries.FailedAttempt, ...] = (),
     message: str | None = None,
 ) -> AgentError:
-    """The failure as a value, in words, redacted; `message` is the author's own sentence."""
+    """Return the failure as a redacted value in words; `message` is the author's own sentence."""
     from lastword.core.failure import wording  # noqa: PLC0415  (as in `own_failure`)
 
     if verdict.type is ErrorType.CANCELLED:
@@ -326,9 +326,9 @@ def stop_session(link: Link, session: Session, event: Event, verdict: Verdict) -
 
 
 def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
-    """The agent is gone: everything that waits for it is answered.
+    """Answer everything that waits for an agent that is gone.
 
-    Prompts that are to be sent again wait for another one (`core.link.resend`).
+    Prompts that are to be sent again wait for another agent (`core.link.resend`).
     """
     link.lost_agent(verdict)
     effects: list[Effect] = _withdraw(link)
@@ -343,7 +343,7 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
         if request.turn is None or request.turn.state is not State.WAITING:
             effects += fail_request(link, request_id, request, verdict)
             link.client_has_answer(request_id)
-    # As far as is known here nothing follows it: sending a prompt to this process cannot help.
+    # As far as this module knows, nothing follows: sending a prompt to this process cannot help.
     link.lost_agent(msgspec.structs.replace(verdict, retryable=False))
     return effects
 
@@ -371,7 +371,7 @@ def refuse_prompt(
 
 
 def _withdraw(link: Link) -> list[Effect]:
-    """Take back what a dead agent asked of the client, and free what it holds there."""
+    """Withdraw a dead agent's requests to the client, and free what it holds there."""
     effects: list[Effect] = []
     for request_id in list(link.from_agent):
         effects += _withdrawal(request_id)

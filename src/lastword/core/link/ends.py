@@ -1,7 +1,7 @@
-"""The ends of a link: where its effects are carried out, in order.
+"""The ends of a link, where its effects are carried out in order.
 
-Owns the one reading of what the core asks for. What an end does with a frame, an entry or an order
-is its shell's part.
+Owns the interpretation of effects. What an end does with a frame, an entry or an order is up to
+its shell.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Order: TypeAlias = Kill | Restart
 
 
 def _ignore(_: object) -> None:
-    """A shell that has no use for it."""
+    """Do nothing, for a shell that has no use for the value."""
 
 
 class FrameSink:
-    """A peer, as far as it is written to: lines without their ends go to one function."""
+    """A peer to which frames are written: one function takes each line, without its line end."""
 
     __slots__ = ("write",)
 
@@ -45,7 +45,7 @@ class FrameSink:
         self.write: Callable[[bytes], object] = write
 
     def forward(self, frame: Frame | Malformed) -> None:
-        """Pass on what the other peer sent, as it came."""
+        """Pass on what the other peer sent, unchanged."""
         self.write(frame.line)
 
     def send(self, line: bytes) -> None:
@@ -53,7 +53,7 @@ class FrameSink:
         self.write(line)
 
     def answer(self, request_id: bytes, line: bytes) -> None:  # noqa: ARG002 - some do look at it
-        """Answer a request of this peer's; the id is JSON text."""
+        """Answer a request from this peer; the id is JSON text."""
         self.write(line)
 
 
@@ -72,15 +72,15 @@ class Ends:
         dropped: Callable[[str], object] = _ignore,
         ended: Callable[[Ending | CancelledEnding], object] = _ignore,
     ) -> None:
-        """Connect them.
+        """Connect the ends.
 
         Args:
-            client: What goes to the client.
-            agent: What goes to the agent.
-            record: Takes entries of the timeline.
-            order: Takes what is to be done about the agent's process.
-            dropped: Takes the reason for which a frame was kept back; the record has it too.
-            ended: Takes how a turn was ended by us, for whoever tells other clients of it.
+            client: Receives frames for the client.
+            agent: Receives frames for the agent.
+            record: Receives entries of the timeline.
+            order: Receives what to do about the agent's process.
+            dropped: Receives the reason why a frame was held back, which is also recorded.
+            ended: Receives how we ended a turn, for a shell that tells other clients.
         """
         self._client = client
         self._agent = agent
@@ -95,11 +95,11 @@ class Ends:
         side: Side | None = None,
         frame: Frame | Malformed | None = None,
     ) -> None:
-        """Do what the core asks for, in its order.
+        """Carry out effects of the core, in their order.
 
         Args:
-            effects: What the core gave.
-            side: Where the frame that they are about came from, if they are about one.
+            effects: What the core returned.
+            side: The side that the frame they concern came from, if they concern one.
             frame: That frame.
         """
         for effect in effects:

@@ -1,8 +1,8 @@
-"""Entries that the core writes down: one for each thing that happened, without anybody's words.
+"""Entries that the core records: one for each thing that happened, without anybody's words.
 
-Owns which turn an entry belongs to, and what of a failure may be kept: no other module of the core
-makes an entry. The shape of one is `core.timeline.entry`'s, the facts of each kind are listed in
-`core.timeline.kinds`.
+Owns which turn an entry belongs to, and what may be kept of a failure: no other module of the core
+makes an entry. `core.timeline.entry` defines the shape of an entry, and `core.timeline.kinds` the
+facts of each kind.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def record(
     turn: Turn | None = None,
     **facts: object,
 ) -> Record:
-    """An entry; without a turn it belongs to the one that its session has open."""
+    """Return an entry; without a turn it belongs to the one that its session has open."""
     if turn is None and session is not None and session.turns:
         turn = session.turns[-1]
     known = {key: value for key, value in facts.items() if value is not None}
@@ -63,7 +63,7 @@ class _TracedPrompt(msgspec.Struct):
 
 
 def prompt(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
-    """A turn begins, for the first time; a traced client's says under which span."""
+    """Record the first start of a turn, with the parent span if the client is traced."""
     if turn.tried:
         return []
     traceparent = None
@@ -87,7 +87,7 @@ def prompt(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
 
 
 def agent_ready(link: Link) -> Record:
-    """The agent has answered `initialize`."""
+    """Record that the agent has answered `initialize`."""
     return record(
         link,
         Kind.AGENT_READY,
@@ -98,9 +98,9 @@ def agent_ready(link: Link) -> Record:
 
 
 def failure(link: Link, error: AgentError, *, worded_by_us: bool = False) -> dict[str, Any]:
-    """The facts of a failure: what it is, and its words only where somebody asked for them.
+    """Return the facts of a failure, with its words only if the user asked to keep them.
 
-    A sentence of ours says nothing that the other facts do not; it is never kept.
+    A sentence of ours says nothing that the other facts do not, so it is never kept.
     """
     payload = msgspec.structs.replace(error, extra=None).payload()
     dropped = ("message",) if worded_by_us else ()
@@ -112,7 +112,7 @@ def failure(link: Link, error: AgentError, *, worded_by_us: bool = False) -> dic
 def failed_request(
     link: Link, request_id: bytes, request: OpenRequest, error: AgentError
 ) -> Record:
-    """A request that is no prompt has failed."""
+    """Record that a request other than a prompt failed."""
     entry = Entry(
         kind=Kind.ERROR,
         at_seconds=link.now,
@@ -124,14 +124,14 @@ def failed_request(
 
 
 def stderr_burst(link: Link, session: Session | None, turn: Turn | None = None) -> list[Record]:
-    """What came on stderr since it was last told of."""
+    """Record what arrived on stderr since the last such entry."""
     stderr = link.stderr
     count = stderr.total - stderr.told
     if count <= 0:
         return []
     tail = None
     if link.options.record_text:
-        # Loaded where text is kept: its patterns cost more to compile than the relay to start.
+        # Imported only if text is kept: its patterns compile more slowly than the relay starts.
         from lastword.core.redact.redactor import Redactor  # noqa: PLC0415
 
         redactor = Redactor(link.options.secrets, counts=link.redactions)
@@ -141,5 +141,5 @@ def stderr_burst(link: Link, session: Session | None, turn: Turn | None = None) 
 
 
 def short(identifier: str) -> str:
-    """An id of somebody else's, within bounds."""
+    """Return a peer's id, cut to its bound."""
     return identifier[:MAX_ID_CHARS]

@@ -1,8 +1,8 @@
-"""Evidence of a turn's failure: what is known of it, by who said so, and which of it decides.
+"""Evidence of a turn's failure: what is known of it, from which source, and which source decides.
 
-Owns the slots, and the one table of precedence over them. Does not own whether the turn fails at
-all (`core.link.turn`: a user who cancelled is told `cancelled`, whatever stands here), nor what an
-error or a text means (`core.classify`).
+Owns the slots, and the one table of precedence over them. Does not decide whether the turn fails at
+all (`core.link.turn`: a user who cancelled is told `cancelled`, whatever is known here), nor what
+an error or a text means (`core.classify`).
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _COARSE = frozenset(
 
 
 class FailedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer of the agent's that is a failure: an error, or a stop reason that is none of ACP's.
+    """An answer from the agent that is a failure: an error, or a stop reason unknown to ACP.
 
     Attributes:
         verdict: what it means.
         sent: the JSON-RPC error object, if it was one.
-        state: version 2: the members of the idle update that it stood in.
+        state: version 2: the members of the idle update that held it.
         tried: what a handler in this process tried before it gave up.
-        message: the sentence that the handler's author wants the user to read.
+        message: the sentence that the handler's author wrote for the user.
     """
 
     verdict: Verdict
@@ -74,30 +74,31 @@ class TurnEvidence(msgspec.Struct):
     """What is known of one turn's failure: a slot for each source, filled by whoever learns it.
 
     Attributes:
-        stderr_mark: how much there was on stderr before the turn.
+        stderr_mark: how much was on stderr before the turn.
         announced: the failure that the agent itself announced, by an update or by a payload.
-        passed: that update has reached the client as it came.
+        passed: that update has reached the client unchanged.
         stopped: why we ended the turn, or never began it.
         lost: how the agent's process ended.
-        answer: the agent's answer, where that is a failure.
-        margin: a failure told of in the margin of an update, or of an answer that claims success.
+        answer: the agent's answer, if it is a failure.
+        margin: a failure reported outside the protocol's own members, in an update or in an answer
+            that claims success.
         text: the turn's last message, as long as it is a single chunk: it may be nothing but an
-            error. Agents send an error in one piece, and what comes in several is a model's.
-        chunks: how many pieces it came in.
-        messages: how many messages there were; between two something else was shown.
-        retry_texts: how many of the pieces were about a retry by their form, and by that alone.
+            error. Agents send an error in one piece; a message in several pieces is a model's.
+        chunks: how many pieces the message had.
+        messages: how many messages there were, separated by other output.
+        retry_texts: how many pieces were about a retry by their form alone.
         refused: the agent's answer is `refusal`.
-        output_tokens: how many the model gave for this turn, where the answer tells.
-        hint: what a model call failed of, while nothing has been shown since.
-        hint_source: who said that.
-        hint_at: when that was.
-        goes_on: does the agent try again, as far as that was said?
-        hinted: was there any hint in this turn?
+        output_tokens: how many the model produced in this turn, if the answer says so.
+        hint: why a model call failed, as long as nothing has been shown since.
+        hint_source: the source of the hint.
+        hint_at: when the hint was given.
+        goes_on: whether the agent tries again, if that was said.
+        hinted: whether there was any hint in this turn.
         output_at: when the agent last showed output.
-        suspected: did the agent's own state say that something failed, and not what?
+        suspected: whether the agent's own state said that something unspecified failed.
         looks: how often stderr was looked at while the turn was open.
-        waited: has its end been kept back already, so that the sources could speak?
-        log: what the agent told its own log.
+        waited: whether the turn's end has been held back already so that sources could speak.
+        log: what the agent wrote to its own log.
         claim: what an answer is by its form alone: one that shows nothing, or has no stop reason.
     """
 
@@ -127,66 +128,66 @@ class TurnEvidence(msgspec.Struct):
     claim: Verdict | None = None
 
     def announce(self, error: AgentError, *, passed: bool = False) -> None:
-        """The agent announced its failure; the first word stands."""
+        """Note the failure that the agent announced; the first one stands."""
         self.announced = self.announced or error
         self.passed = self.passed or passed
 
     def pass_on(self) -> None:
-        """The client has been told by the agent itself."""
+        """Note that the agent itself has told the client."""
         self.passed = True
 
     def see(self, verdict: Verdict) -> None:
-        """A sign came in a margin; the latest stands, unless it says less than the one before."""
+        """Note a sign outside the protocol; the latest stands unless it says less than before."""
         if self.margin is None or certainty(verdict) >= certainty(self.margin):
             self.margin = verdict
 
     def stop(self, verdict: Verdict) -> None:
-        """We end the turn, or do not begin it, for this reason."""
+        """Note why we end the turn, or do not begin it."""
         self.stopped = verdict
 
     def lose(self, verdict: Verdict) -> None:
-        """The agent's process ended so."""
+        """Note how the agent's process ended."""
         self.lost = verdict
 
     def answer_with(self, failed: FailedAnswer) -> None:
-        """The agent answered with a failure."""
+        """Note that the agent answered with a failure."""
         self.answer = failed
 
     def claim_to_be(self, verdict: Verdict) -> None:
-        """The form of the agent's answer says this, where nothing else says more."""
+        """Note what the form of the agent's answer says, if nothing else says more."""
         self.claim = verdict
 
     def say(self, text: str) -> None:
-        """A piece of the turn's message came."""
+        """Take in a piece of the turn's message."""
         self.messages += not self.chunks
         self.text = None if self.chunks else text
         self.chunks += 1
 
     def say_of_retry(self, text: str) -> None:
-        """A piece came that may be about a retry: where no call failed, it is the answer."""
+        """Take in a piece that may be about a retry: if no call failed, it is the answer."""
         self.say(text)
         self.retry_texts += 1
 
     @property
     def speaks(self) -> bool:
-        """Was anything said in this message that is about no retry?"""
+        """Return whether this message says anything that is not about a retry."""
         return self.chunks > self.retry_texts
 
     def say_more(self) -> None:
-        """Further pieces came, or one that is no text."""
+        """Note that further pieces came, or one that is not text."""
         self.messages += not self.chunks
         self.chunks, self.text = self.chunks + 1, None
 
     def show_other(self) -> None:
-        """Something else was shown: what is said next is another message."""
+        """Note that something else was shown: further text is another message."""
         self.chunks, self.retry_texts, self.text = 0, 0, ""
 
     def answer_is(self, *, refused: bool, output_tokens: int | None) -> None:
-        """What the answer says beside its claim of success."""
+        """Note what else the answer says besides its claim of success."""
         self.refused, self.output_tokens = refused, output_tokens
 
     def take_hint(self, hint: Hint, verdict: Verdict) -> None:
-        """A source tells of a failed call; the newest stands, unless it says less."""
+        """Take in a failed call from a source; the newest stands unless it says less."""
         self.hinted = True
         held = self.hint
         coarser = held is not None and hint.source < self.hint_source
@@ -196,7 +197,7 @@ class TurnEvidence(msgspec.Struct):
             self.hint_at, self.goes_on = hint.at_seconds, hint.goes_on
 
     def suspect(self) -> None:
-        """The agent's own state says that something failed: nothing by itself, a second sign."""
+        """Note that the agent's own state shows a failure: a second sign, not enough by itself."""
         self.suspected = True
 
     def count_look(self) -> None:
@@ -204,26 +205,26 @@ class TurnEvidence(msgspec.Struct):
         self.looks += 1
 
     def has_waited(self) -> None:
-        """The turn's end was kept back for a moment."""
+        """Note that the turn's end was held back for a moment."""
         self.waited = True
 
     def get_over(self, now: float) -> None:
-        """The agent has shown output: whatever had failed was got over."""
+        """Note that the agent has shown output, and so recovered from whatever had failed."""
         self.hint, self.output_at = None, now
 
     def note_log(self, data: bytes) -> None:
-        """The agent told its log something."""
+        """Note what the agent wrote to its log."""
         self.log = (self.log + data)[-MAX_LOG_BYTES:]
 
 
 def certainty(verdict: Verdict) -> int:
-    """How much a verdict says: a vague one never stands before a named one."""
+    """Return how much a verdict says: a vague one never precedes a specific one."""
     if verdict.type is ErrorType.UNKNOWN:
         return 0
     return 1 if verdict.type in UNDECIDED else 2
 
 
-# --- the rules, one a source ---------------------------------------------------------------------
+# --- the rules, one for each source --------------------------------------------------------------
 
 
 def announced(_link: Link, turn: Turn) -> AgentError | None:
@@ -232,9 +233,9 @@ def announced(_link: Link, turn: Turn) -> AgentError | None:
 
 
 def stopped(link: Link, turn: Turn) -> Verdict | None:
-    """We ended the turn: whatever the agent says to that is no cause of it.
+    """We ended the turn, so the agent's reply to that is not the cause.
 
-    Where its time was up in the midst of retries, what those were for is the cause.
+    If its time ran out during retries, the failure that they were for is the cause.
     """
     known = turn.evidence
     pending = _with_wait_left(link, turn)
@@ -255,17 +256,17 @@ def answer(_link: Link, turn: Turn) -> Verdict | None:
 
 
 def margin(_link: Link, turn: Turn) -> Verdict | None:
-    """The agent told of the failure beside its answer."""
+    """The agent reported the failure elsewhere than in its answer."""
     return _beside(turn, turn.evidence.margin)
 
 
 def hint(link: Link, turn: Turn) -> Verdict | None:
-    """A call of the model had failed, and nothing was shown after that."""
+    """A model call had failed, and nothing was shown after that."""
     return _beside(turn, _with_wait_left(link, turn))
 
 
 def _with_wait_left(link: Link, turn: Turn) -> Verdict | None:
-    """The hint, with what is left now of the wait that it tells."""
+    """Return the hint with what is left of the wait that it states."""
     known = turn.evidence
     if known.hint is None or known.hint.retry_after_seconds is None:
         return known.hint
@@ -275,14 +276,14 @@ def _with_wait_left(link: Link, turn: Turn) -> Verdict | None:
 
 
 def prose(link: Link, turn: Turn) -> Verdict | None:
-    """The turn's last message is nothing but its agent's error, in words."""
+    """The turn's last message is nothing but the agent's error, in words."""
     return _beside(turn, _in_words(link, turn))
 
 
 def _in_words(link: Link, turn: Turn) -> Verdict | None:
-    """What the last message is the error of, by two signs of different kinds.
+    """Return the failure in the last message, if two signs of different kinds agree.
 
-    It has the form of an error, or begins as this agent's do; and the turn speaks for it.
+    The message has the form of an error, or begins like this agent's; and the turn supports it.
     """
     known = turn.evidence
     alone = not turn.facts.tool_seen and known.messages == 1
@@ -296,22 +297,22 @@ def _in_words(link: Link, turn: Turn) -> Verdict | None:
         if found is not None:
             return found
     if not text and (known.suspected or known.margin is not None):
-        # The agent itself says that the turn has failed: the last piece may be what it failed of.
+        # The agent itself says that the turn has failed: the last piece may be the reason.
         text = last
     if not signs.may_be_error_by_form(text):
         return None
     if not spoken_for and (not alone or turn.facts.thought or _may_be_answer(turn)):
         return None
-    # Loaded at the first message that looks like an error, as above.
+    # Imported at the first message that looks like an error, as above.
     from lastword.core.classify import prose as forms  # noqa: PLC0415
 
     return forms.error_by_form(text, spoken_for=spoken_for)
 
 
 def _may_be_answer(turn: Turn) -> bool:
-    """May a message that has an error's form be what was asked for?
+    """Return whether a message in the form of an error may be what the user asked for.
 
-    The model told that it gave some tokens, or a prompt of the session's speaks of errors.
+    It may if the model reported output tokens, or if a prompt of the session mentions errors.
     """
     if turn.evidence.output_tokens:
         return True
@@ -328,41 +329,41 @@ def _asks(prompt: bytes) -> bool:
 def _of_known_opening(link: Link, text: str) -> Verdict | None:
     if not signs.may_be_error(text):
         return None
-    # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
+    # Imported at the first failure: the classifier's tables are no part of a healthy turn.
     from lastword.core.classify import agents  # noqa: PLC0415
 
     return agents.read_prose(text, agent=link.agent.name)
 
 
 def log(_link: Link, turn: Turn) -> Verdict | None:
-    """The agent told its own log."""
+    """The agent wrote to its own log."""
     return _beside(turn, _read(turn.evidence.log.decode(errors="replace"), "log"))
 
 
 def stderr(link: Link, turn: Turn) -> Verdict | None:
-    """The agent wrote on stderr, in this turn."""
+    """The agent wrote to stderr during this turn."""
     return _beside(turn, _read(link.stderr.tail(turn.evidence.stderr_mark), "stderr"))
 
 
 def claim(_link: Link, turn: Turn) -> Verdict | None:
-    """Nothing tells but the form of the answer."""
+    """Only the form of the answer says anything."""
     return turn.evidence.claim
 
 
 def _read(text: str, source: str) -> Verdict | None:
-    # Loaded at the first failure, as in `prose`.
+    # Imported at the first failure, as in `prose`.
     from lastword.core import classify  # noqa: PLC0415
 
     return classify.read_lines(text, source=source)
 
 
 def _beside(turn: Turn, verdict: Verdict | None) -> Verdict | None:
-    """A sign beside the answer decides the type; what the answer was in form stays told."""
+    """Let a sign outside the answer decide the type, and keep the form of the answer."""
     if verdict is None:
         return None
     claimed, failed = turn.evidence.claim, turn.evidence.answer
     if claimed is not None and claimed.reason == SILENT:
-        # A failure that the agent called a success is named so, whatever it was.
+        # A failure that the agent called a success is reported as that, whatever it was.
         verdict = msgspec.structs.replace(verdict, reason=SILENT)
     if failed is not None and verdict.provider_code is None:
         # The error's own code gives way to ours, and is kept (TERM-9).
@@ -388,7 +389,7 @@ RULES: tuple[Callable[[Link, Turn], AgentError | Verdict | None], ...] = (
 
 
 def decide(link: Link, turn: Turn) -> AgentError | Verdict:
-    """What the turn failed of. Total: what no rule knows is `unknown`."""
+    """Return why the turn failed. Total: what no rule knows is `unknown`."""
     best: Verdict | None = None
     for rule in RULES:
         found = rule(link, turn)
@@ -402,15 +403,15 @@ def decide(link: Link, turn: Turn) -> AgentError | Verdict:
 
 
 def is_vague(link: Link, turn: Turn) -> bool:
-    """Does nothing that is known of the failure name it?"""
+    """Return whether nothing that is known of the failure gives it a specific type."""
     found = decide(link, turn)
     return not isinstance(found, AgentError) and certainty(found) <= 1
 
 
 def is_coarse(turn: Turn) -> bool:
-    """Is the failure known by a call alone that may have been seen by its status, or not at all?
+    """Return whether only a call is known to have failed, seen by its status or not at all.
 
-    The provider's words may say that a quota is used up, where the status says too many requests.
+    The provider's words may say that a quota is used up although the status says too many requests.
     """
     known = turn.evidence
     told = known.announced is not None or known.margin is not None
@@ -418,14 +419,14 @@ def is_coarse(turn: Turn) -> bool:
 
 
 def unexplained() -> Verdict:
-    """A failure of which nothing is known."""
+    """Return the verdict on a failure of which nothing is known."""
     from lastword.core import classify  # noqa: PLC0415  (as in `prose`)
 
     return classify.classify_text("")
 
 
 def hides_failure(link: Link, turn: Turn) -> bool:
-    """Does something speak against the turn's success?"""
+    """Return whether something contradicts the turn's claim of success."""
     known = turn.evidence
     if known.announced is not None or known.margin is not None:
         return True
@@ -435,12 +436,12 @@ def hides_failure(link: Link, turn: Turn) -> bool:
 
 
 def _ended_on_hint(turn: Turn) -> bool:
-    """Did the turn end on a failed call, with nothing to show for it afterwards?
+    """Return whether the turn ended on a failed call, with nothing to show for it afterwards.
 
-    What stood on stderr, or in a log, may be anybody's: it counts only where the turn shows nothing
-    at all, and a log's also where nothing was said after a tool. Once there was text, so does a
-    call that was to be tried again: a further one may have gone well, and had nothing to add. A
-    command of the agent's own, such as `/compact`, may well show nothing.
+    Text on stderr or in a log may come from anything: it counts only if the turn shows nothing at
+    all; a log's text also counts if nothing was said after a tool. Once there was text, the same
+    holds for a call that was to be tried again: a further call may have succeeded with nothing to
+    add. A command of the agent's own, such as `/compact`, may well show nothing.
     """
     known = turn.evidence
     if known.hint is None or turn.slash:
@@ -459,19 +460,19 @@ def _shows_retries_alone(turn: Turn) -> bool:
 
 
 def _is_wordless(turn: Turn) -> bool:
-    """Did a tool run, and was nothing said after it, but of retries?"""
+    """Return whether a tool ran and nothing was said after it except about retries."""
     return turn.facts.tool_seen and not turn.evidence.speaks
 
 
 def may_end_on_failure(turn: Turn) -> bool:
-    """Did a tool run and nothing was said after it, or did a call fail of which a source told?"""
+    """Return whether nothing was said after a tool ran, or a source reported a failed call."""
     return _is_wordless(turn) or turn.evidence.hinted
 
 
 def is_error_text(link: Link, turn: Turn) -> bool:
-    """Is the only message of this failed turn the error itself, which is no output?
+    """Return whether the only message of this failed turn is the error itself, not output.
 
-    Behind a remark, or behind the beginning of an answer, it is not all that was shown.
+    After a remark, or after the beginning of an answer, it is not all that was shown.
     """
     known = turn.evidence
     return known.messages == 1 and bool(known.text) and _in_words(link, turn) is not None

@@ -1,7 +1,7 @@
 """Facts of a turn: what has happened in it so far.
 
-Owns the counting. Every fact is read off frames that passed; what cannot be known from them is
-taken as unsafe. What follows from them is `core.failure.safety`'s.
+Owns the counting. Every fact is read from frames that passed; what they do not show is assumed to
+be unsafe. `core.failure.safety` draws the conclusions.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MAX_OPEN_TOOLS = 4096
 
 
 def text_of(update: Update) -> str | None:
-    """The text of a chunk, where it has one."""
+    """Return the text of a chunk, if it has one."""
     return _text_in(jsonrpc.loads(update.content))
 
 
 def content_text(content: object) -> str:
-    """The text of a chunk's content as it came (JSON); empty where it has none."""
+    """Return the text of a chunk's content, given as JSON; empty if it has none."""
     return _text_in(jsonrpc.loads(content) if isinstance(content, Raw) else None) or ""
 
 
@@ -38,7 +38,7 @@ def _text_in(content: Any) -> str | None:
 
 
 class OpenTools:
-    """A session's tool calls that have not come to an end, by id, with their kinds."""
+    """A session's unfinished tool calls, by id, with their kinds."""
 
     __slots__ = ("_kinds", "_waiting")
 
@@ -51,15 +51,15 @@ class OpenTools:
 
     @property
     def running(self) -> bool:
-        """Is any of them at work, rather than still being written by the model?"""
+        """Return whether any of them is running, rather than still being written by the model."""
         return len(self._kinds) > len(self._waiting)
 
     def knows(self, update: Update) -> bool:
-        """Is the call that this update is about an open one?"""
+        """Return whether this update is about an open call."""
         return update.tool_call_id in self._kinds
 
     def note(self, update: Update) -> str:
-        """Take a tool call's update in; gives the call's kind (`""` when unknown)."""
+        """Take in the update of a tool call; return the call's kind (`""` if unknown)."""
         tool_call_id = update.tool_call_id
         if tool_call_id is None:
             return update.kind or ""
@@ -77,7 +77,7 @@ class OpenTools:
         return kind
 
     def drain(self) -> list[str]:
-        """The ids of the open calls; afterwards there are none."""
+        """Return the ids of the open calls, and forget them."""
         ids = list(self._kinds)
         self._kinds.clear()
         self._waiting.clear()
@@ -88,13 +88,13 @@ class Facts(msgspec.Struct):
     """One turn's facts.
 
     Attributes:
-        shown: something that a person sees came.
-        text: a piece of the agent's message came.
-        thought: a piece of its thoughts did.
-        tool_seen: it told of a tool call.
+        shown: something that a person sees arrived.
+        text: a piece of the agent's message arrived.
+        thought: a piece of its thoughts arrived.
+        tool_seen: a tool call was reported.
         tool_ran: a tool was started.
-        unsafe_tool: one was started that may have side effects.
-        own_tools: tools at work that the handler itself told of, beside those on the wire.
+        unsafe_tool: a tool that may have side effects was started.
+        own_tools: running tools that the handler itself reported, besides those on the wire.
     """
 
     shown: bool = False
@@ -107,11 +107,11 @@ class Facts(msgspec.Struct):
 
     @property
     def output(self) -> bool:
-        """Text came, or a tool was seen: the turn left something behind."""
+        """Return whether the turn produced output: text, or a tool call."""
         return self.text or self.tool_seen
 
     def note(self, update: Update, tool_kind: str = "") -> None:
-        """Take an update in; `tool_kind` is the kind that its tool call is known to have."""
+        """Take in an update; `tool_kind` is the known kind of its tool call."""
         kind = update.session_update
         if kind in acp.SHOWN_KINDS:
             self.shown = True
@@ -125,7 +125,7 @@ class Facts(msgspec.Struct):
                 self._tool_started(safe=tool_kind in acp.READ_ONLY_TOOLS)
 
     def note_request(self, method: str) -> None:
-        """Take a request of the agent's to the client in."""
+        """Take in a request from the agent to the client."""
         if method in acp.ASKS_USER or method in acp.HAS_SIDE_EFFECTS:
             self.shown = True
         if method in acp.HAS_SIDE_EFFECTS:
@@ -137,13 +137,13 @@ class Facts(msgspec.Struct):
         self.shown = self.text = True
 
     def note_tool(self, *, safe: bool) -> None:
-        """Take in that a tool was started which did not pass here."""
+        """Take in that a tool was started that did not pass here."""
         self.tool_seen = True
         self.own_tools += 1
         self._tool_started(safe=safe)
 
     def note_tool_finished(self) -> None:
-        """Take in that such a tool came to its end."""
+        """Take in that such a tool has finished."""
         self.own_tools = max(self.own_tools - 1, 0)
 
     def _tool_started(self, *, safe: bool) -> None:
@@ -152,19 +152,19 @@ class Facts(msgspec.Struct):
             self.unsafe_tool = True
 
     def without_text(self) -> Facts:
-        """The same, had the agent said nothing: what it said was the error itself."""
+        """Return the same facts without the agent's text, which was the error itself."""
         return msgspec.structs.replace(self, text=False, shown=False)
 
     def phase(self, *, tool_running: bool) -> Phase:
-        """How far the turn has come."""
+        """Return how far the turn has come."""
         return self._known(tool_running=tool_running or self.own_tools > 0).phase
 
     def retry_safety(self, *, retryable: bool) -> RetrySafety:
-        """Would sending the prompt again do harm?"""
+        """Return whether sending the prompt again would do harm."""
         return self._known().retry_safety(retryable=retryable)
 
     def _known(self, *, tool_running: bool = False) -> TurnFacts:
-        """The facts as values; that a request was sent to a provider is taken for granted."""
+        """Return the facts as values; that a request was sent to a provider is assumed."""
         return TurnFacts(
             text=self.text,
             thought=self.thought,

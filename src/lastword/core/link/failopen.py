@@ -1,8 +1,8 @@
-"""A bug of ours must not take a session down: the core behind a fuse.
+"""A fuse around the core: a bug of ours must not take a session down.
 
-Owns the fallback to a plain pipe: once blown, every frame passes as it came, and nothing is added.
-Owns, too, the moment at which the layer that knows restarts comes around the connection: with the
-first agent that another one is to follow, and not before.
+Owns the fallback to a plain pipe: once the fuse has blown, every frame passes unchanged and nothing
+is added. Also owns the moment at which the layer that handles restarts is put around the
+connection: when the first agent that another will follow is gone, and not before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Result = TypeVar("_Result")
 
 
 class FailOpen:
-    """The core's interface; gives what a plain pipe would once the core has raised."""
+    """The core's interface; acts as a plain pipe once the core has raised."""
 
     __slots__ = ("_innermost", "_layer", "_report", "blown", "connection")
 
@@ -48,7 +48,7 @@ class FailOpen:
             return otherwise
 
     def _effects(self, call: Callable[[], list[Effect]]) -> list[Effect]:
-        """What comes of a call; of one that fails, what had been kept back until then."""
+        """Return the effects of a call or, if it fails, the frames held back until then."""
         if self.blown:
             return []
         try:
@@ -114,8 +114,8 @@ class FailOpen:
         return [] if layer is None else self._effects(lambda: layer.agent_started(now))
 
     def _survive(self) -> RestartLayer:
-        """From here on there is more than one agent."""
-        # Loaded with the first: 1.1 ms that a session without a crash does not pay.
+        """Prepare for more than one agent."""
+        # Imported with the first: 1.1 ms that a session without a crash does not pay.
         from lastword.core.restart.layer import RestartLayer  # noqa: PLC0415
 
         self._layer = self.connection = RestartLayer(self._innermost)
@@ -124,7 +124,7 @@ class FailOpen:
     def receive_eof(
         self, side: Side, cause: Callable[[], Verdict | None] | None, now: float
     ) -> list[Effect]:
-        """As `Connection.receive_eof`; the cause is a call, since telling it may fail too."""
+        """As `Connection.receive_eof`; the cause is a callable, since computing it may fail too."""
         return self._effects(lambda: self._ended(side, cause() if cause else None, now))
 
     def _ended(self, side: Side, cause: Verdict | None, now: float) -> list[Effect]:

@@ -1,7 +1,7 @@
-"""The handshake: what each end says of itself in `initialize`, and our line in the agent's answer.
+"""The handshake: what each end says about itself in `initialize`, and our line in the answer.
 
 Owns reading both messages raw (SDK models drop unknown keys) and adding one key to the agent's
-result while every other byte of meaning stays.
+result without changing the meaning of any other byte.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ EXTENSION_VERSION = 1
 
 
 class ClientProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """What the client said it is and can take.
+    """What the client said it is and can accept.
 
     Attributes:
-        dialect: of the protocol version that it asked for.
+        dialect: that of the protocol version that it asked for.
         name: its `clientInfo.name`, lower case.
         version: its `clientInfo.version`.
         typed: it negotiated `agent_error`.
@@ -46,13 +46,13 @@ class AgentProfile(msgspec.Struct, frozen=True, kw_only=True):
     """What the agent said it is.
 
     Attributes:
-        dialect: of the protocol version that it chose; `None` before it did.
+        dialect: that of the protocol version that it chose; `None` until then.
         name: its `agentInfo.name`.
         version: its `agentInfo.version`.
-        speaks_typed: it speaks `agent_error` itself.
+        speaks_typed: it sends `agent_error` itself.
         can_login: it offered a way to authenticate.
-        can_resume: it brings a session back by `session/resume`.
-        can_load: it brings a session back by `session/load`, and tells its past.
+        can_resume: it can restore a session with `session/resume`.
+        can_load: it can restore a session with `session/load`, which replays its history.
     """
 
     dialect: acp.Dialect | None = None
@@ -105,12 +105,12 @@ def read_agent(result: object) -> AgentProfile:
 def advertise(
     line: bytes, dialect: acp.Dialect, implementation: str | None, *, with_air: bool = False
 ) -> bytes:
-    """The agent's answer to `initialize` with our advertisement in its capabilities.
+    """Return the agent's answer to `initialize` with our advertisement in its capabilities.
 
-    Without an implementation the agent speaks for itself. `with_air` adds JetBrains AIR's, for a
-    client that is going to be told in its way. Members that are not on the way to ours keep their
-    bytes. Where the agent's own shape leaves no room for it (`_meta` is no object), the line stays
-    as it is.
+    Without an implementation, the agent speaks for itself. `with_air` adds JetBrains AIR's
+    advertisement, for a client that will be informed by its convention. Members that do not lead to
+    ours keep their bytes. If the agent's own shape leaves no room (`_meta` is no object), the line
+    is left unchanged.
     """
     extension = {
         "version": EXTENSION_VERSION,

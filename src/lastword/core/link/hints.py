@@ -1,8 +1,8 @@
-"""Hints: what a source beside the answer says of a model call that failed while its turn goes on.
+"""Hints: what a source other than the answer says of a failed model call while its turn goes on.
 
-A source is the pipe itself, stderr, or whatever the shell reads beside it: an agent's journal, its
-event stream. Owns which turn a hint counts for. That it is told, once, is `core.link.retries`'s;
-what it decides at a turn's end is `core.link.evidence`'s. A hint never ends a turn.
+A source is the pipe itself, stderr, or whatever else the shell reads: an agent's journal, its event
+stream. Owns which turn a hint belongs to. `core.link.retries` reports it, once;
+`core.link.evidence` decides what it means at the end of a turn. A hint never ends a turn.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEARD = AT_WORK | {State.STOPPING}
 
 
 class HintSource(IntEnum):
-    """Where a hint comes from; of two, the finer one is greater."""
+    """Where a hint comes from; more precise sources are greater."""
 
     STDERR = 1
     """What the agent wrote on stderr: whose failure it is, is not certain."""
@@ -48,18 +48,19 @@ class HintSource(IntEnum):
 
 
 class Hint(msgspec.Struct, frozen=True, kw_only=True):
-    """One failed model call of an open turn, as a source tells of it.
+    """One failed model call of an open turn, as a source reports it.
 
     Attributes:
         source: where it was seen.
-        verdict: what the call failed of.
+        verdict: why the call failed.
         at_seconds: when it happened or was seen, by the clock of `now`.
-        session_id: the agent's id of the session, `None` where the source names none.
-        attempt: the number of the try that comes next; the first was 1.
-        max_attempts: how many there will be at most, where that is known.
-        wait_seconds: how long from `at_seconds` the agent itself waits.
-        goes_on: does the agent try again? `None` where the source does not say.
-        side: the call was for something beside the turn, such as a title: it decides nothing.
+        session_id: the agent's id of the session, `None` if the source names none.
+        attempt: the number of the next try; the first was 1.
+        max_attempts: the most tries that there will be, if known.
+        wait_seconds: how long the agent itself waits, counted from `at_seconds`.
+        goes_on: whether the agent tries again; `None` if the source does not say.
+        side: the call was not for the turn itself but, for example, for a title: it decides
+            nothing.
     """
 
     source: HintSource
@@ -79,7 +80,7 @@ class SilentTurn(msgspec.Struct, frozen=True):
     Attributes:
         session_id: the agent's id of its session.
         began_at: when its prompt was sent.
-        silent_since: when the agent was last heard of in its session.
+        silent_since: when the agent last sent something in its session.
     """
 
     session_id: str
@@ -88,9 +89,9 @@ class SilentTurn(msgspec.Struct, frozen=True):
 
 
 def turn_of(link: Link, hint: Hint) -> Turn | None:
-    """The turn that a hint counts for: an open one that had begun before it, and has not gone on.
+    """Return the turn that a hint belongs to: an open one that began before it and is stuck.
 
-    A source that names no session counts only where just one turn can be meant.
+    A source that names no session counts only if just one turn can be meant.
     """
     if hint.session_id is None:
         found = _only_one(link, hint)
@@ -104,9 +105,9 @@ def turn_of(link: Link, hint: Hint) -> Turn | None:
 
 
 def _only_one(link: Link, hint: Hint) -> Turn | None:
-    """The only turn that a hint without a session can be about.
+    """Return the only turn that a hint without a session can be about.
 
-    Of several the one has given up whose answer shows nothing: the others are still at work.
+    Of several turns, it is the one whose answer shows nothing: the others are still at work.
     """
     turns = link.open_turns()
     if len(turns) > 1 and hint.goes_on is False:
@@ -117,19 +118,19 @@ def _only_one(link: Link, hint: Hint) -> Turn | None:
 
 
 def may_be_of_ended(link: Link, turn: Turn, at_seconds: float) -> bool:
-    """May what was said then be about another turn, that was open beside this one?"""
+    """Return whether a hint from that time may be about another turn, open at the same time."""
     ended_at = link.turn_ended_at
     return turn.started_at < ended_at and at_seconds < ended_at + LATE_SECONDS
 
 
 def is_of_several(link: Link) -> bool:
-    """Can what is said now, without a session, be about more than one turn?"""
+    """Return whether a hint given now, without a session, may be about more than one turn."""
     turns = link.open_turns()
     return len(turns) > 1 or any(may_be_of_ended(link, turn, link.now) for turn in turns)
 
 
 def silent_turns(link: Link, seconds: float) -> list[SilentTurn]:
-    """The turns at work that have shown nothing for so long."""
+    """Return the turns at work that have shown nothing for this long."""
     return [
         SilentTurn(session.session_id, turn.started_at, session.progress_at)
         for session in link.sessions.values()

@@ -1,6 +1,6 @@
 """Lines for the user while a turn goes on: something is slow, or is being tried again.
 
-Owns the carrier that this client can show: a `notice`, or JetBrains AIR's warning. None of them
+Owns the choice of what this client can show: a `notice`, or JetBrains AIR's warning. Neither
 carries the failure of a turn.
 """
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def can_show(link: Link) -> bool:
-    """Is there a carrier that this client shows?"""
+    """Return whether this client can show such lines at all."""
     client = link.client
     return client.notices or not link.dialect.notice_needs_capability or tells_by_air(link)
 
 
 def tells_by_air(link: Link) -> bool:
-    """Does a failure reach this client as JetBrains AIR's `sessionFailure`?"""
+    """Return whether failures reach this client as JetBrains AIR's `sessionFailure`."""
     if not link.client.air and link.options.fallback != ladder.Rung.AIR:
         return False
     rung = ladder.rung_for(link.options.fallback, link.client, link.dialect)
@@ -33,12 +33,12 @@ def tells_by_air(link: Link) -> bool:
 
 
 def reads(link: Link, line: bytes) -> bool:
-    """Does the client itself read what this frame of the agent's tells by JetBrains AIR?"""
+    """Return whether the client itself reads this frame of the agent's, in AIR's convention."""
     return tells_by_air(link) and signs.tells_by_air(line)
 
 
 def warn_of_silence(link: Link, session: Session, title: str) -> list[Effect]:
-    """Tell of a delay."""
+    """Report a delay."""
     if not _warns_by_air(link):
         return _notice(session, title)
     told = air.warning_meta(None, title=title, failure_id=link.next_incident(), revision=1)
@@ -46,17 +46,17 @@ def warn_of_silence(link: Link, session: Session, title: str) -> list[Effect]:
 
 
 def warn_of_retry(link: Link, turn: Turn, error_type: ErrorType, title: str) -> list[Effect]:
-    """Tell of a retry, and of what made it necessary."""
+    """Report a retry, and what made it necessary."""
     if not _warns_by_air(link):
         return _notice(turn.session, title)
-    # One id for all that befalls a turn: its end supersedes the retries before it.
+    # One id for all the records of a turn: its end supersedes the retries before it.
     revision = turn.add_record(turn.failure_id or link.next_incident())
     told = air.warning_meta(error_type, title=title, failure_id=turn.failure_id, revision=revision)
     return _air_warning(turn.session, told)
 
 
 def _warns_by_air(link: Link) -> bool:
-    """A client that shows notices gets those, whatever else it reads."""
+    """Return whether warnings go by AIR; a client that shows notices gets those instead."""
     return tells_by_air(link) and not link.client.notices
 
 

@@ -1,8 +1,8 @@
-"""The table of options: what each is called, what it is by default, and how it is written.
+"""The table of options: their names, defaults, and written forms.
 
 Owns names (`--idle-timeout`, `LASTWORD_IDLE_TIMEOUT`, `idle_timeout_seconds` are one), defaults,
-units, and what a text for one means. `lastword run` reads it before the agent is spawned, so it
-imports nothing that imports anything; not even `typing`, which costs 5 ms.
+units, and the parsing of values. `lastword run` reads it before the agent is spawned, so it imports
+nothing that imports anything; not even `typing`, which costs 5 ms.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Option:
     """One option.
 
     Attributes:
-        name: What it is called on the command line.
-        kind: `seconds`, `bytes`, `count`, `flag`, `folder`, `file`, `url`, or the words that it
-            may be, by `|`.
+        name: Its name on the command line.
+        kind: `seconds`, `bytes`, `count`, `flag`, `folder`, `file`, `url`, or the allowed words,
+            separated by `|`.
         about: What it is for.
-        default: What it is where nobody says.
-        aliases: Earlier names of its words, which are taken and never shown.
+        default: Its value if nobody sets it.
+        aliases: Earlier names of its words, accepted but never shown.
     """
 
     __slots__ = ("about", "aliases", "default", "kind", "name")
@@ -59,7 +59,7 @@ class Option:
 
     @property
     def field(self) -> str:
-        """Its name in `core.link.options.Options`, with the unit; not every option is one there."""
+        """Its name in `core.link.options.Options`, with the unit; some options are not there."""
         return f"{self.key}_{self.kind}" if self.kind in {"seconds", "bytes"} else self.key
 
     @property
@@ -69,16 +69,16 @@ class Option:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that it may be, where it is one."""
+        """The allowed words, if it takes one."""
         return tuple(self.kind.split("|")) if "|" in self.kind else ()
 
     @property
     def expects(self) -> str:
-        """What it takes, in words."""
+        """What it accepts, in words."""
         return _EXPECTED.get(self.kind) or "one of " + ", ".join(self.words)
 
     def read(self, text: str) -> Value | None:
-        """Return what a text means, `None` where it cannot be used."""
+        """Return the value that a text means, or `None` if it cannot be used."""
         if self.kind == "seconds":
             return _seconds(text)
         if self.kind == "bytes":
@@ -123,7 +123,7 @@ _MAX_PORT = 65535
 
 
 def _is_url(text: str) -> bool:
-    """Is it empty, which switches off, or an address of HTTP with a host?"""
+    """Return whether a text is empty, which disables the option, or an HTTP URL with a host."""
     if not text:
         return True
     scheme, mark, rest = text.partition("://")
@@ -144,7 +144,7 @@ def _bytes(text: str) -> int | None:
     factor = _UNITS.get(text[len(digits) :].lower())
     if factor is None or not digits.isascii() or not digits.isdigit():
         return None
-    # Python reads no number of thousands of digits, and says so by an exception.
+    # Python refuses numbers of thousands of digits with an exception.
     return int(digits) * factor if len(digits) <= _MAX_DIGITS else None
 
 
@@ -264,20 +264,20 @@ BY_KEY = {option.key: option for option in OPTIONS}
 
 
 def default_seconds(key: str) -> float:
-    """Return a time by default."""
+    """Return the default of an option in seconds."""
     return float(BY_KEY[key].default)
 
 
 def default_bytes(key: str) -> int:
-    """Return a size by default."""
+    """Return the default of an option in bytes."""
     return int(BY_KEY[key].default)
 
 
 def default_count(key: str) -> int:
-    """Return a number by default."""
+    """Return the default of an option that counts."""
     return int(BY_KEY[key].default)
 
 
 def default_word(key: str) -> str:
-    """Return a word by default."""
+    """Return the default of an option that takes a word."""
     return str(BY_KEY[key].default)

@@ -1,12 +1,12 @@
 """Options of a link, which a user can set.
 
-Owns the value and the sentences for what is wrong with it. Names, units and defaults are the
-table's (`option_table`); where the values come from is the shells' part.
+Owns the value and the messages for invalid ones. Names, units and defaults are in the table
+(`option_table`); each shell decides where the values come from.
 """
 
 from __future__ import annotations
 
-# A struct's types are needed at runtime, by `inspect.signature` and all that goes by it.
+# The types of a struct's members are needed at runtime, by `inspect.signature` and its users.
 from collections.abc import Callable  # noqa: TC003
 from datetime import datetime  # noqa: TC003
 
@@ -23,35 +23,35 @@ from lastword.core.link.option_table import (
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user can set about a link. Times are seconds; 0 switches a limit off.
+    """What a user can set about a link. Times are seconds; 0 disables a limit.
 
     Attributes:
         first_update_timeout_seconds: silence allowed between a prompt and its first update.
         idle_timeout_seconds: silence allowed within a turn.
         tool_timeout_seconds: silence allowed while a tool call is in progress.
         turn_timeout_seconds: how long a turn may take in all.
-        warn_after_seconds: silence after which clients that can show it are told.
+        warn_after_seconds: silence after which clients that can show a warning get one.
         cancel_grace_seconds: how long the agent may take to answer a cancel.
-        stderr_limit_bytes: what the agent may write to stderr without a frame in between.
-        fallback: `auto`, or the rung to use whatever the client said; an earlier name of a rung is
-            taken, and read back as today's.
-        restart: `on-crash` starts an agent that died again when it is needed, `never` does not.
-        retry: how often a prompt is sent again that failed before anything happened; of `lastword
-            run` alone, a handler in this process has `lastword.Retry`.
-        retry_wait_limit_seconds: the longest wait for that.
-        roll: gives random numbers from 0 to 1, for the jitter of such waits; the core draws none
-            itself, and without it waits are the longest that they can be.
-        in_process: the handler is in this very process: it can be cancelled, and needs no restart.
-        silent_success: `error` treats a success with nothing shown as a failure, `pass` does not.
-        evidence: `auto` looks for the cause of a failure also beside the pipes, `wire` does not.
-        show_retries: `auto` tells a client that shows retries no other way of them by a thought in
-            the conversation, `off` does not.
-        record: `False` keeps no record, a text keeps it in that folder; for doors in process alone.
-        record_text: keep words in the record, secrets removed: messages, details, stderr's tail.
-        implementation: what we call ourselves to the client.
-        incident_prefix: what incident ids begin with; unique to this run.
-        secrets: exact values that must not pass into a frame of ours.
-        wall_clock: tells the local time, so that a sentence can say "at 14:05"; the core reads no
+        stderr_limit_bytes: how much the agent may write to stderr without a frame in between.
+        fallback: `auto`, or the rung to use whatever the client said. An earlier name of a rung is
+            accepted and reads back as today's name.
+        restart: `on-crash` restarts an agent that died when it is next needed; `never` does not.
+        retry: how often to resend a prompt that failed before anything happened. Only for
+            `lastword run`; a handler in this process has `lastword.Retry`.
+        retry_wait_limit_seconds: the longest wait before resending.
+        roll: returns random numbers from 0 to 1, for the jitter of such waits. The core draws none
+            itself; without it, each wait is as long as it can be.
+        in_process: the handler runs in this process: it can be cancelled, and needs no restart.
+        silent_success: `error` treats a success that shows nothing as a failure; `pass` does not.
+        evidence: `auto` also looks for the cause of a failure outside the pipes; `wire` does not.
+        show_retries: `auto` reports retries as a thought in the conversation to a client that
+            shows them in no other way; `off` does not.
+        record: `False` keeps no record; a text keeps it in that folder. Only for agents in process.
+        record_text: keep text in the record, with secrets removed: messages, details, stderr.
+        implementation: the name and version that we report to the client.
+        incident_prefix: the prefix of incident ids, unique to this run.
+        secrets: exact values that must not appear in a frame of ours.
+        wall_clock: returns the local time, so that a sentence can say "at 14:05"; the core reads no
             clock itself.
     """
 
@@ -79,7 +79,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     wall_clock: Callable[[], datetime] | None = None
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a limit that is no number from 0 up, and for an unknown word."""
+        """Raise ValueError for a limit that is no number from 0 up, and for an unknown word."""
         for name in LIMITS:
             value = getattr(self, name)
             known = isinstance(value, int | float) and not isinstance(value, bool)

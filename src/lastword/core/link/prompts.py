@@ -1,8 +1,8 @@
 """Prompts: how a turn starts, and whether the agent's answer to it means what it says.
 
 Owns the reading of answers to `session/prompt`, and the moment for which a success that shows
-nothing is held back. What a turn failed of is `core.link.evidence`'s, and telling it
-`core.link.ending`'s.
+nothing is held back. `core.link.evidence` decides why a turn failed, and `core.link.ending` reports
+it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
     """Note a prompt that goes to the agent now."""
     request_id = frame.message.request_id or jsonrpc.NULL_ID
     if not session.turns:
-        # What a replay or a late update of an earlier turn left open is none of this turn's.
+        # Leftovers of a replay, or of a late update of an earlier turn, are not this turn's.
         session.tools.drain()
     joined = _work_to_join(session) if link.dialect.turn_ends_by_state else None
     turn = joined or link.turn_of(session, request_id)
@@ -58,7 +58,7 @@ def start(link: Link, session: Session, frame: Frame) -> list[Effect]:
 
 
 def _work_to_join(session: Session) -> Turn | None:
-    """Version 2: a prompt joins what goes on, rather than what the user cancelled."""
+    """Return the work that a version 2 prompt joins: what goes on, not what the user cancelled."""
     first = session.turns[0] if session.turns else None
     goes_on = (turn for turn in session.turns if turn.state is not State.CANCELLING)
     return next(goes_on, first)
@@ -78,12 +78,12 @@ class _Prompt(msgspec.Struct):
 
 
 def _begins_with_slash(frame: Frame) -> bool:
-    """Is it a command of the agent's own, which may well show nothing?"""
+    """Return whether it is a command of the agent's own, which may well show nothing."""
     try:
         blocks = msgspec.json.decode(frame.readable, type=_Prompt).params.prompt
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return False
-    # Before it there may be what the client attached: files, pictures.
+    # The client's attachments may come first: files, pictures.
     for block in blocks:
         text = block.text if block.type == "text" else None
         if isinstance(text, str) and text.lstrip().startswith("/"):
@@ -103,7 +103,7 @@ def release_waiting(link: Link, session: Session) -> list[Effect]:
 
 
 def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
-    """Version 1: the agent answered the prompt."""
+    """Handle the agent's answer to a version 1 prompt."""
     error = jsonrpc.loads(frame.message.error)
     if error is not None:
         return end_with_error(link, turn, error, frame=frame)
@@ -147,7 +147,7 @@ class _UsedResult(msgspec.Struct):
 
 
 def _output_tokens(frame: Frame, turn: Turn) -> int | None:
-    """How many tokens the model gave, where the answer tells and it may matter."""
+    """Return how many tokens the model produced, if the answer says so and it may matter."""
     if not turn.evidence.text or b'"usage"' not in frame.line:
         return None
     try:
@@ -172,7 +172,7 @@ def _stop_reason(frame: Frame) -> str | None:
 
 
 def finish(link: Link, turn: Turn, stop_reason: str | None) -> list[Effect]:
-    """The agent's own answer ends the turn, as it came, unless we had stopped it."""
+    """End the turn with the agent's own answer, unchanged, unless we had stopped it."""
     cancelled = turn.state is State.CANCELLING
     if turn.step(Event.RESULT) is Move.FAIL:
         return ending.fail_turn(link, turn)
@@ -181,9 +181,9 @@ def finish(link: Link, turn: Turn, stop_reason: str | None) -> list[Effect]:
 
 
 def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
-    """Does the agent call the turn ended that the user cancelled while it waited for them?
+    """Return whether the agent says a turn ended that was cancelled while it waited for the user.
 
-    Else the answer may have been under way before the cancel was.
+    In any other state, the answer may have been sent before the cancel arrived.
     """
     cancelled = turn.state is State.CANCELLING and turn.waited
     return cancelled and stop_reason in acp.STOP_REASONS and stop_reason != acp.CANCELLED
@@ -192,7 +192,7 @@ def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
 def finish_as_cancelled(
     link: Link, turn: Turn, stop_reason: str | None, told: Effect
 ) -> list[Effect]:
-    """The user's cancel ends the turn, whatever the agent calls it: what it left open is closed."""
+    """End the turn as cancelled, whatever the agent calls it, and close what it left open."""
     turn.step(Event.RESULT)
     closed = ending.close(turn.session, turn)
     ending.forget(link, turn)
@@ -200,7 +200,7 @@ def finish_as_cancelled(
 
 
 def is_silent(link: Link, turn: Turn) -> bool:
-    """Would this success leave the user with nothing to see, for no reason of their own?"""
+    """Return whether this success would show the user nothing, without a reason of their own."""
     return (
         link.options.silent_success == "error"
         and turn.state in AT_WORK
@@ -211,21 +211,21 @@ def is_silent(link: Link, turn: Turn) -> bool:
 
 
 def may_be_cut_off(link: Link, turn: Turn) -> bool:
-    """Did this success end on a tool, without a word after it, or had a call failed before?
+    """Return whether this success ended on a tool without text after it, or after a failed call.
 
-    A source may say why, or that the last call has failed as well.
+    A source may say why, or that the last call failed as well.
     """
     at_work = turn.state in AT_WORK and not turn.overlapped
     return link.expects_hints and at_work and evidence.may_end_on_failure(turn)
 
 
 def hold(link: Link, turn: Turn, frame: Frame) -> None:
-    """Keep an answer back for a moment: output may follow it."""
+    """Hold an answer back for a moment: output may follow it."""
     turn.hold(frame, link.now + HOLD_SECONDS)
 
 
 def held_long_enough(link: Link, turn: Turn) -> list[Effect]:
-    """Nothing followed an answer that was held back: it is what it looked like."""
+    """Handle an answer that was held back and that nothing followed: it is what it looked like."""
     if turn.held_failure:
         turn.let_go()
         return end_failed(link, turn)
@@ -235,7 +235,7 @@ def held_long_enough(link: Link, turn: Turn) -> list[Effect]:
 
 
 def release_held(link: Link, turn: Turn) -> list[Effect]:
-    """Send the agent's answer that was held back, unchanged; a failure is told as one."""
+    """Send the agent's answer that was held back, unchanged; a failure is reported as one."""
     held = turn.let_go()
     if held is not None and turn.held_failure:
         return end_failed(link, turn)
@@ -268,7 +268,7 @@ def _answer_entries(
 
 
 def note_hidden(link: Link, session: Session, frame: Frame) -> None:
-    """An update may tell of a failure that the turn's answer will not."""
+    """Note an update that may report a failure that the turn's answer will not."""
     if session.turns and signs.may_tell_of_state(frame.line):
         _note_state(session, frame)
     if not session.turns or not signs.may_tell_of_failure(frame.line):
@@ -296,11 +296,11 @@ def _note_state(session: Session, frame: Frame) -> None:
 
 
 def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
-    """Is there a failure behind an answer that claims success, which the agent told elsewhere?"""
+    """Return whether the agent reported a failure elsewhere than in an answer claiming success."""
     if turn.state not in AT_WORK:
         return False
     if signs.may_tell_of_failure(frame.line):
-        # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
+        # Imported at the first failure: the classifier's tables are no part of a healthy turn.
         from lastword.core.classify import agents  # noqa: PLC0415
 
         sign = agents.read_result(jsonrpc.loads(frame.message.result))
@@ -312,21 +312,21 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
 
 
 def end_silent(link: Link, turn: Turn) -> list[Effect]:
-    """Nothing came after an answer that showed nothing: it was a failure."""
+    """End a turn as failed, since nothing came after an answer that showed nothing."""
     effects = _end_as_none(link, turn)
-    # Last of all: should any of this fail, the agent's own answer must still be there to be sent.
+    # This comes last: if any of it fails, the agent's own answer must still be there to be sent.
     turn.let_go()
     return effects
 
 
 def _end_as_none(link: Link, turn: Turn) -> list[Effect]:
-    """What the agent called a success is none."""
+    """End as failed a turn that the agent called a success."""
     _claim_as_none(turn)
     return end_failed(link, turn)
 
 
 def _hold_as_none(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
-    """The same, once the sources could say what the last call failed of: that is written late."""
+    """Do the same after a moment, since sources learn late why the last call failed."""
     _claim_as_none(turn)
     turn.hold(frame, link.now + HOLD_SECONDS, failure=True)
     return []
@@ -338,7 +338,7 @@ def _claim_as_none(turn: Turn) -> None:
 
 
 def _may_be_told_more(link: Link, turn: Turn) -> bool:
-    """May a source beside the answer say more of it, and has it not been waited for?"""
+    """Return whether another source may say more, and has not been waited for yet."""
     return link.expects_hints and turn.state in AT_WORK and not turn.evidence.waited
 
 
@@ -350,9 +350,9 @@ def end_with_error(
     state: dict[str, Any] | None = None,
     frame: Frame | None = None,
 ) -> list[Effect]:
-    """The agent answered with a JSON-RPC error; in version 2 it may stand in an idle `state`.
+    """Handle a JSON-RPC error as the answer; in version 2 it may be in an idle `state`.
 
-    The `frame` that it came in is kept back for a moment where nothing tells its cause yet.
+    The `frame` that held it is kept back for a moment if nothing states its cause yet.
     """
     note_payload(link, turn, error, "data")
     announced = turn.evidence.announced
@@ -362,7 +362,7 @@ def end_with_error(
         told = entries.failure(link, announced)
         entry = entries.record(link, Kind.ERROR, turn.session, turn, by=_BY_AGENT, **told)
         return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
-    # Loaded at the first failure, as in `_hides_failure`.
+    # Imported at the first failure, as in `_hides_failure`.
     from lastword.core import classify  # noqa: PLC0415
 
     verdict = classify.classify_rpc_error(error, agent=link.agent.name)
@@ -375,7 +375,7 @@ def end_with_error(
 
 
 def end_failed(link: Link, turn: Turn) -> list[Effect]:
-    """What the agent answered is a failure, unless the user had cancelled."""
+    """End the turn as failed, as the agent answered, unless the user had cancelled."""
     if turn.state is State.WAITING:
         return []  # it had been answered with one, and is to be sent again
     if turn.kept is not None:
@@ -388,16 +388,16 @@ def end_failed(link: Link, turn: Turn) -> list[Effect]:
 
 
 def _speaks_for_itself(link: Link, turn: Turn) -> bool:
-    """Both ends negotiated `agent_error`: there is nothing to translate.
+    """Return whether both ends negotiated `agent_error`, so that nothing needs translating.
 
-    Unless the failure may be none, since the prompt may be sent again: then it is told by us.
+    If the prompt may be sent again, the failure may not be final, and we report it ourselves.
     """
     ours = turn.kept is not None or turn.translated
     return link.agent.speaks_typed and link.client.typed and not ours
 
 
 def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
-    """Take in the payload that an agent which knows it may have put into its answer."""
+    """Take in the payload that an agent may have put into its answer, if it knows the extension."""
     told = signs.payload_in(object_of(carrier).get(key))
     if told is not None and turn.evidence.announced is None:
         from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
@@ -406,7 +406,7 @@ def note_payload(link: Link, turn: Turn, carrier: object, key: str) -> None:
 
 
 def _note_failed_result(link: Link, turn: Turn, result: object) -> None:
-    """A result whose stop reason is none of the protocol's: what does the rest of it say?"""
+    """Read the rest of a result whose stop reason is unknown to the protocol."""
     from lastword.core import classify  # noqa: PLC0415  (loaded at the first failure)
 
     note_payload(link, turn, result, "_meta")

@@ -1,7 +1,7 @@
-"""Reports of a handler in this process about its turn, beside what it sends.
+"""Reports of a handler in this process about its turn, besides the frames that it sends.
 
-Owns the words that a shell hands in for it: the exception it raised, tools and output that do not
-pass on the wire, a retry of its model call. A handler in another process has only its frames.
+Owns what a shell passes in for it: the exception it raised, tools and output that are not on the
+wire, a retry of its model call. A handler in another process has only its frames.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Note(Enum):
-    """Something that happened in the turn and did not pass on the wire."""
+    """Something that happened in the turn without passing on the wire."""
 
     PROGRESS = auto()
     """The handler is at work; nothing more is known."""
@@ -42,11 +42,11 @@ class Note(Enum):
 
 
 class HandlerFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """The handler of a request raised.
+    """The handler of a request raised an exception.
 
     Attributes:
         verdict: what the exception means.
-        sent: the JSON-RPC error object that the handler meant for the wire, if it was one.
+        sent: the JSON-RPC error object that the handler wanted to send, if it was one.
         tried: the attempts that came before.
         message: the author's own sentence for the user.
     """
@@ -61,7 +61,7 @@ HandlerReport: TypeAlias = Note | HandlerFailure | Retrying
 
 
 def receive(link: Link, request_id: bytes, report: HandlerReport) -> list[Effect]:
-    """Take in what the handler of this request of the client's says."""
+    """Take in a report from the handler of this request of the client's."""
     request = link.from_client.get(request_id)
     if isinstance(report, HandlerFailure):
         if request is None:

@@ -1,12 +1,12 @@
-"""Prompts that are sent again: where a turn fails before anything happened, the agent gets another.
+"""Resending: a prompt that failed before anything happened goes to the agent again.
 
-Owns `--retry`: which failing turn is tried again, its wait, and what ends that early. Whether the
-failure is worth it and how long is waited is `core.failure.retry_policy`'s, how it is told
-`core.link.retries`'s, and an agent that crashed is started again by `core.restart`.
+Owns `--retry`: which failed turn is tried again, the wait before it, and what ends the wait early.
+`core.failure.retry_policy` decides whether a retry is worthwhile and how long to wait,
+`core.link.retries` reports it, and `core.restart` restarts an agent that crashed.
 
-A prompt is sent again as the very frame that the client sent, under its id, and only when the
-agent is no longer at work on it: it has answered, or its process is gone. Version 2 has no such
-moment: there an answer accepts a prompt, and only the session's state tells how the work went.
+A prompt is resent as the very frame that the client sent, under its id, and only when the agent no
+longer works on it: it has answered, or its process is gone. Version 2 has no such moment: there an
+answer accepts a prompt, and only the session's state says how the work went.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EARLY = frozenset({Phase.STARTUP, Phase.BEFORE_REQUEST, Phase.BEFORE_OUTPUT})
 
 
 def keep(link: Link, turn: Turn, prompt: Frame) -> None:
-    """Keep a prompt that goes to the agent now, where it may have to be sent again."""
+    """Keep a prompt that goes to the agent now, in case it has to be sent again."""
     if link.dialect.turn_ends_by_state or link.options.in_process or turn.overlapped:
         return
     size = len(prompt.line)
@@ -49,7 +49,7 @@ def keep(link: Link, turn: Turn, prompt: Frame) -> None:
 
 
 def instead(link: Link, turn: Turn) -> list[Effect]:
-    """Begin the wait for another try, in place of this failure; nothing where it is final."""
+    """Begin the wait for another try instead of failing; return nothing if the failure is final."""
     known = evidence.decide(link, turn)
     wait = _wait(link, turn, known) if _may(turn, known) else None
     if wait is None or turn.step(Event.RETRY) is not Move.WAIT:
@@ -62,7 +62,7 @@ def instead(link: Link, turn: Turn) -> list[Effect]:
     word = retries.Retrying(
         verdict=verdict,
         attempt=sum(attempt.tries for attempt in turn.tried) + 1,
-        # Where the agent tries by itself as well, nobody knows how often it will.
+        # If the agent also tries by itself, nobody knows how often it will.
         max_attempts=link.options.retry + 1 if by_prompts_alone else None,
         wait_seconds=wait,
     )
@@ -71,7 +71,7 @@ def instead(link: Link, turn: Turn) -> list[Effect]:
 
 
 def _may(turn: Turn, known: AgentError | Verdict) -> bool:
-    """Can another try do no harm, and is nobody else at work on this one?"""
+    """Return whether another try can do no harm, and nobody else is at work on this one."""
     facts = turn.facts
     if turn.kept is None or turn.state not in AT_WORK or turn.overlapped:
         return False
@@ -88,7 +88,7 @@ def _may(turn: Turn, known: AgentError | Verdict) -> bool:
 
 
 def _wait(link: Link, turn: Turn, known: AgentError | Verdict) -> float | None:
-    """How long until the prompt is sent again, `None` where it is not."""
+    """Return the wait before the prompt is sent again, or `None` if it is not."""
     options = link.options
     failed = retry_policy.Failed(
         type=known.type,
@@ -112,17 +112,17 @@ def _wait(link: Link, turn: Turn, known: AgentError | Verdict) -> float | None:
 
 
 def _comes_back(link: Link, session: Session) -> bool:
-    """Will there be another agent, and can it have this session?"""
+    """Return whether another agent will follow that can have this session."""
     agent = link.agent
     by_agent = agent.can_resume or agent.can_load
     return link.restarts and by_agent and session.opening is not None
 
 
 def _verdict_of(known: AgentError | Verdict) -> Verdict:
-    """The failure without its words: those are for when it lasts."""
+    """Return the failure without its words, which are for a failure that lasts."""
     if not isinstance(known, AgentError):
         return known
-    # Loaded at the first failure, as everything is that only failures need.
+    # Imported at the first failure, like everything that only failures need.
     from lastword.core.classify import Verdict  # noqa: PLC0415
 
     return Verdict(
@@ -143,7 +143,7 @@ def _verdict_of(known: AgentError | Verdict) -> Verdict:
 
 
 def take_due(link: Link) -> list[Frame]:
-    """The prompts whose wait is over: each is to be taken in as if the client sent it now."""
+    """Return the prompts whose wait is over, to be taken in as if the client sent them now."""
     due: list[Frame] = []
     for session in link.sessions.values():
         for turn in list(session.turns):
@@ -156,7 +156,7 @@ def take_due(link: Link) -> list[Frame]:
 
 
 def give_up(link: Link, session: Session) -> list[Effect]:
-    """The session's prompt is not sent again after all: the turn fails, as it would have."""
+    """Give up resending the session's prompt: the turn fails as it would have without a wait."""
     effects: list[Effect] = []
     for turn in _waiting(session):
         turn.step(Event.STOP)
@@ -166,7 +166,7 @@ def give_up(link: Link, session: Session) -> list[Effect]:
 
 
 def shown(link: Link, session_id: str | None) -> list[Effect]:
-    """The agent did something in this session: was it after the answer that is waited out?"""
+    """Give up a wait if the agent was active in this session after the answer it waits out."""
     session = link.sessions.get(session_id or "")
     if session is None:
         return []
@@ -178,14 +178,14 @@ def shown(link: Link, session_id: str | None) -> list[Effect]:
 
 
 def cancel(link: Link, turn: Turn) -> list[Effect]:
-    """The user cancels a turn that waits: the prompt never reaches the agent again."""
+    """Cancel a waiting turn for the user: the prompt never reaches the agent again."""
     turn.step(Event.CANCEL)
     entry = entries.record(link, Kind.CANCEL, turn.session, turn, by=By.USER.value)
     return [entry, *ending.confirm_cancelled(link, turn)]
 
 
 def cancelled_by(link: Link, cancel_: Envelope) -> list[Effect]:
-    """The user cancels while there is no agent: what waits to be sent again never is."""
+    """Handle a cancel while there is no agent: waiting prompts are never sent."""
     params = cancel_.params
     named = None
     if cancel_.method == acp.CANCEL_REQUEST and params and params.request_id:
@@ -200,7 +200,7 @@ def cancelled_by(link: Link, cancel_: Envelope) -> list[Effect]:
 
 
 def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
-    """The agent is gone: which turns wait for another one, before the others end?"""
+    """Set aside the turns that wait for another agent, before the others end."""
     link.lost_agent(verdict)
     follows = verdict.reason != ending.SPAWN_FAILED
     effects: list[Effect] = []
@@ -216,7 +216,7 @@ def agent_lost(link: Link, verdict: Verdict) -> list[Effect]:
 
 
 def client_left(link: Link) -> list[Effect]:
-    """The client will never say anything again, and has cancelled what waits."""
+    """Cancel what waits: the client is gone for good."""
     return [
         effect
         for session in list(link.sessions.values())

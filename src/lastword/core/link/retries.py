@@ -1,8 +1,8 @@
-"""Retries of the agent's model calls: told to the client, in the way that it can show.
+"""Retries of the agent's model calls, reported to the client in a form that it can show.
 
-Owns what a hint of one becomes: `agent_retry`, a notice, JetBrains AIR's warning, or a thought in
-the conversation. Which signals an agent itself gives is `quirks.wire`'s, what one of them says
-`core.classify.agents`'s; the signal always passes as it came.
+Owns what a hint of a retry becomes: `agent_retry`, a notice, JetBrains AIR's warning, or a thought
+in the conversation. `quirks.wire` lists the signals that agents give, and `core.classify.agents`
+reads them; a signal always passes unchanged.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _PERHAPS = "The agent may be trying again."
 
 
 class Retrying(msgspec.Struct, frozen=True, kw_only=True):
-    """A model call is going to be tried again.
+    """A model call that is about to be tried again.
 
     Attributes:
         verdict: why the last try failed.
-        attempt: the number of the try that comes next; the first was 1.
-        max_attempts: how many there will be at most, where that is known.
+        attempt: the number of the next try; the first was 1.
+        max_attempts: the most tries that there will be, if known.
         wait_seconds: how long from now.
     """
 
@@ -51,11 +51,11 @@ class Retrying(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
-    """What follows from a frame that may say that the model call is being retried."""
+    """Handle a frame that may say that the model call is being retried."""
     if session is None or not session.turns or not _may_tell(frame):
         return []
     if link.agent.speaks_typed and link.client.retry:
-        # It tells of the same retry by `agent_retry` itself.
+        # It reports the same retry by `agent_retry` itself.
         return []
     sign = _sign(link, frame)
     if sign is None or not sign.will_retry:
@@ -64,7 +64,7 @@ def told(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
 
 
 def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
-    """A retry that the agent announces on the wire, as the hint that it is."""
+    """Return a retry that the agent announces on the wire as a hint."""
     return Hint(
         source=HintSource.WIRE,
         verdict=sign.verdict,
@@ -78,9 +78,9 @@ def _hint_of(link: Link, session: Session, sign: Sign) -> Hint:
 
 
 def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
-    """Take a hint in, and tell of the retry that it may be of, unless the client is shown it.
+    """Take in a hint, and report the retry that it may imply unless the client already sees it.
 
-    A call beside the turn, such as for a title, says nothing of how the turn will end.
+    A call outside the turn, such as one for a title, says nothing of how the turn will end.
     """
     turn = hints.turn_of(link, hint)
     if turn is None:
@@ -89,7 +89,7 @@ def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
     if hint.side:
         return _news(link, turn, hint, verdict, is_shown=is_shown)
     turn.evidence.take_hint(hint, verdict)
-    # A source that knows less, or no cause at all, tells of the one that another has found.
+    # A source that knows less, or no cause at all, reports the cause that another has found.
     verdict = turn.evidence.hint or verdict
     if _may_learn_cause(link, hint, verdict) and not is_shown:
         before = tell_kept(link, turn)
@@ -97,19 +97,19 @@ def hinted(link: Link, hint: Hint, *, is_shown: bool = False) -> list[Effect]:
         link.wake_soon()
         return before
     if hint.attempt is None:
-        # It knows the cause, and perhaps another its number.
+        # It knows the cause, and another source may know the number.
         hint = turn.told_retries.take_kept() or hint
     return _news(link, turn, hint, verdict, is_shown=is_shown)
 
 
 def _may_learn_cause(link: Link, hint: Hint, verdict: Verdict) -> bool:
-    """May a source beside the pipes know why, where the agent itself says but that it retries?"""
+    """Return whether another source may know why, if the agent only says that it retries."""
     vague = evidence.certainty(verdict) <= 1
     return vague and link.expects_hints and hint.source is HintSource.WIRE
 
 
 def tell_kept(link: Link, turn: Turn) -> list[Effect]:
-    """Tell of the retry that has waited for its cause, with what is known by now."""
+    """Report the retry that has waited for its cause, with what is known by now."""
     hint = turn.told_retries.take_kept()
     if hint is None:
         return []
@@ -119,14 +119,14 @@ def tell_kept(link: Link, turn: Turn) -> list[Effect]:
 def _news(
     link: Link, turn: Turn, hint: Hint, verdict: Verdict, *, is_shown: bool = False
 ) -> list[Effect]:
-    """Tell of the retry that a hint may be of, where it is news."""
+    """Report the retry that a hint implies, unless the client already knows of it."""
     attempt = turn.told_retries.next_attempt(hint)
     if hint.goes_on is False or attempt is None or turn.state not in AT_WORK:
         return []
     if turn.held is not None:
         # The agent has answered: whatever failed is not tried again.
         return []
-    # A source may be read late: what is told is what is left of the wait.
+    # A source may be read late: report only what is left of the wait.
     passed = link.now - hint.at_seconds
     wait = None if hint.wait_seconds is None else max(hint.wait_seconds - passed, 0.0)
     word = Retrying(
@@ -141,11 +141,11 @@ def _news(
 
 
 def announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
-    """What is written down of an agent's own `agent_retry`: what kind, never its words."""
+    """Record an agent's own `agent_retry`: its kind, never its words."""
     update = jsonrpc.params_of(frame).get("update")
     if not session.turns or not isinstance(update, dict):
         return []
-    # Loaded at the first retry that is told of: no part of a healthy turn.
+    # Imported at the first retry that is reported: no part of a healthy turn.
     from lastword.core.failure import payload  # noqa: PLC0415
 
     turn = session.turns[-1]
@@ -161,18 +161,18 @@ def announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
 
 
 def _may_tell(frame: Frame) -> bool:
-    """Is there anything in it that may tell of a retry? Asked of many an update that does not."""
+    """Return whether a frame may report a retry; asked of many updates that do not."""
     if frame.message.method in wire.METHODS or frame.message.method in wire.EVENTS:
         return True
     return signs.may_tell_of_retry(frame.line)
 
 
 def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
-    """What follows from a retry that the handler itself announces."""
+    """Handle a retry that the handler itself announces."""
     wait = math.ceil(word.wait_seconds or 0)
-    # The clocks stand while the handler waits as it should.
+    # The clocks stand still while the handler waits as it should.
     turn.session.progress(link.now + wait)
-    # Loaded at the first retry that is told of, as in `_tell`.
+    # Imported at the first retry that is reported, as in `_tell`.
     from lastword.core.failure import durations  # noqa: PLC0415
 
     when = f"in {durations.plain_duration(wait)}" if wait else "now"
@@ -182,55 +182,55 @@ def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
 
 
 def _with_source(hint: Hint) -> Verdict:
-    """The verdict, whose rule says where it was seen."""
+    """Return the verdict with a rule that names where it was seen."""
     source, rule = f"{hint.source.name.lower()}:", hint.verdict.rule
     named = rule if rule.startswith(source) else f"{source}{rule}"
     return msgspec.structs.replace(hint.verdict, rule=named)
 
 
 def is_retry_text(link: Link, text: str | None) -> bool:
-    """Is this piece of a message the agent's word on a retry, or on its upkeep? It is no output."""
+    """Return whether this piece of text is the agent's word on a retry or upkeep, not output."""
     told, agent = text or "", link.agent.name
     return bool(text) and (signs.tells_of_retry(told, agent) or signs.is_remark(told, agent))
 
 
 def is_retry_by_form(session: Session, text: str | None) -> bool:
-    """Has this piece of a message the form of one, where no row tells how the agent writes them?
+    """Return whether this piece has the form of a retry although no row covers the agent.
 
-    An answer may be such a text: it is output where nothing else tells of a call that failed.
+    An answer may be such a text: it is output unless something else shows a failed call.
     """
     begun = bool(session.turns) and session.turns[-1].evidence.hinted
     return signs.is_retry_by_form(text or "", begun=begun)
 
 
 def told_in_text(link: Link, session: Session, text: str) -> list[Effect]:
-    """What follows from a retry that the agent announces in the conversation."""
+    """Handle a retry that the agent announces in the conversation."""
     from lastword.core.classify import agents  # noqa: PLC0415  (loaded at the first retry)
 
     sign = agents.read_retry_text(text, agent=link.agent.name)
     if sign is None and any(turn.evidence.hint is not None for turn in session.turns):
-        # Its form alone tells nothing: a call is known to have failed.
+        # Its form alone proves nothing, but a call is known to have failed.
         sign = agents.read_retry_form(text)
     return [] if sign is None else hinted(link, _hint_of(link, session, sign))
 
 
 def due(link: Link, turn: Turn) -> float | None:
-    """When a line on the wait is due in the conversation, for a client that shows no other."""
+    """Return when a line about the wait is due, for a client that shows no other."""
     if turn.state not in TELLS_OF_WAITS or not _by_thought(link):
         return None
     return turn.told_retries.due
 
 
 def show(link: Link, turn: Turn) -> list[Effect]:
-    """Tell of the wait in the conversation, where that is due.
+    """Report the wait in the conversation, if that is due.
 
-    It is told as a thought, which is no output of the turn's.
+    It is reported as a thought, which is not output of the turn.
     """
     told = turn.told_retries
     word = told.take_due(link.now) if _by_thought(link) else None
     if word is None:
         return []
-    # Loaded at the first retry that is told of, as in `_tell`.
+    # Imported at the first retry that is reported, as in `_tell`.
     from lastword.core.failure import wording  # noqa: PLC0415
 
     text = wording.of_retry(
@@ -245,13 +245,13 @@ def show(link: Link, turn: Turn) -> list[Effect]:
 
 
 def _by_thought(link: Link) -> bool:
-    """Is a thought the only way in which this client would show a retry?"""
+    """Return whether a thought is the only form in which this client would show a retry."""
     wanted = link.options.show_retries == "auto" and not link.dialect.turn_ends_by_state
     return wanted and not link.client.retry and not notices.can_show(link)
 
 
 def _left(word: Retrying, since_seconds: float) -> int | None:
-    """What is left of the wait that the agent keeps; `None` where none is known, or it is over."""
+    """Return what is left of the agent's wait; `None` if none is known or it is over."""
     if word.wait_seconds is None:
         return None
     return max(math.ceil(word.wait_seconds - since_seconds), 0) or None
@@ -265,7 +265,7 @@ def _tell(
     *,
     source: HintSource | None = None,
 ) -> list[Effect]:
-    # Loaded at the first retry that is told of: no part of a healthy turn.
+    # Imported at the first retry that is reported: no part of a healthy turn.
     from lastword.core.failure import wording  # noqa: PLC0415
 
     session, verdict = turn.session, word.verdict

@@ -1,7 +1,6 @@
 """Runaways: an agent that says or asks for the very same thing again and again.
 
-Owns the counting, a session's, and when it is too much. What is done about it is
-`core.link.ending`'s.
+Owns the count for each session, and when it is too much. `core.link.ending` acts on it.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ NEAR = MAX_REPEATS - 2
 
 
 def is_short(update: Update) -> bool:
-    """May this chunk repeat itself as often as it likes?"""
+    """Return whether this chunk is short enough to be repeated without limit."""
     return len(text_of(update) or "") < MIN_CHARS
 
 
 class Repetition:
-    """How often in a row one session's agent has done the same."""
+    """How often in a row one session's agent has done the same thing."""
 
     __slots__ = ("_tool_before", "_tool_last", "_tool_repeats", "_tool_shown", "content", "repeats")
 
@@ -49,13 +48,13 @@ class Repetition:
         """What was last told of a call without an input."""
 
     def went_on(self, content: object, repeats: int) -> None:
-        """Take in what came of a run of chunks: the last one's content, and its count."""
+        """Take in the result of a run of chunks: the content of the last, and its count."""
         if content != self.content:
             self._other_than_tools()
         self.content, self.repeats = content, repeats
 
     def is_too_much(self, update: Update) -> bool:
-        """Take an update in: is it one repetition too many?"""
+        """Take in an update; return whether it is one repetition too many."""
         if update.session_update in acp.TOOL_KINDS:
             return self.is_tool_too_much(update)
         if update.content is UNSET:
@@ -72,18 +71,18 @@ class Repetition:
 
     @property
     def tool_near(self) -> bool:
-        """May the next call be one too many?"""
+        """Return whether the next call may be one too many."""
         return max(self._tool_repeats, self._tool_before[1]) >= NEAR
 
     def is_tool_too_much(self, update: Update) -> bool:
-        """Take a tool call in: does one after another ask for the very same thing?"""
+        """Take in a tool call; return whether too many in a row ask for the very same thing."""
         if update.raw_input is UNSET:
             self._other_call(update)
             return False
         tool_call_id, asked_last = self._tool_last
         if update.tool_call_id != tool_call_id:
             self._tool_before = (asked_last, self._tool_repeats)
-        # Agents open a call with an empty input and tell the real one later: the latest counts.
+        # Agents open a call with an empty input and send the real one later: the latest counts.
         asked = (update.title, bytes(update.raw_input))
         self._tool_last = (update.tool_call_id, asked)
         asked_before, repeats = self._tool_before
@@ -93,14 +92,14 @@ class Repetition:
         return self._tool_repeats >= MAX_REPEATS - 1
 
     def _other_call(self, update: Update) -> None:
-        """News of a call of which no input is known: what is asked for may be anything."""
+        """Take in a call with unknown input, which may ask for anything."""
         shown = (update.tool_call_id, update.title, update.status)
         if update.tool_call_id != self._tool_last[0] and shown != self._tool_shown:
             self.repeats = 0
         self._tool_shown = shown
 
-    # "In a row" means that nothing new is shown in between. What repeats itself is nothing new: an
-    # agent in a loop may well say the same between two calls that are the same.
+    # "In a row" means that nothing new is shown in between. A repetition is nothing new: an agent
+    # in a loop may well say the same thing between two identical calls.
 
     def _other_than_text(self) -> None:
         self.content, self.repeats = None, 0
@@ -109,6 +108,6 @@ class Repetition:
         self._tool_repeats, self._tool_before = 0, (None, 0)
 
     def forget(self) -> None:
-        """The turns are over: what comes next is none of theirs."""
+        """Forget the counts, since the turns are over."""
         self.repeats = self._tool_repeats = 0
         self._tool_before = (None, 0)

@@ -1,7 +1,7 @@
-"""Sessions and their turns: what is in progress, and the verbs that change it.
+"""Sessions and their turns: what is in progress, and the methods that change it.
 
-Owns a session's open turns, questions, tools and waiting prompts, and what a turn has come to.
-Decides nothing: that is done by the modules that use the verbs.
+Owns a session's open turns, questions, tools and waiting prompts, and the state of each turn.
+Decides nothing: the modules that call the methods do.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Turn:
         self._begin(link)
 
     def _begin(self, link: Link) -> None:
-        """Nothing has happened yet."""
+        """Reset everything that has happened in the turn."""
         self.state: State = State.SENT
         self.prompts: list[bytes] = []
         """Ids of the prompts that have not been answered (version 1: always exactly one)."""
@@ -115,45 +115,45 @@ class Turn:
 
     @property
     def open(self) -> bool:
-        """Has the turn not been answered yet?"""
+        """Whether the turn has not been answered yet."""
         return self.state not in FINAL
 
     @property
     def waits(self) -> bool:
-        """Has the prompt failed, and is it to be sent again?"""
+        """Whether the prompt has failed and is to be sent again."""
         return self.state is State.WAITING
 
     def step(self, event: Event) -> Move:
-        """Take an event in: moves to the table's next state, and gives what is to be done."""
+        """Move to the table's next state for an event, and return what to do."""
         self.state, move = TABLE[self.state, event]
         return move
 
     def add_prompt(self, request_id: bytes, *, slash: bool = False) -> None:
-        """A prompt is to be answered by this turn; `slash` says that it may well show nothing."""
+        """Add a prompt for this turn to answer; `slash` says that it may well show nothing."""
         self.prompts.append(request_id)
         self.slash = self.slash or slash
 
     def drop_prompt(self, request_id: bytes) -> None:
-        """A prompt was answered, and the turn goes on without it."""
+        """Drop a prompt that was answered while the turn goes on."""
         self.prompts.remove(request_id)
 
     def take_in(self, request_id: bytes) -> None:
-        """Version 2: the agent has taken a prompt in, and so answered it."""
+        """Version 2: note that the agent has taken a prompt in, and so answered it."""
         self.drop_prompt(request_id)
         self.see_running()
 
     def see_running(self) -> None:
-        """Version 2: the agent is at work on this turn."""
+        """Version 2: note that the agent is at work on this turn."""
         self.running_seen = True
 
     def overlap(self) -> None:
-        """Another turn's frames cannot be told from this one's: it may well show nothing."""
+        """Note that another turn's frames look like this one's, so this one may show nothing."""
         self.overlapped = True
 
     def cancel(self, due: float, *, waited: bool = False) -> None:
-        """The user cancels all that the turn is to answer; the agent has until `due` to confirm.
+        """Cancel all that the turn is to answer; the agent has until `due` to confirm.
 
-        Where it `waited` for them it cannot have answered before.
+        If it `waited` for the user, it cannot have answered before.
         """
         self.cancelled = tuple(self.prompts)
         self.waited = self.waited or waited
@@ -161,57 +161,57 @@ class Turn:
             self.grant(due)
 
     def carry_cancel_of(self, other: Turn) -> None:
-        """The user had cancelled these prompts as part of the other turn, whose grace runs on."""
+        """Take over prompts that were cancelled as part of the other turn, whose grace runs on."""
         self.step(Event.CANCEL)
         self.cancelled, self.stop_due = other.cancelled, other.stop_due
 
     def grant(self, due: float) -> None:
-        """The agent has been told to stop, and has until `due` to answer."""
+        """Note that the agent has been told to stop, and has until `due` to answer."""
         self.stop_due = due
 
     def end_grace(self) -> Move:
-        """The agent has not answered in time: what is to be done?"""
+        """Return what to do now that the agent has not answered in time."""
         self.stop_due = None
         return self.step(Event.TIMEOUT)
 
     def hold(self, frame: Frame, until: float, *, failure: bool = False) -> None:
-        """Keep the agent's answer back; `failure` says that it is one."""
+        """Hold the agent's answer back; `failure` says that it is one."""
         self.held, self.held_until, self.held_failure = frame, until, failure
 
     def let_go(self) -> Frame | None:
-        """The answer that was kept back, if one was; afterwards none is."""
+        """Return the answer that was held back, if any, and forget it."""
         held, self.held = self.held, None
         return held
 
     def count_retry(self) -> None:
-        """The agent told of a retry."""
+        """Count a retry that the agent reported."""
         self.retries += 1
 
     def keep(self, prompt: Frame) -> None:
-        """The prompt may be sent again, and what the agent announces is told by us."""
+        """Keep a prompt that may be sent again; we then report what the agent announces."""
         self.kept = prompt
 
     def translate(self) -> None:
-        """The agent's announcement does not reach the client as it came."""
+        """Note that the agent's announcement does not reach the client unchanged."""
         self.translated = True
 
     def wait(self, tried: FailedAttempt, until: float) -> None:
-        """The prompt has failed so, and is sent again then."""
+        """Note how the prompt failed, and when it is sent again."""
         self.tried = (*self.tried, tried)
         self.again_at = until
 
     def stop_waiting(self) -> None:
-        """It is not sent again: the last failure is the turn's."""
+        """Stop waiting: the prompt is not sent again, and its last failure is the turn's."""
         self.tried = self.tried[:-1]
-        self.retries -= 1  # the one that was told of, and does not follow
+        self.retries -= 1  # the one that was announced and does not follow
 
     def renew(self, link: Link) -> None:
-        """The prompt is sent again: only what the tries before it came to is still known."""
+        """Start again, keeping only what the earlier tries amounted to."""
         self._begin(link)
         self.told_retries.begin_again()
 
     def add_record(self, failure_id: str) -> int:
-        """JetBrains AIR is told of the turn's failure under this id: the record's number."""
+        """Count a record that JetBrains AIR gets of the turn's failure; return its number."""
         self.failure_id = failure_id
         self.failure_revision += 1
         return self.failure_revision
@@ -225,7 +225,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
 
 
 def may_wait(waiting: Sequence[Frame], frame: Frame) -> bool:
-    """Is there room for this frame behind those that wait? For a first one there always is."""
+    """Return whether there is room for this frame behind those waiting; the first always fits."""
     if not waiting:
         return True
     size = len(frame.line) + sum(len(other.line) for other in waiting)
@@ -275,16 +275,16 @@ class Session:
         self.repetition: Repetition = Repetition()
 
     def open(self, params: dict[str, Any] | None, answer: object) -> None:
-        """The client opened the session with these params, and the agent answered so."""
+        """Note that the client opened the session with these params, and the agent's answer."""
         self.opened, self.opening = True, params
         self.choices.told(answer)
 
     def was_asked(self, prompt: bytes) -> None:
-        """A prompt goes to the agent."""
+        """Note that a prompt goes to the agent."""
         self.asked_for.append(prompt if len(prompt) <= MAX_PROMPT_BYTES else None)
 
     def begin(self, turn: Turn, now: float) -> None:
-        """A turn begins."""
+        """Begin a turn."""
         self.turns.append(turn)
         if len(self.turns) > 1:
             self._overlap()
@@ -292,21 +292,21 @@ class Session:
         self.progress(now)
 
     def join(self, now: float) -> None:
-        """Version 2: a prompt joins the work that goes on."""
+        """Version 2: add a prompt to the work that goes on."""
         self._overlap()
         self.progress(now)
 
     def _overlap(self) -> None:
-        # Those before the last two have been told when the third came.
+        # Those before the last two were handled when the third came.
         for turn in self.turns[-2:]:
             turn.overlap()
 
     def carry(self, turn: Turn) -> None:
-        """Version 2: prompts that the agent had not taken in wait for the next stretch of work."""
+        """Version 2: keep prompts that the agent had not taken in for the next stretch of work."""
         self.turns.append(turn)
 
     def end(self, turn: Turn) -> None:
-        """A turn is answered."""
+        """End a turn that is answered."""
         if turn in self.turns:
             self.turns.remove(turn)
         if not self.turns:
@@ -317,23 +317,23 @@ class Session:
 
     @property
     def quarantined(self) -> bool:
-        """Is the agent still busy with a turn that the client was told is over?"""
+        """Whether the agent is still busy with a turn that the client was told is over."""
         return bool(self.unresolved)
 
     def quarantine(self, turn: Turn, *, foreground: bool) -> None:
-        """The client was told that the turn is over, and the agent has not answered it."""
+        """Note a turn that the client was told is over although the agent has not answered."""
         self.unresolved.update(turn.prompts)
         if foreground:
             self.unresolved.add(FOREGROUND)
 
     def resolve(self, request_id: bytes, *, accepted: bool = False) -> None:
-        """The agent has answered at last; where it `accepted` (version 2) its work is to come."""
+        """Note the agent's late answer; if it `accepted` (version 2), its work is still to come."""
         self.unresolved.discard(request_id)
         if accepted:
             self.unresolved.add(FOREGROUND)
 
     def resolve_all(self) -> None:
-        """The agent is gone, and will answer nothing any more."""
+        """Forget the late answers of an agent that is gone and will answer nothing any more."""
         self.unresolved.clear()
 
     def let_wait(self, frame: Frame, due: float) -> None:
@@ -341,54 +341,54 @@ class Session:
         self.waiting.append(WaitingPrompt(frame, due))
 
     def stop_waiting(self, prompt: WaitingPrompt) -> None:
-        """A prompt that was held back is answered otherwise."""
+        """Forget a prompt that was held back and is answered otherwise."""
         self.waiting.remove(prompt)
 
     def progress(self, now: float) -> None:
-        """The agent showed life in this session."""
+        """Note that the agent showed life in this session."""
         self.progress_at, self.dismissed = now, False
         for turn in self.turns:
             turn.warned = False
 
     def warn(self) -> None:
-        """The silence has been told of."""
+        """Note that the silence has been reported."""
         for turn in self.turns:
             turn.warned = True
 
     def asked(self, request_id: bytes, now: float) -> None:
-        """The agent asks the user something."""
-        # Where questions overlap, the clocks stand from the first to the last answer.
+        """Note a question from the agent to the user."""
+        # If questions overlap, the clocks stand still from the first to the last answer.
         self.asking[request_id] = min(self.asking.values(), default=now)
 
     def asked_in_foreground(self, now: float) -> None:
-        """Version 2: the work waits for the user, whatever it asks."""
+        """Version 2: note that the work waits for the user, whatever it asks."""
         self.asking.setdefault(FOREGROUND, now)
 
     def withdraw(self, request_id: bytes) -> None:
-        """A question is taken back: nobody will answer it."""
+        """Withdraw a question: nobody will answer it."""
         self.asking.pop(request_id, None)
 
     def withdraw_all(self) -> None:
-        """Every question is taken back: who asked is gone."""
+        """Withdraw every question: the agent that asked is gone."""
         self.asking.clear()
 
     def answered(self, request_id: bytes, now: float, *, dismissed: bool = False) -> None:
-        """The user answered, or `dismissed` the question: the clocks go on where they stood."""
+        """Note that the user answered or `dismissed` a question, and restart the clocks."""
         since = self.asking.pop(request_id, None)
         if since is not None and not self.asking:
             for turn in self.turns:
-                # Only the turn's own clock stood: the grace after a cancel runs on.
+                # Only the turn's own clock stood still: the grace after a cancel runs on.
                 turn.started_at += now - max(since, turn.started_at)
             self.progress(now)
         self.dismissed = self.dismissed or dismissed
 
     def take_waiting(self) -> list[WaitingPrompt]:
-        """The prompts held back; afterwards none are."""
+        """Return the prompts held back, and forget them."""
         waiting, self.waiting = self.waiting, []
         return waiting
 
     def shift(self, seconds: float) -> None:
-        """Let the clocks of this session's turns have stood for so long."""
+        """Shift the clocks of this session's turns by the time that they stood still."""
         self.progress_at += seconds
         self.asking = {asked: since + seconds for asked, since in self.asking.items()}
         for turn in self.turns:

@@ -1,8 +1,7 @@
 """The mutable state of one link: its sessions, open requests, and what both ends said they are.
 
-Owns the data that the handlers of `core.link.client_side`, `core.link.agent_side`,
-`core.link.ending` and `core.link.clocks` work on, the queries over it, and the verbs that change
-it. Decides nothing.
+Owns the data on which `core.link.client_side`, `core.link.agent_side`, `core.link.ending` and
+`core.link.clocks` work, the queries over it, and the methods that change it. Decides nothing.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class OpenRequest(msgspec.Struct):
         due: when we answer it in the agent's place; `None` is never.
         turn: the turn it started, for a prompt.
         sequence: the count of messages sent to that side when it was sent.
-        params: what is remembered of its params, for a request that a new agent may need again.
-        plain: the line as the client sent it, where the agent was sent more.
+        params: what to remember of its params, for a request that a new agent may need again.
+        plain: the line as the client sent it, if the agent was sent a longer one.
     """
 
     method: str
@@ -53,7 +52,7 @@ class OpenRequest(msgspec.Struct):
     plain: bytes | None = None
 
     def shift(self, seconds: float) -> None:
-        """Let its clock have stood for so long."""
+        """Shift its clock by the time that it stood still."""
         if self.due is not None:
             self.due += seconds
 
@@ -67,7 +66,7 @@ class HeldError(msgspec.Struct, frozen=True):
 
 
 class Presence(Enum):
-    """Is anybody there on the client's side?"""
+    """Whether anybody is attached on the client's side."""
 
     ATTACHED = auto()
     DETACHED = auto()
@@ -160,171 +159,171 @@ class Link:
         """When the client sent it."""
 
     def at(self, now: float) -> None:
-        """It is this moment now."""
+        """Set the current moment."""
         self.now = now
 
     @property
     def client_left(self) -> bool:
-        """Will the client never say anything again?"""
+        """Whether the client is gone for good."""
         return self.presence is Presence.LEFT
 
     @property
     def restarts(self) -> bool:
-        """Will there be another agent after this one?"""
+        """Whether another agent will follow this one."""
         wanted = self.options.restart == "on-crash" and not self.options.in_process
         return wanted and not self.client_left
 
     def note_presence(self, presence: Presence) -> bool:
-        """Note that the client came or went; `False` where that is no news."""
+        """Note that the client came or went; return `False` if that was already known."""
         if presence is self.presence or self.client_left:
             return False
         self.presence = presence
         return True
 
     def expect_hints(self, *, present: bool) -> None:
-        """There are sources beside the pipes, or there are none."""
+        """Note whether there are sources outside the pipes."""
         self.expects_hints = present
 
     def note_client_wishes(self) -> None:
-        """The client itself asked for such events."""
+        """Note that the client itself asked for such events."""
         self.client_wishes = True
 
     def note_wishes_refused(self) -> None:
-        """The agent refused a request for what was added to it: nothing is added any more."""
+        """Note that the agent refused a request that we extended: nothing is added any more."""
         self.wishes_refused = True
 
     def greeted_by(self, client: ClientProfile, greeting: bytes) -> None:
-        """The client said `initialize`, in these words."""
+        """Note the client's profile and its `initialize` as it was sent."""
         self.client = client
         self.started_at = self.now
         self.will_greet_with(greeting)
 
     def will_greet_with(self, greeting: bytes) -> None:
-        """The client's `initialize` is to be these words, for any agent that is still to come."""
+        """Set the `initialize` for any agent that is still to come."""
         self.greeting = greeting
 
     def knows_agent(self, agent: AgentProfile) -> None:
-        """The agent has said what it is."""
+        """Note what the agent has said it is."""
         self.agent = agent
 
     def initialize_answered(self, agent: AgentProfile) -> None:
-        """The agent has answered the client's `initialize`."""
+        """Note that the agent has answered the client's `initialize`."""
         self.knows_agent(agent)
         self.initialized = True
 
     def lost_agent(self, verdict: Verdict) -> None:
-        """There is no agent, for this reason: what is asked of it is refused."""
+        """Note that there is no agent, and why: requests for it are refused."""
         self.agent_gone = verdict
 
     def has_agent(self) -> None:
-        """There is an agent again."""
+        """Note that there is an agent again."""
         self.agent_gone = None
 
     @property
     def dialect(self) -> acp.Dialect:
-        """The protocol version in force: the agent's answer, before it the client's wish."""
+        """The protocol version in force: the agent's answer or, until then, the client's wish."""
         return self.agent.dialect or self.client.dialect
 
     def session(self, session_id: str) -> Session:
-        """The session of this id, made when it is first named."""
+        """Return the session with this id, creating it when it is first named."""
         session = self.sessions.get(session_id)
         if session is None:
             session = self.sessions[session_id] = Session(session_id)
         return session
 
     def forget_session(self, session_id: str) -> None:
-        """The session was closed or deleted."""
+        """Forget a session that was closed or deleted."""
         del self.sessions[session_id]
 
     def client_sent(self) -> None:
-        """The client sent a message."""
+        """Count a message from the client."""
         self.sent_to_agent += 1
 
     def client_asks(self, request_id: bytes, request: OpenRequest) -> None:
-        """A request of the client's waits for its answer."""
+        """Note a request from the client that waits for its answer."""
         self.from_client[request_id] = request
 
     def client_awaits(self, request_id: bytes) -> bool:
-        """Is a request of the client's with this id open, at the agent or on its way there?"""
+        """Return whether the client has an open request with this id, sent or queued."""
         waiting = (prompt.frame for each in self.sessions.values() for prompt in each.waiting)
         on_its_way = any(frame.message.request_id == request_id for frame in waiting)
         return request_id in self.from_client or on_its_way
 
     def client_has_answer(self, request_id: bytes) -> None:
-        """A request of the client's waits no more."""
+        """Forget a request from the client that is answered."""
         if self.from_client.pop(request_id, None) is not None:
             _remember(self.answered_by_agent, request_id)
 
     def asked_by_client(self, request_id: bytes) -> bytes | None:
-        """The client's open request that an answer with this id, which none has, must mean."""
+        """Return the client's open request that an answer with an unknown id must mean."""
         if request_id in self.answered_by_agent:
             return None
         return jsonrpc.only_same(request_id, self.from_client)
 
     def asked_by_agent(self, request_id: bytes) -> bytes | None:
-        """The agent's open request that an answer with this id, which none has, must mean."""
+        """Return the agent's open request that an answer with an unknown id must mean."""
         if request_id in self.answered_by_client or request_id in self.withdrawn:
             return None
         return jsonrpc.only_same(request_id, self.from_agent)
 
     def agent_asks(self, request_id: bytes, request: OpenRequest) -> None:
-        """A request of the agent's waits for its answer."""
+        """Note a request from the agent that waits for its answer."""
         self.from_agent[request_id] = request
 
     def agent_has_answer(self, request_id: bytes) -> OpenRequest | None:
-        """The request of the agent's that is answered now, if it waited."""
+        """Return the agent's request that is being answered, if it waited."""
         request = self.from_agent.pop(request_id, None)
         if request is not None:
             _remember(self.answered_by_client, request_id)
         return request
 
     def withdraw(self, request_id: bytes) -> None:
-        """A request of the agent's is taken back, though the client may still answer it.
+        """Note that the agent withdrew a request, though the client may still answer it.
 
-        A client that never does must not make us remember for ever.
+        A client that never does must not make us remember it forever.
         """
         if len(self.withdrawn) >= MAX_WITHDRAWN:
             del self.withdrawn[next(iter(self.withdrawn))]
         self.withdrawn[request_id] = self.from_agent.pop(request_id)
 
     def take_withdrawn(self, request_id: bytes) -> OpenRequest | None:
-        """The withdrawn request that the client answers all the same; it answers it once."""
+        """Return the withdrawn request that the client answers all the same; it does so once."""
         return self.withdrawn.pop(request_id, None)
 
     def terminal_created(self, terminal_id: str, session_id: str | None) -> None:
-        """The agent has a terminal at the client."""
+        """Note that the agent has a terminal at the client."""
         self.terminals[terminal_id] = session_id
 
     def terminal_released(self, terminal_id: str) -> None:
-        """The agent has given a terminal back."""
+        """Note that the agent has released a terminal."""
         self.terminals.pop(terminal_id, None)
 
     def take_terminals(self) -> dict[str, str | None]:
-        """The agent's terminals; afterwards it has none."""
+        """Return the agent's terminals, and forget them."""
         terminals, self.terminals = self.terminals, {}
         return terminals
 
     def hold_error(self, held: HeldError) -> None:
-        """Keep an error without an id back."""
+        """Hold back an error without an id."""
         self.held_error = held
 
     def take_held_error(self) -> HeldError | None:
-        """The error that was kept back, if one was; afterwards none is."""
+        """Return the error that was held back, if any, and forget it."""
         held, self.held_error = self.held_error, None
         return held
 
     def take_redactions(self) -> dict[str, int] | None:
-        """How often each rule of redaction found something since this was last asked."""
+        """Return the matches of each redaction rule since the last call."""
         counts = dict(self.redactions)
         self.redactions.clear()
         return counts or None
 
     def open_turns(self) -> list[Turn]:
-        """Every turn that has no answer yet."""
+        """Return every turn that has no answer yet."""
         return [turn for session in self.sessions.values() for turn in session.turns if turn.open]
 
     def stand_still(self, seconds: float) -> None:
-        """Let every clock have stood for so long."""
+        """Shift every clock by the time that it stood still."""
         for session in self.sessions.values():
             session.shift(seconds)
         self.turn_ended_at += seconds
@@ -332,7 +331,7 @@ class Link:
             request.shift(seconds)
 
     def take_back(self, turn: Turn) -> None:
-        """A prompt that the agent has done with is on its way to it once more."""
+        """Note that a prompt the agent was done with is on its way to it once more."""
         (request_id,) = turn.prompts
         asked = self.from_client.get(request_id)
         if asked is not None and asked.turn is turn:
@@ -341,7 +340,7 @@ class Link:
         self.resent[request_id] = turn
 
     def turn_of(self, session: Session, request_id: bytes) -> Turn:
-        """The turn of a prompt that is on its way to the agent: a new one, but for one resent."""
+        """Return the turn of a prompt on its way to the agent: new, unless the prompt is resent."""
         turn = self.resent.pop(request_id, None)
         if turn is None:
             return Turn(self, session)
@@ -349,36 +348,36 @@ class Link:
         return turn
 
     def note_turn_end(self) -> None:
-        """A turn has ended."""
+        """Note that a turn has ended."""
         self.turn_ended_at = self.now
 
     def wake_soon(self) -> None:
-        """A frame that passes has set a near deadline."""
+        """Note that a frame that passes has set a near deadline."""
         self.wakes_soon = True
 
     def take_wake(self) -> bool:
-        """Has one? Asked, it is forgotten."""
+        """Return whether one has, and forget it."""
         woken, self.wakes_soon = self.wakes_soon, False
         return woken
 
     def next_turn(self) -> int:
-        """A number for a turn, from 1."""
+        """Return the number of a new turn, from 1."""
         self.turns += 1
         return self.turns
 
     def next_incident(self) -> str:
-        """An id for a failure, unique within the record."""
+        """Return an id for a failure, unique within the record."""
         self.incidents += 1
         return f"{self.options.incident_prefix}{self.incidents}"
 
     def next_request_id(self) -> bytes:
-        """An id for a request of our own to the client, as JSON text."""
+        """Return an id for a request of our own to the client, as JSON text."""
         self.own_requests += 1
         return f'"lastword:0:{self.own_requests}"'.encode()
 
 
 def _remember(answered: dict[bytes, None], request_id: bytes) -> None:
-    """Note the id of a request that was answered, as the latest; the oldest goes for it."""
+    """Note the id of the latest answered request, forgetting the oldest if there are too many."""
     answered.pop(request_id, None)
     answered[request_id] = None
     if len(answered) > MAX_ANSWERED:

@@ -1,7 +1,7 @@
-"""The agent's stderr: the first and the last of it, and how much there was.
+"""The agent's stderr: its beginning, its end, and its length.
 
-Owns a bound on memory and the words that say what was cut. Reading the descriptor, and passing the
-bytes on, is the shell's part.
+Owns a bound on memory and the words that say what was cut. The shell reads the descriptor and
+passes the bytes on.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class StderrRecord:
         self.looked_to: int = 0
 
     def receive(self, data: bytes, now: float = 0.0) -> None:
-        """Take bytes in."""
+        """Take in bytes."""
         self.came_at = now
         self.total += len(data)
         self.since_frame += len(data)
@@ -57,31 +57,31 @@ class StderrRecord:
             self._head += data[:missing]
         self._tail.append(data[-TAIL_BYTES:])
         self._tail_bytes += len(self._tail[-1])
-        # Joined only when twice the bound is there, so that a flood costs no copy a chunk.
+        # Joined only when twice the bound is there, so that a flood does not cost a copy per chunk.
         if self._tail_bytes > 2 * TAIL_BYTES or len(self._tail) > _MAX_PIECES:
             self._compact()
 
     def receive_log(self, data: bytes) -> None:
-        """Take bytes in that came by another way: no flood comes of them."""
+        """Take in bytes that came by another way, and do not count towards a flood."""
         self.receive(data)
         self.since_frame -= len(data)
 
     def count_anew(self) -> None:
-        """The agent sent a frame, or has been stopped for its flood."""
+        """Restart the count: the agent sent a frame, or was stopped for its flood."""
         self.since_frame = 0
 
     def note_told(self) -> None:
-        """The record knows of all that came."""
+        """Note that the record knows of everything so far."""
         self.told = self.total
 
     def news(self, since: int, now: float) -> str:
-        """The last of what came after the first `since` bytes and after the last look."""
+        """Return the end of what came after the first `since` bytes and after the last look."""
         since = max(since, self.looked_to, self.total - LOOK_BYTES)
         self.looked_at, self.looked_to = now, self.total
         return self.tail(since)
 
     def pass_over(self) -> None:
-        """What came until now is looked at no more: whose it is, is not certain."""
+        """Skip what came until now: it is not certain which turn it belongs to."""
         self.looked_to = self.total
 
     def _compact(self) -> bytes:
@@ -91,14 +91,14 @@ class StderrRecord:
         return joined
 
     def tail(self, since: int = 0) -> str:
-        """The last of what came after the first `since` bytes, at most 64 KiB, as text."""
+        """Return the end of what came after the first `since` bytes, at most 64 KiB, as text."""
         tail = self._compact()
         wanted = max(0, self.total - since)
         text = tail[max(0, len(tail) - wanted) :].decode(errors="replace")
         return from_word_start(text) if wanted > len(tail) else text
 
     def summary(self) -> str:
-        """Head and tail as text, saying how many bytes between them were cut."""
+        """Return head and tail as text, saying how many bytes between them were cut."""
         tail = self._compact()
         cut = self.total - len(self._head) - len(tail)
         if cut > 0:

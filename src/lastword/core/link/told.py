@@ -1,8 +1,8 @@
-"""Retries that a turn's client has been told of, and the wait that they add up to.
+"""Retries that a turn's client already knows of, and the wait that they add up to.
 
-Owns which of several sources is news, how long one without a cause waits for another that knows
-it, and when a client that reads neither `agent_retry` nor notices is due a line. What is told, and
-how, is `core.link.retries`'s.
+Owns which of several sources says something new, how long a retry without a cause waits for a
+source that knows it, and when a client that reads neither `agent_retry` nor notices is due a line.
+`core.link.retries` does the reporting.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class ToldRetries:
         self._shown_at: float | None = None
 
     def next_attempt(self, hint: Hint) -> int | None:
-        """The number of the try that this hint tells of; `None` where it is no news.
+        """Return the number of the try that this hint announces, or `None` if it is known.
 
-        Each is told once, over all sources. One that does not count its tries is told only as
-        long as no other source has told of any: two that see the same would be told twice.
+        Each try is reported once, over all sources. A source that does not count its tries is used
+        only as long as no other source has reported any: two sources may see the same try.
         """
         if hint.attempt is None:
             own = self._source is None or self._source is hint.source
@@ -69,9 +69,9 @@ class ToldRetries:
         return hint.attempt if hint.attempt > self._attempt else None
 
     def tell(self, word: Retrying, source: HintSource | None, now: float, *, since: float) -> None:
-        """A retry is told, or would be to a client that reads such a thing.
+        """Note that a retry is reported, or would be to a client that reads such reports.
 
-        Its wait is from now on; the call that it follows had failed at `since`.
+        Its wait starts now; the call that it follows had failed at `since`.
         """
         if self.word is None:
             self.since = since
@@ -80,27 +80,27 @@ class ToldRetries:
         self.word, self.word_at = word, now
 
     def keep(self, hint: Hint, now: float) -> None:
-        """A retry without a cause waits for one."""
+        """Keep a retry without a cause until one is known."""
         self._kept, self.kept_until = hint, now + KEPT_SECONDS
 
     def take_kept(self) -> Hint | None:
-        """The retry that waits for its cause, if one does; afterwards none does."""
+        """Return the retry that waits for its cause, if any, and forget it."""
         kept, self._kept, self.kept_until = self._kept, None, None
         return kept
 
     def begin_again(self) -> None:
-        """The prompt is sent again: its tries are counted anew, what was shown stays shown."""
+        """Count tries anew for a prompt that is sent again, keeping what was shown."""
         self._attempt, self._source, self.word = 0, None, None
         self.take_kept()
 
     def forget_wait(self) -> None:
-        """The agent has shown something: whatever it waited for is there."""
+        """Forget the wait: the agent has shown something, so it has what it waited for."""
         self.word = self._shown = None
         self.take_kept()
 
     @property
     def waits(self) -> bool:
-        """Is there a retry that the agent has shown nothing after?"""
+        """Whether there is a retry after which the agent has shown nothing."""
         return self.word is not None or self._kept is not None
 
     @property
@@ -112,7 +112,7 @@ class ToldRetries:
         return first if self._shown_at is None else max(first, self._shown_at + SHOW_EVERY_SECONDS)
 
     def take_due(self, now: float) -> Retrying | None:
-        """The retry of which a line is due, which stands in the conversation then."""
+        """Return the retry for which a line is due, and note that it has one."""
         due = self.due
         if due is None or due > now:
             return None
@@ -120,7 +120,7 @@ class ToldRetries:
         return self.word
 
     def shift(self, seconds: float) -> None:
-        """Let the clocks have stood for so long."""
+        """Shift the clocks by the time that they stood still."""
         self.since += seconds
         self.word_at += seconds
         if self.kept_until is not None:

@@ -1,7 +1,7 @@
 """One prompt turn: an enum of states, and one total table of what each event does in each.
 
-Owns which answer a turn gets and that it gets one. Does not know frames, ids or clocks
-(`core.link.connection` and its modules): it is told events and says what to do.
+Owns which answer a turn gets, and that it gets one. Does not know frames, ids or clocks
+(`core.link.connection` and its modules): it takes events and returns what to do.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Event(Enum):
 
 
 class Move(Enum):
-    """What is to be done about the event."""
+    """What to do about the event."""
 
     PASS = auto()
     """Let the frame through."""
@@ -126,8 +126,8 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.CANCELLING, _E.AGENT_LOST): (_S.ENDED, _M.CONFIRM),
     (_S.CANCELLING, _E.CLIENT_LOST): (_S.CANCELLING, _M.IGNORE),
     (_S.CANCELLING, _E.TIMEOUT): (_S.ENDED, _M.CONFIRM),
-    # Our own stop is a failure, even where the agent then says `cancelled`; but a user who cancels
-    # now has cancelled.
+    # Our own stop is a failure, even if the agent then says `cancelled`; but a user who cancels now
+    # has cancelled.
     (_S.STOPPING, _E.UPDATE): (_S.STOPPING, _M.PASS),
     (_S.STOPPING, _E.CANCEL): (_S.CANCELLING, _M.PASS),
     (_S.STOPPING, _E.STOP): (_S.STOPPING, _M.IGNORE),
@@ -137,8 +137,8 @@ TABLE: dict[tuple[State, Event], tuple[State, Move]] = {
     (_S.STOPPING, _E.AGENT_LOST): (_S.FAILED, _M.FAIL),
     (_S.STOPPING, _E.CLIENT_LOST): (_S.STOPPING, _M.IGNORE),
     (_S.STOPPING, _E.TIMEOUT): (_S.FAILED, _M.FAIL),
-    # The agent has answered, or is gone: nobody's confirmation is waited for, and what it says of
-    # the prompt once more is no second answer. To give up on the wait is to fail as without it.
+    # The agent has answered, or is gone: no confirmation is awaited, and a further message about
+    # the prompt is no second answer. Giving up the wait means failing as without one.
     (_S.WAITING, _E.UPDATE): (_S.WAITING, _M.PASS),
     (_S.WAITING, _E.CANCEL): (_S.ENDED, _M.CONFIRM),
     (_S.WAITING, _E.STOP): (_S.FAILED, _M.FAIL),

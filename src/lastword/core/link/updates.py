@@ -1,4 +1,4 @@
-"""Updates of the agent's: what each does to progress, facts, quarantine and a v2 turn.
+"""Updates from the agent: what each does to progress, facts, quarantine and a version 2 turn.
 
 Owns the meaning of updates.
 """
@@ -71,7 +71,7 @@ def receive(link: Link, frame: Frame) -> list[Effect]:
 
 
 def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[Effect]:
-    """Every open turn of the session has made progress."""
+    """Note progress in every open turn of the session."""
     effects: list[Effect] = []
     # Read once: a client may have thousands of prompts open in one session.
     is_text = update.session_update in acp.TEXT_KINDS
@@ -85,7 +85,7 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
             effects.append(entries.record(link, Kind.FIRST_PROGRESS, session, turn))
             turn.step(Event.UPDATE)
         # A chunk with an empty text shows nothing, and neither does one about a retry. What the
-        # agent says once we have told it to stop is about that.
+        # agent says after we have told it to stop is about that.
         stopped = turn.state is State.STOPPING and update.session_update not in acp.TOOL_KINDS
         if text == "" or of_retry or stopped:
             continue
@@ -101,7 +101,7 @@ def _note(link: Link, session: Session, update: Update, tool_kind: str) -> list[
 
 
 def _show(turn: Turn, update: Update, text: str | None, now: float) -> None:
-    """The turn shows something: a piece of its message, or another thing."""
+    """Note that the turn shows something: a piece of its message, or something else."""
     known, kind = turn.evidence, update.session_update
     if kind in acp.TEXT_KINDS and text is not None:
         known.say(text)
@@ -115,7 +115,7 @@ def _show(turn: Turn, update: Update, text: str | None, now: float) -> None:
 
 
 def _of_unknown(link: Link, update: Update) -> Effect:
-    """An update of a session that the client never opened: it passes, but for what is asked for."""
+    """Pass an update of a session that the client never opened, unless only we asked for it."""
     if update.session_update in acp.AGENT_ERROR_KINDS and not link.client.typed:
         return Drop("not_negotiated")
     if update.session_update in acp.AGENT_RETRY_KINDS and not link.client.retry:
@@ -124,14 +124,14 @@ def _of_unknown(link: Link, update: Update) -> Effect:
 
 
 def _note_choices(session: Session, frame: Frame, update: Update) -> None:
-    """The session works in another way than the client had chosen: not to be set again."""
+    """Drop a choice of the client's that the session no longer follows: it is not set again."""
     if update.session_update in acp.CHOICE_KINDS:
         members = object_of(jsonrpc.params_of(frame).get("update"))
         session.choices.changed(session.session_id, members)
 
 
 def _tool_entries(link: Link, session: Session, update: Update, *, before: bool) -> list[Effect]:
-    """A tool call that begins here, or ends, or both."""
+    """Return the entries of a tool call that begins here, or ends, or both."""
     call = entries.short(update.tool_call_id or "")
     kind, status = update.kind, update.status
     # Version 2 has one kind of update for both.
@@ -149,16 +149,16 @@ def _tool_entries(link: Link, session: Session, update: Update, *, before: bool)
 
 
 def observe(link: Link, messages: list[Envelope], start: int) -> int:
-    """The relay's usual case, in one loop: text and tool calls in a turn that is well under way.
+    """Handle the relay's usual case in one loop: text and tool calls in a turn well under way.
 
-    Takes in what it can from `start` on, all of one session, and gives how many messages that
-    were; the one after them needs a closer look.
+    Takes in what it can from `start` on, all of one session, and returns how many messages that
+    was; the next one needs a closer look.
     """
     session = _plain_session(link, messages[start])
     if session is None:
         return 0
     session_id = session.session_id
-    # What a chunk would say of its turn is said already; until then it goes the long way.
+    # A further chunk tells nothing new about its turn; the first ones take the long way.
     text = all(turn.evidence.speaks for turn in session.turns)
     thought = all(turn.facts.thought for turn in session.turns)
     repetition = session.repetition
@@ -199,7 +199,7 @@ def observe(link: Link, messages: list[Envelope], start: int) -> int:
 
 
 def _note_longer(session: Session, messages: list[Envelope]) -> None:
-    """A message that was a single chunk has become longer, if there is text among these."""
+    """Note that a single-chunk message has become longer, if there is text among these."""
     for turn in session.turns:
         if turn.evidence.text is None:
             continue
@@ -209,7 +209,7 @@ def _note_longer(session: Session, messages: list[Envelope]) -> None:
 
 
 def _plain_session(link: Link, message: Envelope) -> Session | None:
-    """The message's session, if it has turns under way and nothing special about it."""
+    """Return the message's session, if it has turns under way and nothing special about it."""
     session = link.sessions.get(message.session_id or "")
     if session is None or session.unresolved or not session.turns or link.held_error is not None:
         return None
@@ -222,12 +222,12 @@ def _plain_session(link: Link, message: Envelope) -> Session | None:
 
 
 def _may_run_away(session: Session, update: Update) -> bool:
-    """May this chunk be one too many, and is there a turn that would be stopped for it?"""
+    """Return whether this chunk may be one too many in a turn that would be stopped for it."""
     return not runaway.is_short(update) and any(turn.state in AT_WORK for turn in session.turns)
 
 
 def _observe_tool(session: Session, update: Update) -> bool:
-    # A call that begins or ends is written down, which only the long way does.
+    # A call that begins or ends is recorded, which only the long way does.
     if not session.tools.knows(update) or update.status not in _OPEN_OR_SAME:
         return False
     if session.repetition.tool_near:
@@ -242,7 +242,7 @@ def _observe_tool(session: Session, update: Update) -> bool:
 def progress_of(link: Link, session_id: str | None) -> Session | None:
     """Note life in a session; one that the client never opened counts for every open turn.
 
-    Gives the session, if it is one that is known: an agent cannot make us remember new ones.
+    Returns the session if it is known: an agent cannot make us remember new ones.
     """
     session = link.sessions.get(session_id) if session_id is not None else None
     if session is not None and session.opened:
@@ -255,7 +255,7 @@ def progress_of(link: Link, session_id: str | None) -> Session | None:
 
 
 def _quarantined(link: Link, session: Session, update: Update) -> list[Effect]:
-    """The client was told that this turn is over: only what is about the session passes."""
+    """Pass only what is about the session itself: the client was told that this turn is over."""
     if update.session_update == acp.STATE_UPDATE and update.state == acp.IDLE:
         session.resolve(FOREGROUND)
         return [Drop("late_answer"), *prompts.release_waiting(link, session)]
@@ -266,13 +266,13 @@ def _quarantined(link: Link, session: Session, update: Update) -> list[Effect]:
 
 
 def _follows_answer(update: Update) -> bool:
-    """Does this show that an answer held back was honest: by output, or by work begun anew?"""
+    """Return whether this shows that a held answer was honest, by output or by new work."""
     works = update.session_update == acp.STATE_UPDATE and update.state != acp.IDLE
     return works or update.session_update in acp.SHOWN_KINDS
 
 
 def _release_held(link: Link, session: Session) -> list[Effect]:
-    """Output after an answer that showed nothing: the answer was honest after all."""
+    """Release an answer that showed nothing, since the output after it proves it honest."""
     effects: list[Effect] = []
     for turn in list(session.turns):
         if turn.held is not None:
@@ -281,7 +281,7 @@ def _release_held(link: Link, session: Session) -> list[Effect]:
 
 
 def _agent_error(link: Link, session: Session, frame: Frame) -> list[Effect]:
-    """The agent announces a failure itself, in our words or in an ad-hoc shape of its own."""
+    """Take in a failure that the agent announces, in our words or in an ad-hoc shape."""
     from lastword.core.failure import payload  # noqa: PLC0415  (loaded at the first failure)
 
     update = object_of(jsonrpc.params_of(frame).get("update"))
@@ -300,9 +300,9 @@ _INFO_UPDATE_OF_OURS = {"sessionUpdate", "_meta"}
 
 
 def _announces(link: Link, session: Session, frame: Frame) -> bool:
-    """Is this the rung `error_with_meta` of an agent that speaks for itself?
+    """Return whether this is the rung `error_with_meta` of an agent that speaks for itself.
 
-    The client is told anew, in the way that is meant for it.
+    The client is informed again, in the form that suits it.
     """
     if not session.turns or not signs.may_hold_payload(frame.line):
         return False

@@ -1,6 +1,6 @@
 """Protocol version 2: a turn is a session's foreground work, and an idle state ends it.
 
-Owns what `state_update` and the acceptance of a prompt do to a turn. In version 2 a prompt is
+Owns what `state_update` and the acceptance of a prompt do to a turn. In version 2, a prompt is
 answered when the agent has taken it in, and several prompts may join one stretch of work.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def prompt_answered(link: Link, frame: Frame, request_id: bytes, turn: Turn) -> list[Effect]:
-    """The agent took a prompt in, or refused it."""
+    """Note that the agent took a prompt in, or refused it."""
     error = jsonrpc.loads(frame.message.error)
     if error is None:
         turn = _apart(link, request_id, turn)
@@ -38,9 +38,9 @@ def prompt_answered(link: Link, frame: Frame, request_id: bytes, turn: Turn) -> 
 
 
 def _apart(link: Link, request_id: bytes, turn: Turn) -> Turn:
-    """A prompt that came after the user's cancel is no part of what they cancelled.
+    """Separate a prompt that came after the user's cancel from what they cancelled.
 
-    Unless that is under way: then the agent says by its idle state what it took in.
+    If that work is under way, the agent's idle state will say what it took in.
     """
     late = turn.state is State.CANCELLING and not turn.running_seen
     if not late or request_id in turn.cancelled or turn not in turn.session.turns:
@@ -51,7 +51,7 @@ def _apart(link: Link, request_id: bytes, turn: Turn) -> Turn:
 
 
 def refused(link: Link, request_id: bytes, turn: Turn) -> Turn | None:
-    """The turn that ends with the refusal of this prompt; `None` where the user had cancelled."""
+    """Return the turn that this prompt's refusal ends, or `None` if the user had cancelled it."""
     turn = _apart(link, request_id, turn)
     if len(turn.prompts) == 1 and not turn.running_seen:
         return turn
@@ -67,13 +67,13 @@ def refused(link: Link, request_id: bytes, turn: Turn) -> Turn | None:
 
 
 def cancelled(link: Link, request_id: bytes) -> list[Effect]:
-    """Answer a prompt that never became part of the work, and that the user cancelled."""
+    """Answer a prompt that the user cancelled before it became part of the work."""
     link.client_has_answer(request_id)
     return [Answer(Side.CLIENT, request_id, jsonrpc.error(request_id, ladder.CANCELLED_ERROR))]
 
 
 def state_changed(link: Link, session: Session, frame: Frame, update: Update) -> list[Effect]:
-    """The session's foreground work begins, waits for the user, or ends."""
+    """Handle foreground work that begins, waits for the user, or ends."""
     if update.state != acp.IDLE:
         return _goes_on(link, session, update)
     session.answered(FOREGROUND, link.now)
@@ -82,7 +82,7 @@ def state_changed(link: Link, session: Session, frame: Frame, update: Update) ->
         return [FORWARD]
     for other in list(session.turns):
         if other is not turn and other.running_seen and not other.prompts:
-            # Begun after a cancel, and taken in: it is as idle as the rest.
+            # It began after a cancel, and was taken in: it is as idle as the rest.
             turn.overlap()
             other.step(Event.RESULT)
             ending.forget(link, other)
@@ -100,7 +100,7 @@ def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
         session.begin(Turn(link, session), link.now)
     alone = len(session.turns) == 1
     for turn in session.turns:
-        # A prompt that was cancelled before it was taken in is no part of another one's work.
+        # A prompt cancelled before it was taken in is not part of another one's work.
         if alone or turn.state is not State.CANCELLING:
             turn.see_running()
         turn.step(Event.UPDATE)
@@ -112,15 +112,15 @@ def _goes_on(link: Link, session: Session, update: Update) -> list[Effect]:
 
 
 def _ended_by_error(link: Link, turn: Turn, frame: Frame) -> list[Effect]:
-    """The agent reports the failure in the standard's own way: type it, for this client."""
+    """Report a failure that the agent states in the standard's own way, typed for this client."""
     state = jsonrpc.params_of(frame).get("update", {})
     error = state.get("error")
-    # It goes into a frame of ours, which carries no secret.
+    # It goes into a frame of ours, which must not contain a secret.
     clean = ending.redactor(link).json(state)
     error = error if isinstance(error, dict) else {}
     effects = prompts.end_with_error(link, turn, error, state=clean)
     if FORWARD in effects:
-        # The agent has told it itself, but of its work alone.
+        # The agent has reported it itself, but only for its own work.
         _carry_on(link, turn)
     return effects
 
@@ -139,11 +139,11 @@ def _ended(link: Link, turn: Turn, frame: Frame, update: Update) -> list[Effect]
 
 
 def _carry_on(link: Link, turn: Turn) -> None:
-    """Prompts that the ended work had not taken in wait for the next stretch of it."""
+    """Keep prompts that the ended work had not taken in for the next stretch of work."""
     cancelled = [prompt for prompt in turn.prompts if prompt in turn.cancelled]
     joining = [prompt for prompt in turn.prompts if prompt not in turn.cancelled]
     if cancelled:
-        # The user's cancel holds for them, and so does its grace.
+        # The user's cancel holds for them too, and so does its grace.
         carried = _carried(link, turn.session, cancelled)
         carried.carry_cancel_of(turn)
     if joining:

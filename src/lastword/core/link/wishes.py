@@ -1,8 +1,8 @@
-"""Wishes: a member in the request that opens a session, for events of which an agent tells nobody.
+"""Wishes: a member added to the request that opens a session, asking for an agent's extra events.
 
-Owns which agent is asked for what (a row of `quirks.wire`), the frame with the wish in it, and that
-an agent which refuses such a request is asked once more as the client asked it. What only we asked
-for is kept back.
+Owns which agent is asked for what (a row of `quirks.wire`), the frame with the wish in it, and a
+second, plain request to an agent that refuses the first. Events that only we asked for are held
+back.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def row_for(link: Link) -> wire.AskedEvent | None:
-    """What this agent can be asked for."""
+    """Return what this agent can be asked for."""
     options = link.options
     if options.evidence != "auto" or options.in_process or link.wishes_refused:
         return None
@@ -37,7 +37,7 @@ def row_for(link: Link) -> wire.AskedEvent | None:
 
 
 def line_with_wish(link: Link, frame: Frame) -> bytes | None:
-    """The client's request with the wish in it; `None` where there is none, or the client's own."""
+    """Return the client's request with the wish in it; `None` if there is none, or a client's."""
     row = row_for(link)
     if row is None:
         return None
@@ -60,7 +60,7 @@ def line_with_wish(link: Link, frame: Frame) -> bytes | None:
 
 
 def with_wish(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The params of a request of our own that opens a session, with the wish in them."""
+    """Return the params of our own request that opens a session, with the wish in them."""
     row = row_for(link)
     meta = object_of(params.get("_meta"))
     told = object_of(meta.get(row.path[0])) if row is not None else {}
@@ -71,9 +71,9 @@ def with_wish(link: Link, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def asked_plainly(link: Link, request_id: bytes, request: OpenRequest, error: object) -> bytes:
-    """The request as the client sent it, to be sent again; empty where there is no reason to.
+    """Return the client's own request, to be sent again; empty if there is no reason to.
 
-    A login that is missing is none of the wish's.
+    A missing login is not the fault of the wish.
     """
     line, code = request.plain, object_of(error).get("code")
     if line is None or code == acp.AUTH_REQUIRED:
@@ -84,11 +84,11 @@ def asked_plainly(link: Link, request_id: bytes, request: OpenRequest, error: ob
 
 
 def received(link: Link, session: Session | None, frame: Frame) -> list[Effect]:
-    """An event came: the client has it only where it asked for such events itself."""
+    """Take in an event, which the client gets only if it asked for such events itself."""
     passes: list[Effect] = [FORWARD] if link.client_wishes else [Drop("asked_for_by_lastword")]
     return [*passes, *retries.told(link, session, frame)]
 
 
 def sent(line: bytes) -> Effect:
-    """Send the agent a request of the client's in another form."""
+    """Send the agent a request from the client in another form."""
     return Send(Side.AGENT, line)

@@ -1,1 +1,1 @@
-"""ACP and JSON-RPC: names, envelopes, and the tolerant reading of what a peer wrote."""
+"""ACP and JSON-RPC: names, envelopes, and tolerant reading of what a peer sent."""

@@ -1,7 +1,7 @@
-"""The Agent Client Protocol's vocabulary: method names, kinds of update, and what ends a turn.
+"""The Agent Client Protocol's vocabulary: method names, kinds of update, and ends of a turn.
 
-The only module that knows protocol versions. Version 1 is the specification's; version 2 is the
-draft in the official TypeScript SDK's schema, where a turn is a session's foreground work and ends
+The only module that knows protocol versions. Version 1 is the specification; version 2 is the draft
+in the schema of the official TypeScript SDK, where a turn is a session's foreground work and ends
 with an idle `state_update`.
 """
 
@@ -121,7 +121,7 @@ IDLE = "idle"
 
 
 class Dialect(msgspec.Struct, frozen=True):
-    """Where one protocol version keeps what we read and write.
+    """Where a protocol version keeps the members that we read and write.
 
     Attributes:
         version: the protocol version.
@@ -129,11 +129,11 @@ class Dialect(msgspec.Struct, frozen=True):
         client_info: member of `initialize` params that names the client.
         agent_capabilities: member of the `initialize` result with the agent's capabilities.
         agent_info: member of the `initialize` result that names the agent.
-        error_kind: our update kind for a failure; version 2 wants a leading `_`.
+        error_kind: our update kind for a failure; version 2 requires a leading `_`.
         retry_kind: our update kind for a retry.
         turn_ends_by_state: a turn ends with an idle `state_update`, not with the prompt's answer.
-        always_resumes: every agent brings a session back by `session/resume`.
-        notice_needs_capability: may a `notice` be sent only to clients that advertise it?
+        always_resumes: every agent can restore a session with `session/resume`.
+        notice_needs_capability: a `notice` may be sent only to clients that advertise it.
     """
 
     version: int
@@ -175,7 +175,7 @@ V2 = Dialect(
 
 
 def dialect(version: object) -> Dialect:
-    """The dialect of a `protocolVersion` as it came; anything below 2, or unreadable, is 1."""
+    """Return the dialect of a `protocolVersion`; anything below 2, or unreadable, is version 1."""
     if isinstance(version, int) and not isinstance(version, bool) and version >= V2.version:
         return V2
     return V1
@@ -186,7 +186,7 @@ SESSION_REQUEST_LIMIT_SECONDS = 300.0
 
 
 def request_limit_seconds(method: str) -> float | None:
-    """How long the agent may take to answer a request that is no prompt; `None` is for ever."""
+    """Return how long the agent may take to answer a request except a prompt; `None`: no limit."""
     if method == INITIALIZE:
         return INITIALIZE_LIMIT_SECONDS
     if method.startswith("session/") and method != PROMPT:

@@ -1,7 +1,7 @@
-"""Lines nested deeper than the parsers go: whether they are JSON, and what stands near their top.
+"""Lines nested deeper than the parsers can go: whether they are JSON, and their top members.
 
-Owns the cut of such a line into layers that a parser takes, each by itself. Loaded with the first
-such line.
+Owns cutting such a line into layers, each of which a parser can take. Imported when the first such
+line arrives.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OPENING, _CLOSING, _QUOTE = frozenset(b"{["), frozenset(b"}]"), ord('"')
 
 
 def shallow(line: bytes) -> bytes | None:
-    """The line with `null` for what is nested deeper than a layer; `None` where it is no JSON."""
+    """Return the line with `null` for anything nested deeper than a layer; `None` if not JSON."""
     layers: list[list[bytes]] = [[]]
     depth = done = 0
     for match in _BRACKET.finditer(line):
@@ -49,7 +49,7 @@ def shallow(line: bytes) -> bytes | None:
                 if not _is_json(layer):
                     return None
         elif byte == _QUOTE and end - start == 1:
-            return None  # a string without its end
+            return None  # an unterminated string
     return b"".join([*layers[0], line[done:]]) if depth == 0 else None
 
 
@@ -61,7 +61,7 @@ def _is_json(text: bytes) -> bool:
     else:
         return True
     try:
-        # It takes half a character's escape, which msgspec does not.
+        # `json` accepts the escape of a lone surrogate, which msgspec does not.
         json.loads(text, parse_constant=_refuse)
     except ValueError:
         return False
@@ -69,7 +69,7 @@ def _is_json(text: bytes) -> bool:
 
 
 def _refuse(constant: str) -> None:
-    """Refuse NaN and Infinity, which `json` takes for JSON.
+    """Reject NaN and Infinity, which `json` accepts as JSON.
 
     Raises:
         ValueError: Always.
@@ -78,7 +78,7 @@ def _refuse(constant: str) -> None:
 
 
 def with_id(line: bytes, request_id: bytes) -> bytes:
-    """The line, which is JSON, with another id; every other byte is as it came."""
+    """Return the line, which is JSON, with another id and every other byte unchanged."""
     depth, found = 0, None
     for match in _BRACKET.finditer(line):
         byte = line[match.start()]

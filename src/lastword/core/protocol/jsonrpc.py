@@ -1,11 +1,11 @@
-r"""One frame: read its envelope without reading the rest, and write frames of our own.
+r"""Frames: reading an envelope without reading the rest, and writing frames of our own.
 
-Owns the bytes of a line and what of them the relay looks at. A frame that is only passed on is
-never encoded again. Does not know what a method means (`core.protocol.acp`).
+Owns the bytes of a line and the parts of them that the relay looks at. A frame that is only passed
+on is never encoded again. Does not know what a method means (`core.protocol.acp`).
 
-The envelope is read by msgspec, which costs a tenth of `json`. Whatever msgspec refuses is decided
-by `json`: a lone surrogate (`"\\ud83d"`), which JavaScript emits and JSON allows, and members of an
-unexpected type must not lose a legal frame.
+msgspec reads the envelope, at a tenth of the cost of `json`. Whatever msgspec rejects is left to
+`json`: a lone surrogate (`"\\ud83d"`), which JavaScript emits and JSON allows, or a member of an
+unexpected type must not cost a legal frame.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Update(msgspec.Struct, rename="camel", gc=False):
-    """What the relay reads of a `session/update`'s `update`."""
+    """What the relay reads of the `update` in a `session/update`."""
 
     session_update: str = ""
     tool_call_id: str | None = None
@@ -45,7 +45,7 @@ class Params(msgspec.Struct, rename="camel", gc=False):
 
 
 class Envelope(msgspec.Struct, gc=False):
-    """A message's members; `id`, `result` and `error` stay the bytes that came."""
+    """A message's members; `id`, `result` and `error` are kept as the bytes that arrived."""
 
     id: Raw | UnsetType = UNSET
     method: str | None = None
@@ -55,7 +55,7 @@ class Envelope(msgspec.Struct, gc=False):
 
     @property
     def request_id(self) -> bytes | None:
-        """The id as JSON text (`b"1"` and `b'"1"'` differ), `None` without one."""
+        """The id as JSON text (`b"1"` and `b'"1"'` differ), or `None`."""
         return None if self.id is UNSET else same_id(bytes(self.id))
 
     @property
@@ -70,12 +70,12 @@ class Envelope(msgspec.Struct, gc=False):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """A message and the line (without its line end) it came in.
+    """A message and the line (without its line end) in which it arrived.
 
     Attributes:
         line: The line.
         message: What was read of it.
-        shallow: Where it is nested deeper than the parsers go: the line without what is deep.
+        shallow: The line without its deepest parts, if it is nested deeper than the parsers go.
     """
 
     line: bytes
@@ -84,12 +84,12 @@ class Frame(msgspec.Struct, frozen=True):
 
     @property
     def readable(self) -> bytes:
-        """The line, for a parser."""
+        """The line in a form that a parser can take."""
         return self.shallow or self.line
 
 
 class Malformed(msgspec.Struct, frozen=True):
-    """A line that is no JSON-RPC object. `reason` is one of the `MALFORMED_*` words below."""
+    """A line that is not a JSON-RPC object. `reason` is one of the `MALFORMED_*` words below."""
 
     line: bytes
     reason: str
@@ -109,9 +109,9 @@ _BYTE_ORDER_MARK = "\ufeff".encode()
 
 
 def same_id(raw: bytes) -> bytes:
-    r"""An id's JSON text in the one form that stands for all its spellings.
+    r"""Return an id's JSON text in a canonical form.
 
-    A peer may write the id that it answers in other bytes: `"\u00e9"` for `"é"`, `1e2` for 100.
+    A peer may repeat an id in other bytes: `"\u00e9"` for `"é"`, `1e2` for 100.
     """
     if raw.isdigit() or (raw.isascii() and raw[:1] == b'"' and b"\\" not in raw):
         return raw
@@ -123,25 +123,25 @@ _decoder = msgspec.json.Decoder(Envelope)
 
 
 def decode_block(block: bytes) -> list[Envelope] | None:
-    """Decode a block of lines in one call; `None` where each must be looked at by itself.
+    """Decode a block of lines in one call; return `None` if each line must be decoded by itself.
 
-    One call for many lines costs half of a call for each. msgspec reads values, not lines: two
-    values on a line, or one over two, pass for messages. Looking for those costs 150 ns a frame, a
-    third of what a relayed frame costs in bulk; so it is done for bursts, and a flood's lines pass
-    as they came. To tell the lines of a block apart takes `split_block`.
+    One call for many lines costs half as much as a call for each. msgspec reads values, not lines:
+    two values on a line, or one value over two lines, pass for messages. Looking for those costs
+    150 ns a frame, a third of what a relayed frame costs in bulk, so only short bursts are checked
+    and the lines of a flood pass unchanged. `split_block` separates the lines of a block.
     """
     try:
         messages = _decoder.decode_lines(block)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     if len(messages) == 1:
-        # Found in no time where it is where it should be; counting would cost a large frame more
+        # This is found at once if it is where it should be; counting would cost a large frame more
         # than decoding it did.
         one_line = block.find(b"\n") == len(block) - 1
         return messages if one_line and is_text(block) else None
     if len(messages) <= _COUNTED_FRAMES:
-        # `}` LF `{` stands between two values and nowhere within one: where every line end but
-        # the last is of that kind, and there are as many as values, each line is one value.
+        # `}` LF `{` stands between two values and never within one: if every line end but the last
+        # is of that kind, and there are as many as values, each line is one value.
         ends = block.count(b"\n")
         if ends != len(messages) or block.count(b"}\n{") != ends - 1:
             return None
@@ -149,10 +149,10 @@ def decode_block(block: bytes) -> list[Envelope] | None:
 
 
 def split_block(block: bytes, messages: list[Envelope]) -> list[bytes] | None:
-    """The lines of a decoded block, `None` where they are not one message each, in order.
+    """Return the lines of a decoded block, or `None` if they are not one message each, in order.
 
-    A line that begins with ``{`` after one that ends with ``}`` begins a value of its own, since no
-    value can hold ``}``, a newline and ``{`` in a row; so equal counts leave each line just one.
+    A line that begins with ``{`` after one that ends with ``}`` begins a new value, since no value
+    can hold ``}``, a newline and ``{`` in a row. Equal counts therefore mean one value a line.
     """
     lines = block.split(b"\n")
     if lines[-1] == b"":
@@ -166,7 +166,7 @@ def split_block(block: bytes, messages: list[Envelope]) -> list[bytes] | None:
 
 
 def decode_lines(block: bytes) -> list[Frame | Malformed]:
-    """Decode a block of whole lines, never raising; each as `decode` does."""
+    """Decode a block of whole lines, each as `decode` does. Never raises."""
     messages = decode_block(block)
     lines = split_block(block, messages) if messages else None
     if messages is None or lines is None:
@@ -175,13 +175,13 @@ def decode_lines(block: bytes) -> list[Frame | Malformed]:
 
 
 def decode(line: bytes) -> Frame | Malformed:
-    """Decode one line, never raising.
+    """Decode one line. Never raises.
 
-    Bytes that are no UTF-8 become U+FFFD in the frame's line: text with one broken character is
+    Bytes that are not UTF-8 become U+FFFD in the frame's line: text with one broken character is
     worth more than a lost frame, and strict peers drop the connection over it.
     """
     if line.lstrip()[:1] not in _JSON_BEGINS:
-        return Malformed(line, MALFORMED_JSON)  # log noise: told at a glance, without two parsers
+        return Malformed(line, MALFORMED_JSON)  # log noise, recognised without two parsers
     line = as_text(line).removeprefix(_BYTE_ORDER_MARK)
     try:
         message = _decoder.decode(line)
@@ -193,16 +193,16 @@ def decode(line: bytes) -> Frame | Malformed:
 
 
 def frame(line: bytes, message: Envelope) -> Frame | Malformed:
-    """A line with what was decoded of it: a message only where it has a method or an id."""
+    """Return a line with its decoded content; it is a message only with a method or an id."""
     if message.method is None and message.id is UNSET:
         return Malformed(line, MALFORMED_MESSAGE)
     return Frame(line, message)
 
 
 def unglue(line: bytes) -> list[bytes]:
-    """The frames of a line that holds several, as two threads without a lock write them.
+    """Return the frames of a line that holds several, as two threads without a lock write them.
 
-    Empty where the line is anything else than JSON objects, one behind the other.
+    Empty if the line is anything but JSON objects, one after another.
     """
     if not line.lstrip().startswith(b"{"):
         return []
@@ -224,15 +224,15 @@ def unglue(line: bytes) -> list[bytes]:
 
 
 def is_text(block: bytes) -> bool:
-    """Is this valid UTF-8? msgspec does not check the strings it skips.
+    """Return whether this is valid UTF-8; msgspec does not check the strings that it skips.
 
-    Costs 1 ns for each 60 bytes that are ASCII, and for each 2.5 in a block that is not.
+    Costs 1 ns for every 60 bytes if they are ASCII, and for every 2.5 bytes if they are not.
     """
     if block.isascii():
         return True
     start, size = 0, len(block)
     try:
-        # In pieces: a text of megabytes would be fresh memory each time, at three times the cost.
+        # In pieces: a text of megabytes would need fresh memory each time, at three times the cost.
         while start < size:
             end = start + _PIECE_BYTES
             while end < size and block[end] & 0xC0 == 0x80:  # noqa: PLR2004  (inside a character)
@@ -245,14 +245,14 @@ def is_text(block: bytes) -> bool:
 
 
 def as_text(line: bytes) -> bytes:
-    """The line with what is no UTF-8 replaced by U+FFFD."""
+    """Return the line with U+FFFD for whatever is not UTF-8."""
     return line if is_text(line) else line.decode(errors="replace").encode()
 
 
 def _decode_lenient(line: bytes) -> Frame | Malformed:
     not_json: list[str] = []
     try:
-        # As text: given bytes, json would take UTF-16 too, which no peer does.
+        # As text: given bytes, json would also accept UTF-16, which no peer sends.
         value = json.loads(line.decode(), parse_constant=not_json.append)
     except RecursionError:
         return _decode_deep(line)
@@ -261,7 +261,7 @@ def _decode_lenient(line: bytes) -> Frame | Malformed:
     if not isinstance(value, dict):
         return Malformed(line, MALFORMED_OBJECT)
     if not_json:
-        # NaN and Infinity, which Python writes and JSON does not know, have become null.
+        # NaN and Infinity, which Python writes and JSON does not allow, have become null.
         line = json.dumps(value).encode()
     method = value.get("method")
     if not isinstance(method, str) and "id" not in value:
@@ -278,7 +278,7 @@ def _decode_lenient(line: bytes) -> Frame | Malformed:
 
 def _decode_deep(line: bytes) -> Frame | Malformed:
     """Decode a line that is nested deeper than the parsers go."""
-    # Loaded with the first such line.
+    # Imported with the first such line.
     from lastword.core.protocol import deep  # noqa: PLC0415
 
     shallow = deep.shallow(line)
@@ -333,7 +333,7 @@ Json: TypeAlias = Any
 
 
 def loads(raw: bytes | Raw | UnsetType) -> Json:
-    """Decode a member's bytes; `None` where there is nothing, or nothing that can be read."""
+    """Decode a member's bytes; return `None` if there are none, or if they cannot be read."""
     if isinstance(raw, UnsetType):
         return None
     try:
@@ -347,18 +347,18 @@ def loads(raw: bytes | Raw | UnsetType) -> Json:
 
 
 def params_of(frame: Frame) -> dict[str, Any]:
-    """Every member of the message's `params`, read in full; empty where it is no object."""
+    """Return every member of the message's `params`, read in full; empty if it is no object."""
     value = loads(frame.readable)
     params = value.get("params") if isinstance(value, dict) else None
     return params if isinstance(params, dict) else {}
 
 
 def dumps(value: Json) -> bytes:
-    """Encode a JSON value, lone surrogates as the escapes that they came in as.
+    """Encode a JSON value, writing lone surrogates as the escapes in which they arrived.
 
     Raises:
-        TypeError: It holds what neither msgspec nor `json` takes. Subclasses of `str`, `int` and
-            `float` (numpy's numbers, an HTML library's strings) are `json`'s alone.
+        TypeError: The value holds something that neither msgspec nor `json` accepts. Only `json`
+            accepts subclasses of `str`, `int` and `float` (numpy's numbers, HTML libraries' text).
     """
     try:
         return msgspec.json.encode(value)
@@ -367,34 +367,34 @@ def dumps(value: Json) -> bytes:
 
 
 def _decoded(value: object) -> Json:
-    """What `json` does not know: the bytes of a member, such as an id."""
+    """Convert what `json` does not know: the bytes of a member, such as an id."""
     if isinstance(value, Raw):
         return loads(value)
     raise TypeError(f"{type(value).__name__} is no JSON")
 
 
 def notification(method: str, params: dict[str, Any]) -> bytes:
-    """A notification as a line without its line end."""
+    """Return a notification as a line without its line end."""
     return dumps({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 def request(request_id: bytes, method: str, params: dict[str, Any]) -> bytes:
-    """A request; `request_id` is JSON text."""
+    """Return a request; `request_id` is JSON text."""
     return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "method": method, "params": params})
 
 
 def result(request_id: bytes, value: dict[str, Any]) -> bytes:
-    """An answer that succeeds."""
+    """Return a successful response."""
     return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "result": value})
 
 
 def error(request_id: bytes, error_object: dict[str, Any]) -> bytes:
-    """An answer that fails."""
+    """Return an error response."""
     return dumps({"jsonrpc": "2.0", "id": Raw(request_id), "error": error_object})
 
 
 def with_id(frame: Frame, request_id: bytes) -> bytes:
-    """The frame's line with another id, every other member as it came."""
+    """Return the frame's line with another id and every other member unchanged."""
     if frame.shallow:
         from lastword.core.protocol import deep  # noqa: PLC0415  (as in `_decode_deep`)
 
@@ -413,13 +413,13 @@ _NUMBER = re.compile(rb"-?(?:0|[1-9]\d*)")
 
 
 def only_same(request_id: bytes, open_ids: Iterable[bytes]) -> bytes | None:
-    """The one open id that reads the same but for its JSON type (`"2"` for 2)."""
+    """Return the one open id that differs only in its JSON type (`"2"` for 2)."""
     read = _plain_id(request_id)
     found = [open_id for open_id in open_ids if _plain_id(open_id) == read]
     return found[0] if len(found) == 1 else None
 
 
 def _plain_id(request_id: bytes) -> bytes:
-    """A number's text without its quotes; every other text keeps them, and is only itself."""
+    """Return a number's text without its quotes; any other text keeps them."""
     text = request_id[1:-1]
     return text if request_id[:1] == b'"' and _NUMBER.fullmatch(text) else request_id

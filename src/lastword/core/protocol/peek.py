@@ -1,8 +1,8 @@
-"""The members of a line that cannot be decoded: its own id, its own method.
+"""The members of a line that cannot be decoded: its own id and its own method.
 
-Owns what is told of a line that is broken, or that was too long to be kept: only what stands at its
-own level, never what it holds deeper down, which is somebody else's. What is not certain is not
-told. Loaded with the first such line.
+Owns what can be said of a line that is broken, or that was too long to keep. It reads only the top
+level, never nested objects, which have ids and methods of their own. What is uncertain is left out.
+Imported when the first such line arrives.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ class Peeked(msgspec.Struct, frozen=True):
 
     @property
     def answered(self) -> bytes | None:
-        """The id of the request that it answers, where it is an answer."""
+        """The id of the request that the line answers, if it is a response."""
         return self.id if self.answers and self.method is None else None
 
 
 def of_broken(line: bytes) -> Peeked:
-    """Read a whole line that is no JSON, as far as it can be read."""
+    """Read as much as possible of a whole line that is not JSON."""
     return _peeked([_members(line[:MAX_PEEKED_BYTES])])
 
 
 def of_skipped(ends: bytes) -> Peeked:
-    """Read a line that was skipped: how it began and, behind a line end, how it ended.
+    """Read a line that was skipped, from its first bytes and, after a line end, its last ones.
 
-    What it ended with is certain where only plain members stand before the brace that closes it.
+    The last bytes count only if plain members alone stand before the closing brace.
     """
     head, _, tail = ends.partition(b"\n")
     found = _LAST_MEMBERS.search(tail)
@@ -71,7 +71,7 @@ def _peeked(parts: list[dict[bytes, set[bytes]]]) -> Peeked:
 
 
 def _id(raw: bytes) -> bytes | None:
-    """The id, where the text is one; `null` is none."""
+    """Return the id if the text is one; `null` is not."""
     if len(raw) > MAX_ID_BYTES or not jsonrpc.is_text(raw):
         return None
     value = jsonrpc.loads(raw)
@@ -81,10 +81,10 @@ def _id(raw: bytes) -> bytes | None:
 
 
 def _members(text: bytes) -> dict[bytes, set[bytes]]:
-    """The members of the object that begins here, each with its plain values.
+    """Return the members of the object that begins here, each with its plain values.
 
-    Ends where the text does, and where what follows could be anything: in a text that is not
-    closed, at a bracket that closes another.
+    Stops where the text ends, and where anything could follow: in an unterminated string, or at a
+    bracket that closes another.
     """
     members: dict[bytes, set[bytes]] = {}
     closers: list[bytes] = []

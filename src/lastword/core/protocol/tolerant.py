@@ -1,6 +1,6 @@
-"""Members of objects that somebody else wrote: what they are, or what stands for nothing.
+"""Members of objects that a peer wrote, read as the expected type or as an empty value.
 
-Owns tolerance alone. Which member means what is its readers' part.
+Owns tolerance alone. What a member means is known to the code that reads it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def object_of(value: object) -> dict[str, Any]:
-    """The object that a decoded value is; an empty one for anything else."""
+    """Return a decoded value if it is an object, or else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def raw_members(raw: Raw | None) -> dict[str, Raw]:
-    """The members of an object, each as the bytes that it came in; none where there is nothing.
+    """Return the members of an object, each as the bytes that arrived; empty if there are none.
 
     Raises:
-        msgspec.MsgspecError: it is no object.
+        msgspec.MsgspecError: The value is not an object.
     """
     if raw is None or bytes(raw) == b"null":
         return {}
@@ -32,13 +32,13 @@ def raw_members(raw: Raw | None) -> dict[str, Raw]:
 
 
 def number_of(value: object) -> float:
-    """The number that a value is; 0 for anything else."""
+    """Return a value if it is a number, or else 0."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     return float(value)
 
 
 def has_version(extension: Mapping[str, Any]) -> bool:
-    """Is an extension advertised as one is: with a `version` that is an integer of at least 1?"""
+    """Return whether an extension is advertised, with an integer `version` of at least 1."""
     version = extension.get("version")
     return isinstance(version, int) and not isinstance(version, bool) and version >= 1

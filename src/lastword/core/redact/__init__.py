@@ -1,1 +1,1 @@
-"""Redaction: secrets out of text and JSON, and texts cut where no secret is halved."""
+"""Redaction: removing secrets from text and JSON, and cutting text without halving a secret."""

@@ -1,7 +1,7 @@
-"""Forms of a secret that is known: as it is, percent-encoded, in base64, broken, coloured.
+"""Forms of a known secret: as it is, percent-encoded, in base64, broken over lines, coloured.
 
-Owns in which writings a value is looked for, and what may stand inside of it without changing it
-for its reader.
+Owns the encodings in which a value is looked for, and the characters that may stand inside it
+without changing it for a reader.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _ESCAPE = re.compile("%[0-9a-fA-F]{2}")
 
 @lru_cache(maxsize=256)
 def forms_of(value: str) -> tuple[str, ...]:
-    """The ways in which a text may write a value, the value itself among them.
+    """Return the ways in which a text may write a value, including the value itself.
 
-    Base64 is given for each of the three places at which a value can begin within a longer text
-    that was encoded, without the characters that its neighbours have a share in.
+    Base64 is given for each of the three offsets at which a value can begin within a longer encoded
+    text, without the characters that also depend on its neighbours.
     """
     import base64  # noqa: PLC0415
     from urllib.parse import quote, quote_plus  # noqa: PLC0415
@@ -43,13 +43,13 @@ def forms_of(value: str) -> tuple[str, ...]:
 
 
 def without_noise(text: str) -> str:
-    """The text without what may stand inside of a broken value, percent escapes in capitals."""
+    """Return the text without the characters that break a value, percent escapes in capitals."""
     return _ESCAPE.sub(lambda escape: escape[0].upper(), _ANY_NOISE.sub("", text))
 
 
 @lru_cache(maxsize=256)
 def broken(form: str) -> re.Pattern[str]:
-    """A pattern for a value that was broken over lines, coloured, or written with unseen marks."""
+    """Return a pattern for a value broken over lines, coloured, or with invisible marks in it."""
     parts = re.findall("%[0-9A-F]{2}|.", without_noise(form))
     return re.compile(
         f"{_NOISE}*+".join(f"(?i:{part})" if part[1:] else re.escape(part) for part in parts)

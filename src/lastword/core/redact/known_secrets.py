@@ -1,7 +1,7 @@
-"""Secrets that are known: values of an environment, by the names of their variables.
+"""Known secrets: the values of environment variables whose names suggest a secret.
 
-Takes the environment as an argument: the core reads none. Loaded at every start, so it imports as
-little as it can.
+Takes the environment as an argument: the core reads none. It is imported at every start, so it
+imports as little as it can.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of variables that are named like secrets: no text of ours may carry one."""
+    """Return the values of variables named like secrets, which no text of ours may contain."""
     found = [value for name, value in environment.items() if _tells_of_a_secret(name)]
     for name, value in environment.items():
         if name.endswith("_HEADERS"):
@@ -38,7 +38,7 @@ def secrets_of(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _in_headers(text: str) -> list[str]:
-    """The credentials in `name=value,name=value`, each without its scheme, such as `Bearer%20`."""
+    """Return the credentials in `name=value,name=value`, without schemes such as `Bearer%20`."""
     values = (pair.partition("=")[2].strip() for pair in text.split(","))
     return [value.rpartition("%20")[2].rpartition(" ")[2] for value in values]
 

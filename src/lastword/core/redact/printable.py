@@ -1,19 +1,19 @@
-"""Printable text: what a terminal shows, and nothing that it would obey.
+"""Printable text: what a terminal displays, without anything that it would obey.
 
-Owns which characters those are: control characters, also those of one byte beyond ASCII, and the
-marks that turn the direction of writing round.
+Owns which characters are removed: control characters, including the single-byte ones above ASCII,
+and the marks that reverse the direction of text.
 """
 
 from __future__ import annotations
 
 
 def one_line(text: str) -> str:
-    """Return the text in one line, a space for each character that cannot be printed."""
+    """Return the text on one line, with a space for each character that cannot be printed."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
 def printable(text: str) -> str:
-    """Return the text in its lines, a space for each other character that cannot be printed."""
+    """Return the text, line by line, with a space for each other unprintable character."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char in "\n\t" else " " for char in text)
@@ -22,7 +22,7 @@ def printable(text: str) -> str:
 def printable_json(text: str) -> str:
     """Return a JSON text with an escape for each character that cannot be printed.
 
-    They stand in strings alone, where an escape means the same.
+    Such characters occur only in strings, where an escape means the same.
     """
     if text.isprintable():
         return text

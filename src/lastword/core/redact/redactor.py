@@ -1,10 +1,10 @@
-"""Secrets out of text and JSON, before anything leaves the process or reaches a record.
+"""Redaction of secrets in text and JSON, before anything leaves the process or is recorded.
 
-In order: header and key names that always carry a secret, the exact values of secrets that the
-caller knows (the core reads no environment), then patterns for the shapes of keys, credentials
-and names of people. Text is cut to 8 KiB before any pattern runs, and each pattern is linear in
-its length. A hook of the user's own may go over what is left. Does not decide which fields are
-shown at all: that is an allow-list at each door.
+Applied in order: headers and keys whose names always mean a secret, the exact values of secrets
+that the caller knows (the core reads no environment), then patterns for the shapes of keys,
+credentials and people's names. Text is cut to 8 KiB before any pattern runs, and each pattern is
+linear in its length. A hook of the user's own may process what is left. Does not decide which
+fields are shown at all: each entry point has an allow-list for that.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _DENIED_ENDINGS = tuple(
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """The shape of a secret, under the name that counts go by.
+    """The shape of a secret, with the name under which it is counted.
 
-    `hints` are lower-case parts without one of which it cannot occur.
+    `hints` are lower-case strings; the secret cannot occur without at least one of them.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What it looks like; compiled where it may occur, as few do in one text."""
+        """The pattern, compiled on first use, since few patterns occur in one text."""
         return _compiled(self.source, self.flags)
 
 
@@ -89,14 +89,14 @@ _TELLTALE_NAME = (
 )
 
 SHAPES = (
-    # A PEM block, also where its end was cut off.
+    # A PEM block, even if its end was cut off.
     _shape(
         "private_key",
         "private",
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,.-]*?"
         r"(?:-----END [A-Z0-9 ]{0,40}-----|$)",
     ),
-    # Its lines where the beginning was cut off.
+    # The lines of a PEM block whose beginning was cut off.
     _shape(
         "private_key",
         "-----end",
@@ -107,7 +107,7 @@ SHAPES = (
     _shape("jwt", "eyj", r"\beyJ[\w-]{8,}(?:\.[\w-]*){1,4}"),
     # scheme://user:password@host, and a token in the user's place
     _shape("url_credentials", "://", r"(?<=://)[^\s/@\"'<>]{1,256}@", f"{REDACTED}@"),
-    # "Authorization": "whatever it is"
+    # "Authorization": any value
     _shape(
         "authorization",
         "authorization",
@@ -125,7 +125,7 @@ SHAPES = (
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),
-    # a scheme on its own; "basic authentication" is no credential
+    # a scheme on its own; "basic authentication" is not a credential
     _shape(
         "authorization",
         "bearer basic",
@@ -149,7 +149,7 @@ SHAPES = (
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),
-    # name=value, "name": "value", where the name says secret
+    # name=value, "name": "value", where the name suggests a secret
     _shape(
         "named_secret",
         "key token secret password passwd passphrase string",
@@ -174,7 +174,7 @@ SHAPES = (
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),
-    # The last part of a webhook's address is all that it takes to write there.
+    # The last part of a webhook's address is all that is needed to write to it.
     _shape(
         "webhook",
         "hooks.slack.com",
@@ -229,7 +229,7 @@ SHAPES = (
         rf"|pypi|fal|jina|tvly|voyage|ABSK|bedrock-api-key|key)[-_]?{_DIGIT_SOON}[\w-]{{20,}}",
     ),
     _shape("token", "sg. :aa", r"\bSG\.[\w-]{16,}\.[\w-]{16,}|\b\d{8,10}:AA[\w-]{30,}"),
-    # Accounts, people, and where they live.
+    # Accounts, people, and addresses.
     _shape(
         "account",
         "org- org_ proj acct user- user_ team- team_ workspace",
@@ -256,15 +256,15 @@ SHAPES = (
 
 
 class Redactor(msgspec.Struct, frozen=True):
-    """Call it on a text, or use `json` for a JSON value.
+    """A callable that redacts a text; `json` redacts a JSON value.
 
     Attributes:
-        values: Exact secrets that are known, of any order. Those under 8 characters are not
-            looked for: they would hit ordinary words.
-        hook: Called on what is left after our own rules, such as a library for personal data. A
-            text on which it raises, or gives back no text, is dropped whole.
-        counts: How often each rule found something is added up here, where a dict is given. It
-            belongs to whoever gave it: one for each record, never shared between threads.
+        values: Exact secrets that are known, in any order. Those under 8 characters are not looked
+            for, since they would match ordinary words.
+        hook: Called on what is left after our own rules; for example, a library that finds personal
+            data. If it raises or does not return text, the whole text is dropped.
+        counts: A dict in which matches are counted by rule, if one is given. It belongs to whoever
+            passed it: use one for each record, and never share it between threads.
     """
 
     values: tuple[str, ...] = ()
@@ -273,17 +273,17 @@ class Redactor(msgspec.Struct, frozen=True):
     _forms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Longest first, so that a secret inside a longer one does not break it."""
+        """Sort the values longest first, so that a secret inside a longer one does not break it."""
         kept = {value for value in self.values if len(value.strip()) >= MIN_SECRET_CHARS}
         forms = {form for value in kept for form in forms_of(value)}
         msgspec.structs.force_setattr(self, "values", _longest_first(kept))
         msgspec.structs.force_setattr(self, "_forms", _longest_first(forms | kept))
 
     def __call__(self, text: str) -> str:
-        """The text without secrets, at most 8 KiB of it."""
+        """Return the text without secrets, at most 8 KiB of it."""
         scrubbed = self._clip(text)
         if self._forms:
-            # First, so that a value which stands whole within a broken one does not break it.
+            # This comes first, so that a value inside a broken one does not break it further.
             scrubbed = self._without_broken(scrubbed)
         for form in self._forms:
             if form in scrubbed:
@@ -298,7 +298,7 @@ class Redactor(msgspec.Struct, frozen=True):
         return scrubbed if self.hook is None else self._hooked(scrubbed, self.hook)
 
     def _without_broken(self, text: str) -> str:
-        """Known values that something stands inside of: a line end, a colour, an unseen mark."""
+        """Remove known values that contain a line end, a colour code or an invisible mark."""
         whole = without_noise(text)
         if whole == text:
             return text
@@ -310,7 +310,7 @@ class Redactor(msgspec.Struct, frozen=True):
         return text
 
     def count(self, rule: str, found: int = 1) -> None:
-        """Note that a rule found something."""
+        """Count the matches of a rule."""
         if self.counts is not None:
             self.counts[rule] = self.counts.get(rule, 0) + found
 
@@ -329,11 +329,11 @@ class Redactor(msgspec.Struct, frozen=True):
     def json(
         self, value: object, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES
     ) -> Any:
-        """A scrubbed copy of a JSON value; what goes over a bound becomes `(cut)`."""
+        """Return a redacted copy of a JSON value; anything beyond a bound becomes `(cut)`."""
         return _JsonCopy(self, max_depth, max_values).of(value, 0)
 
     def _clip(self, text: str) -> str:
-        """Head and tail, cut so that no secret is left standing in half."""
+        """Return head and tail, cut so that no half of a secret is left."""
         if len(text) <= MAX_TEXT_CHARS:
             return text
         half = MAX_TEXT_CHARS // 2
@@ -397,7 +397,7 @@ class _JsonCopy:
 
 
 def is_denied_name(name: object) -> bool:
-    """Whether a key or header of this name always carries a secret."""
+    """Return whether a key or header of this name always carries a secret."""
     if not isinstance(name, str) or len(name) > _MAX_KEY_CHARS:
         return False
     bare = "".join(filter(str.isalnum, name)).lower()
@@ -405,7 +405,7 @@ def is_denied_name(name: object) -> bool:
 
 
 def redactions_in_words(counts: Mapping[str, int]) -> str:
-    """What was taken out, for a record: `3 redactions: 2 api_key, 1 email`."""
+    """Return what was removed, for a record: `3 redactions: 2 api_key, 1 email`."""
     total = sum(counts.values())
     if not total:
         return "no redactions"
@@ -418,10 +418,10 @@ _PLAIN = Redactor()
 
 
 def redact_text(text: str) -> str:
-    """The text without the shapes of secrets, at most 8 KiB of it."""
+    """Return the text without anything shaped like a secret, at most 8 KiB of it."""
     return _PLAIN(text)
 
 
 def redact_json(value: object, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES) -> Any:
-    """A scrubbed copy of a JSON value; the value itself is left alone."""
+    """Return a redacted copy of a JSON value; the value itself is not changed."""
     return _PLAIN.json(value, max_depth=max_depth, max_values=max_values)

@@ -1,6 +1,6 @@
-"""Truncation: text cut where no word is halved, since half a key is no longer recognised as one.
+"""Truncation: cutting text between words, since half a key is no longer recognised as one.
 
-Owns what is kept of a text that is too long, and of a log that has few lines worth keeping.
+Owns what is kept of a text that is too long, and of a log in which few lines are worth keeping.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ _TELLING_SIGNS = (
 
 
 def to_word_end(head: str) -> str:
-    """Without the last word, which may be the first half of a key."""
+    """Return the text without its last word, which may be the first half of a key."""
     last = max(head.rfind(mark, len(head) - MAX_WORD_CHARS) for mark in _WORD_MARKS)
     return head[: last + 1] if last >= 0 else head[:-MAX_WORD_CHARS]
 
 
 def from_word_start(tail: str) -> str:
-    """Without the first word, which may be the second half of a key."""
+    """Return the text without its first word, which may be the second half of a key."""
     found = [at for mark in _WORD_MARKS if (at := tail.find(mark, 0, MAX_WORD_CHARS)) >= 0]
     return tail[min(found) :] if found else tail[MAX_WORD_CHARS:]
 
 
 def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) -> str:
-    """The text, or its head and tail with a mark between them where it is longer than both."""
+    """Return the text, or its head and tail with a mark between them if it is longer than both."""
     if len(text) <= head + tail:
         return text
     return f"{to_word_end(text[:head])}{_GAP}{from_word_start(text[-tail:])}"
 
 
 def telling_lines(log: str) -> str:
-    """The last lines of a log that look like errors; the rest of a log is full of false friends."""
+    """Return the last lines of a log that look like errors; the others mislead."""
     lines = [line for line in clip(log, 0, LOG_TAIL_CHARS).splitlines() if _is_telling(line)]
     return "\n".join(lines[-LOG_LINES:])
 
@@ -69,7 +69,7 @@ def _is_telling(line: str) -> bool:
 
 
 def to_bytes(text: str, limit: int) -> str:
-    """At most `limit` bytes once encoded as a JSON string, with the cut said."""
+    """Return at most `limit` bytes, counted as a JSON string, with a mark where text was cut."""
     clean = _encodable(text)
     if _fits(clean, limit):
         return clean
@@ -77,7 +77,7 @@ def to_bytes(text: str, limit: int) -> str:
 
 
 def ends_to_bytes(text: str, limit: int) -> str:
-    """At most so many bytes as `to_bytes` gives; of a text that is longer, beginning and end."""
+    """Return as many bytes as `to_bytes` does, but the beginning and the end of a longer text."""
     clean = _encodable(text)
     if _fits(clean, limit):
         return clean
@@ -96,7 +96,7 @@ def _fits(text: str, limit: int) -> bool:
 
 
 def _fitting(text: str, limit: int) -> int:
-    """How many of its first characters take no more bytes than this in a JSON string."""
+    """Return how many of the first characters fit into this many bytes of a JSON string."""
     size = 0
     for fitting, char in enumerate(text):
         size += 6 if char < " " or char in '"\\\x7f' else len(char.encode())

@@ -1,1 +1,1 @@
-"""The restart of an agent that crashed: what is remembered, replayed and brought back."""
+"""Restarting an agent that crashed: what is remembered, replayed and restored."""

@@ -1,8 +1,8 @@
-"""The layer around a connection by which a link outlives its agent.
+"""The layer around a connection that lets a link outlive its agent.
 
-Owns `Connection`'s interface where there is more than one agent, each after the other: what was
-asked in between, the way in which the next one is greeted, and whose ids are whose. The link that
-it goes around knows one agent, and takes each for that one. Loaded at the first crash.
+Owns `Connection`'s interface for a series of agents: the requests made in between, the greeting of
+the next agent, and the mapping of ids. The link inside knows one agent, and takes each for that
+one. Imported at the first crash.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class RestartLayer:
-    """A connection whose agent is started again when it is gone and needed.
+    """A connection whose agent is restarted when it is gone and needed.
 
-    To be put there before the connection is told of the crash.
+    Must be in place before the connection is told of the crash.
     """
 
     __slots__ = ("_connection", "state")
@@ -68,11 +68,11 @@ class RestartLayer:
         return self._for_agent(replay.translate(self.state, effects, None))
 
     def _for_agent(self, effects: list[Effect]) -> list[Effect]:
-        """What comes of anything but a frame of the client's, under the agent's names."""
+        """Return the effects of anything but a frame from the client, under the agent's names."""
         return self.state.names.for_agent(effects, None)
 
     def observe(self, messages: list[jsonrpc.Envelope], start: int, now: float) -> int:
-        """As `Connection.observe`; a session of two names is for a closer look."""
+        """As `Connection.observe`; a session with two names needs a closer look."""
         return 0 if self.state.names.ours else self._connection.observe(messages, start, now)
 
     def receive_oversized(self, side: Side, ends: bytes, now: float) -> list[Effect]:
@@ -86,8 +86,8 @@ class RestartLayer:
         return self._for_agent(ours)
 
     def _to_the_client(self, effects: list[Effect]) -> list[Effect]:
-        """What comes of a line of the client's that was not taken in."""
-        # What is said of it to the agent bears the id that the agent knows.
+        """Return the effects of a line from the client that was not taken in."""
+        # What is said about it to the agent has the id that the agent knows.
         effects = replay.unnamed(self.state, effects)
         return self._for_agent(replay.translate(self.state, effects, None))
 
@@ -100,7 +100,7 @@ class RestartLayer:
         self._connection.receive_log(data, now)
 
     def receive_hint(self, hint: Hint, now: float) -> list[Effect]:
-        """As `Connection.receive_hint`; it names its session as the agent does."""
+        """As `Connection.receive_hint`; the hint names its session as the agent does."""
         ours = self.state.names.ours.get(hint.session_id or "")
         if ours is not None:
             hint = msgspec.structs.replace(hint, session_id=ours)

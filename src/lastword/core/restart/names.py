@@ -1,9 +1,9 @@
-"""Session ids: by which the client knows a session, and by which its agent does.
+"""Session ids: the client's name for a session, and the agent's.
 
-They differ where an agent that was started again gives a new session the id of one that is not
-back, as agents do that count from 1 in each process: the new one gets an id of ours. Owns the two
-names of such a session, and the frames under the one or the other. Everything behind this door
-knows the client's names alone.
+They differ if a restarted agent gives a new session the id of one that is not restored yet, as
+agents do that count from 1 in each process: the new session then gets an id of ours. Owns the two
+names of such a session, and the frames under either name. Everything inside this layer knows only
+the client's names.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Names:
         self._given = 0
 
     def give(self, theirs: str, taken: Container[str]) -> str:
-        """Name a new session; one that the agent called so before has no name of its any more."""
+        """Name a new session; an earlier session with the same agent's name loses its own."""
         self.release(theirs)
         ours = theirs
         while ours in taken or ours == theirs:
@@ -55,16 +55,16 @@ class Names:
         return ours
 
     def release(self, theirs: str) -> str | None:
-        """The agent's name stands for itself again; gives the session that it stood for."""
+        """Let the agent's name stand for itself again; return the session that it stood for."""
         ours = self.ours.pop(theirs, None)
         if ours is not None:
             del self.theirs[ours]
         return ours
 
     def for_agent(self, effects: list[Effect], frame: Frame | None) -> list[Effect]:
-        """What goes to the agent, under its names; `frame` is the client's that `Forward` passes.
+        """Rename what goes to the agent; `frame` is the client's that `Forward` passes.
 
-        Without a session of two names every effect is what it was.
+        Without a session with two names, every effect is unchanged.
         """
         return [self._for_agent(effect, frame) for effect in effects] if self.theirs else effects
 
@@ -78,28 +78,28 @@ class Names:
 
 
 def new_session(frame: Frame) -> str | None:
-    """The session that an answer to a request of `GIVES_NAME` names."""
+    """Return the session named by an answer to a request of `GIVES_NAME`."""
     found = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
     return found if isinstance(found, str) else None
 
 
 def under(frame: Frame, names: Mapping[str, str]) -> Frame:
-    """The frame with these sessions named otherwise; itself where it names none."""
+    """Return the frame with these sessions renamed, or the frame itself if it names none."""
     line = exchanged(frame.line, names)
     decoded = frame if line is frame.line else jsonrpc.decode(line)
     return decoded if isinstance(decoded, jsonrpc.Frame) else frame
 
 
 def exchanged(line: bytes, names: Mapping[str, str]) -> bytes:
-    """The line with these sessions named otherwise, all else as it came; itself where none is.
+    """Return the line with these sessions renamed, or the line itself if it names none.
 
     A session is named by `sessionId` in the params or in the result, and in a result's list of
-    sessions.
+    sessions. Everything else is unchanged.
     """
     try:
         return _exchanged(line, names)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        # A lone surrogate, which JSON allows and msgspec refuses.
+        # A lone surrogate, which JSON allows and msgspec rejects.
         message = object_of(jsonrpc.loads(line))
     changed = False
     for key in ("params", "result"):
@@ -139,7 +139,7 @@ def _entry(session: Raw, names: Mapping[str, str]) -> Raw:
 
 
 def _with_name(members: dict[str, Raw], names: Mapping[str, str]) -> bool:
-    """Name the session of these members otherwise, where it is one of these."""
+    """Rename the session of these members, if it is one of these."""
     named = jsonrpc.loads(members.get("sessionId", UNSET))
     new = names.get(named) if isinstance(named, str) else None
     if new is not None:

@@ -1,8 +1,8 @@
-"""The link of an agent that has crashed before: what waits for the next one, and how it is greeted.
+"""The link of an agent that has crashed: what waits for the next one, and how that one is greeted.
 
-Owns the way of every message once there has been a crash. The cached handshake is replayed to the
+Owns the path of every message once there has been a crash. The cached handshake is replayed to the
 new process (`authenticate` never: it may open a browser), the ids of its requests are kept apart
-from those of its predecessors, and what the client asked meanwhile reaches it in order.
+from those of its predecessors, and what the client asked in the meantime reaches it in order.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NOT_BY_ITS_NAME = frozenset({acp.CANCEL, acp.FORK, *acp.ENDS_SESSION})
 
 
 def agent_lost(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
-    """The agent is gone; every open request has been answered."""
+    """Handle the loss of the agent; every open request has been answered."""
     link = connection.link
     link.lost_agent(verdict)
     waiting = state.sessions_lost(s.session_id for s in link.sessions.values() if s.opened)
@@ -66,20 +66,20 @@ def agent_lost(connection: Connection, state: RestartState, verdict: Verdict) ->
 
 
 def client_left(connection: Connection, state: RestartState) -> list[Effect]:
-    """The client has said its last word; it may still read what becomes of what waits."""
+    """Handle the client's departure; it may still read the fate of what waits."""
     gone = connection.link.agent_gone
     verdict = gone or ending.own_failure(ErrorType.AGENT_STALLED, "no_answer")
     return _refuse_all(connection, state.take_all(), verdict)
 
 
 def replaced(connection: Connection, state: RestartState, unsent: Iterable[Frame]) -> list[Effect]:
-    """The agent is being killed, since it does not let go of a turn that was ended."""
+    """Prepare for the next agent while this one is killed for not letting go of an ended turn."""
     state.kills_agent()
     return _enqueue(connection, state, unsent)
 
 
 def _enqueue(connection: Connection, state: RestartState, waiting: Iterable[Frame]) -> list[Effect]:
-    """Let these wait for the next agent; what there is no room for is told so."""
+    """Queue frames for the next agent, and answer those for which there is no room."""
     full = [frame for frame in waiting if not state.enqueue(frame)]
     return _refuse_all(connection, full, _no_room()) if full else []
 
@@ -91,7 +91,7 @@ def _refuse_all(connection: Connection, waiting: list[Frame], verdict: Verdict) 
 
 
 def _looping(verdict: Verdict) -> Verdict:
-    """What every request is told while the agent does nothing but crash."""
+    """Return the answer to every request while the agent does nothing but crash."""
     loop = ending.own_failure(ErrorType.AGENT_CRASH, "crash_loop", detail=verdict.detail)
     return msgspec.structs.replace(
         loop, exit_code=verdict.exit_code, exit_signal=verdict.exit_signal
@@ -107,7 +107,7 @@ def _start(connection: Connection, state: RestartState) -> list[Effect]:
 
 
 def agent_started(connection: Connection, state: RestartState) -> list[Effect]:
-    """A new process runs: greet it as the client greeted the first."""
+    """Greet a new process as the client greeted the first."""
     link = connection.link
     state.started(link.now)
     first = state.queue[0].message.method if state.queue else None
@@ -119,7 +119,7 @@ def agent_started(connection: Connection, state: RestartState) -> list[Effect]:
 
 def _greeted(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
     if frame.message.error is not UNSET:
-        # Loaded at the first failure, as everything is that only failures need.
+        # Imported at the first failure, like everything that only failures need.
         from lastword.core import classify  # noqa: PLC0415
 
         error = jsonrpc.loads(frame.message.error)
@@ -140,13 +140,13 @@ def _serve(connection: Connection, state: RestartState) -> list[Effect]:
 
 
 def _give_up(connection: Connection, state: RestartState, verdict: Verdict) -> list[Effect]:
-    """The new process does not serve: whoever waits for it is told, and it goes."""
+    """Give up a new process that does not work, and tell whoever waits for it."""
     connection.link.lost_agent(verdict)
     return [*_refuse_all(connection, state.take_queue(), verdict), Kill()]
 
 
 def resend_due(connection: Connection, state: RestartState, now: float) -> list[Effect]:
-    """Prompts that have waited for another try go the way of what the client asks now."""
+    """Send prompts that have waited for another try, as if the client sent them now."""
     effects: list[Effect] = []
     for prompt in resend.take_due(connection.at(now)):
         taken_in = from_the_client(connection, state, prompt)
@@ -155,7 +155,7 @@ def resend_due(connection: Connection, state: RestartState, now: float) -> list[
 
 
 def gives_up(connection: Connection, frame: Frame) -> list[Effect]:
-    """Another prompt ends the wait for one that has failed, wherever it has to wait itself."""
+    """End the wait for a failed prompt because of another prompt, wherever that has to wait."""
     session = connection.link.sessions.get(frame.message.session_id or "")
     if frame.message.method != acp.PROMPT or session is None:
         return []
@@ -163,7 +163,7 @@ def gives_up(connection: Connection, frame: Frame) -> list[Effect]:
 
 
 def from_the_client(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
-    """Take in one message of the client's."""
+    """Take in one message from the client."""
     message = frame.message
     if state.stage is not Stage.UP:
         return _while_down(connection, state, frame)
@@ -189,7 +189,7 @@ def from_the_client(connection: Connection, state: RestartState, frame: Frame) -
     elif session_id is not None and sessions.has_only_name(link, state, message):
         return [*_cancel_waiting(connection, state, message), *sessions.closed(link, state, frame)]
     elif session_id is not None and message.method in acp.ENDS_SESSION:
-        # One that is lost stays so: the agent may give its id to a session that is opened now.
+        # A lost session stays lost: the agent may give its id to a session that is opened now.
         state.ends(session_id)
     cancelled: list[Effect] = []
     if message.method in CANCELS:
@@ -213,7 +213,7 @@ def _while_down(connection: Connection, state: RestartState, frame: Frame) -> li
         return sessions.refuse(link, frame, link.agent_gone)
     if message.method == acp.INITIALIZE:
         link.will_greet_with(frame.line)
-    # A session that is closed needs none of its prompts any more.
+    # A session that is closed no longer needs any of its prompts.
     closes = message.method == acp.CLOSE
     cancelled = _cancel_waiting(connection, state, message) if closes else []
     cancelled += resend.cancelled_by(link, message) if closes else []
@@ -223,7 +223,7 @@ def _while_down(connection: Connection, state: RestartState, frame: Frame) -> li
 
 
 def _cancel_waiting(connection: Connection, state: RestartState, cancel: Envelope) -> list[Effect]:
-    """The user cancels: a prompt that still waits for the agent never reaches it."""
+    """Cancel prompts that still wait for the agent: they never reach it."""
     link = connection.link
     effects: list[Effect] = []
     for frame in state.take(lambda waiting: _is_cancelled(waiting.message, cancel)):
@@ -244,7 +244,7 @@ def _is_cancelled(waiting: Envelope, cancel: Envelope) -> bool:
 
 
 def from_the_agent(connection: Connection, state: RestartState, frame: Frame) -> list[Effect]:
-    """Take in one message of the agent's."""
+    """Take in one message from the agent."""
     message = frame.message
     now = connection.link.now
     if message.method is None:
@@ -272,10 +272,10 @@ def from_the_agent(connection: Connection, state: RestartState, frame: Frame) ->
 
 
 def broken(connection: Connection, state: RestartState, line: Malformed) -> list[Effect]:
-    """A line of the agent's is no JSON: was it an answer to a request of ours?"""
+    """Handle a line from the agent that is not JSON, if it answered a request of ours."""
     if line.reason != jsonrpc.MALFORMED_JSON:
         return []
-    # Loaded with the first such line.
+    # Imported with the first such line.
     from lastword.core.protocol import peek  # noqa: PLC0415
 
     answered = peek.of_broken(line.line).answered
@@ -283,7 +283,7 @@ def broken(connection: Connection, state: RestartState, line: Malformed) -> list
 
 
 def skipped(connection: Connection, state: RestartState, ends: bytes) -> list[Effect] | None:
-    """A line of the agent's was over the limit: `None` where it is no answer to us."""
+    """Handle a line from the agent that was over the limit; `None` if it was no answer to us."""
     from lastword.core.protocol import peek  # noqa: PLC0415  (as above)
 
     answered, reason = peek.of_skipped(ends).answered, "line_too_long"
@@ -296,7 +296,7 @@ def skipped(connection: Connection, state: RestartState, ends: bytes) -> list[Ef
 def _answer_is_lost(
     connection: Connection, state: RestartState, request_id: bytes | None, reason: str
 ) -> list[Effect]:
-    """What cannot be read is an answer that failed."""
+    """Treat an answer that cannot be read as a failure."""
     own = None if request_id is None else state.answered(request_id)
     if own is None:
         return []
@@ -309,10 +309,10 @@ def _answer_is_lost(
 
 
 def _renamed(state: RestartState, frame: Frame) -> Frame | None:
-    """The frame with the id by which the client knows, or will know, the request it is about."""
+    """Return the frame with the id by which the client knows, or will know, its request."""
     message = frame.message
     if state.generation == 0 or message.method in acp.TO_AGENT_ONLY:
-        # No request of the agent's own: an echo is told by its id, which is the client's.
+        # This is no request of the agent's: an echo is recognised by its id, which is the client's.
         return None
     if message.id is not UNSET:
         line = jsonrpc.with_id(frame, state.rename(message.request_id or jsonrpc.NULL_ID))
@@ -332,7 +332,7 @@ def _renamed(state: RestartState, frame: Frame) -> Frame | None:
 
 
 def translate(state: RestartState, effects: list[Effect], frame: Frame | None) -> list[Effect]:
-    """Answers to requests that the client knows by another id, under the agent's own."""
+    """Give answers to requests that the client knows by another id the agent's own id."""
     if not state.origin_of:
         return effects
     if frame is not None and frame.message.method is None:
@@ -343,7 +343,7 @@ def translate(state: RestartState, effects: list[Effect], frame: Frame | None) -
 
 
 def unnamed(state: RestartState, effects: list[Effect]) -> list[Effect]:
-    """What is said of a line of the client's, without an id that a request has that waits."""
+    """Remove an id used by a waiting request from what is said about a line from the client."""
     return [
         Answer(Side.CLIENT, jsonrpc.NULL_ID, with_id(effect.frame, jsonrpc.NULL_ID))
         if isinstance(effect, Answer) and state.waits_with(effect.request_id)

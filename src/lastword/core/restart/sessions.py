@@ -1,8 +1,9 @@
-"""The sessions of an agent that was started again: each is brought back when it is next named.
+"""The sessions of a restarted agent: each is restored when it is next named.
 
-Owns by which request, what is held back meanwhile, and what a session that cannot come back is
-told. A session keeps its id, or is lost and said to be: none is ever mapped onto another. Where an
-agent gives a new session the id of one that is not back, the new one gets another (`names`).
+Owns which request restores a session, what is held back in the meantime, and the failure of a
+session that cannot return. A session keeps its id, or is reported lost; it is never mapped onto
+another. If an agent gives a new session the id of one that is not restored yet, the new one gets
+another id (`names`).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ SETTING_LIMIT_SECONDS = 30.0
 
 
 def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> list[Effect]:
-    """The client names a session of an earlier agent: bring it back first."""
+    """Restore a session of an earlier agent that the client names, before its frame goes on."""
     session = link.session(session_id)
     method = _method(link)
     if method is None or session.opening is None:
@@ -59,7 +60,7 @@ def begin(link: Link, state: RestartState, session_id: str, frame: Frame) -> lis
     opening = {"mcpServers": [], **session.opening, "sessionId": session_id}
     params = wishes.with_wish(link, opening)
     due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
-    # A session on its way back has one such request open, and such a request its session.
+    # A session being restored has one such request open, and such a request has one session.
     request_id = state.ask(Purpose.BRING_BACK, due, session_id)
     return [Send(Side.AGENT, jsonrpc.request(request_id, method, params))]
 
@@ -73,7 +74,7 @@ def _method(link: Link) -> str | None:
 def answered(
     connection: Connection, state: RestartState, own: OwnRequest, frame: Frame
 ) -> list[Effect]:
-    """The agent answered a request by which a session comes back."""
+    """Handle the agent's answer to a request that restores a session."""
     link = connection.link
     returning = state.returning.get(own.session_id)
     if returning is None:
@@ -85,7 +86,7 @@ def answered(
     if refused and not returning.reopened:
         said = jsonrpc.loads(frame.message.error)
         reason = said.get("message") if isinstance(said, dict) else None
-        # Cut after it is clean: half a key is no longer recognised as one.
+        # Cut after redaction: half a key is no longer recognised as one.
         told = ending.redactor(link)(reason)[:MAX_SAID_CHARS] if isinstance(reason, str) else None
         return _lose(link, state, own.session_id, returning.waiting, why="refused", said=told)
     if frame.message.error is UNSET:
@@ -94,7 +95,7 @@ def answered(
 
 
 def given_up(connection: Connection, state: RestartState, own: OwnRequest) -> list[Effect]:
-    """The agent did not answer in time."""
+    """Handle a request that the agent did not answer in time."""
     returning = state.returning.get(own.session_id)
     if returning is None:
         return []
@@ -107,9 +108,9 @@ def given_up(connection: Connection, state: RestartState, own: OwnRequest) -> li
 
 
 def confirmed_late(link: Link, state: RestartState, late: GivenUp, frame: Frame) -> list[Effect]:
-    """The agent answers a setting that its session came back without: is it in force after all?
+    """Handle the late answer to a setting without which a session was restored.
 
-    Its last word is what holds, whatever was chosen meanwhile; the client is to show no less.
+    The agent's last word holds, whatever was chosen in the meantime, and the client must show it.
     """
     if frame.message.error is not UNSET:
         return []
@@ -117,7 +118,7 @@ def confirmed_late(link: Link, state: RestartState, late: GivenUp, frame: Frame)
     result = jsonrpc.loads(frame.message.result)
     returning = state.returning.get(session_id)
     if returning is not None and returning.silent:
-        # Other settings are still to be confirmed: what it works with is told at the end.
+        # Other settings are still to be confirmed: the client is informed at the end.
         returning.in_force.chose(method, params, result)
         return []
     shown = link.session(session_id).choices
@@ -154,7 +155,7 @@ def _go_on(
 
 
 def _pass_on(connection: Connection, returning: ReturningSession) -> list[Effect]:
-    """What waited for the session reaches the agent."""
+    """Send the agent what waited for the session."""
     effects: list[Effect] = []
     link = connection.link
     for frame in returning.waiting:
@@ -164,14 +165,14 @@ def _pass_on(connection: Connection, returning: ReturningSession) -> list[Effect
 
 
 def note_choices(state: RestartState, frame: Frame) -> None:
-    """What a session tells of its mode and options on its way back."""
+    """Note what a session reports of its mode and options while it is restored."""
     session_id = frame.message.session_id or ""
     update = object_of(jsonrpc.params_of(frame).get("update"))
     state.returning[session_id].told(session_id, update)
 
 
 def _tell_choices(session_id: str, returning: ReturningSession, shown: Choices) -> list[Effect]:
-    """The client is told the mode and the options in force, where it shows others."""
+    """Tell the client the mode and options in force, if it shows others."""
     in_force = returning.in_force
     updates: list[dict[str, Any]] = []
     if in_force.mode not in {None, shown.mode}:
@@ -216,7 +217,7 @@ def _lose(  # noqa: PLR0913 - what is told of the loss, by name
 
 
 def lost_verdict() -> Verdict:
-    """What a session that could not be brought back is told."""
+    """Return the verdict for a session that could not be restored."""
     return ending.own_failure(ErrorType.AGENT_CRASH, CONTEXT_LOST)
 
 
@@ -232,7 +233,7 @@ def refuse(link: Link, frame: Frame, verdict: Verdict) -> list[Effect]:
 
 
 def has_only_name(link: Link, state: RestartState, message: Envelope) -> bool:
-    """Does the client close a session of which the agent of now has nothing?"""
+    """Return whether the client closes a session that the current agent does not have."""
     session_id = message.session_id or ""
     session = link.sessions.get(session_id)
     closes = message.method == acp.CLOSE and message.id is not UNSET
@@ -241,9 +242,9 @@ def has_only_name(link: Link, state: RestartState, message: Envelope) -> bool:
 
 
 def closed(link: Link, state: RestartState, frame: Frame) -> list[Effect]:
-    """Close a session that went with an earlier agent: there is nothing left to be closed.
+    """Close a session that was lost with an earlier agent: there is nothing left to close.
 
-    The agent of now is not asked: it may give the same id to a session that is being opened.
+    The current agent is not asked: it may give the same id to a session that is being opened.
     """
     message = frame.message
     session_id = message.session_id or ""
@@ -254,7 +255,7 @@ def closed(link: Link, state: RestartState, frame: Frame) -> list[Effect]:
 
 
 def is_replay(state: RestartState, frame: Frame) -> bool:
-    """Is this the past that a session tells while it is loaded? The client has it already."""
+    """Return whether this is history replayed by a session being loaded, which the client has."""
     message = frame.message
     returning = state.returning.get(message.session_id or "")
     if message.method != acp.UPDATE or returning is None or not returning.silent:
@@ -266,7 +267,7 @@ def is_replay(state: RestartState, frame: Frame) -> bool:
 
 
 def asks_too_early(state: RestartState, message: Envelope) -> bool:
-    """Does the agent ask for a session on its way back? No turn of the client's is under way."""
+    """Return whether the agent asks for a session being restored, which has no turn under way."""
     if message.id is UNSET or message.method in acp.TO_AGENT_ONLY:
         return False
     returning = state.returning.get(message.session_id or "")
@@ -274,7 +275,7 @@ def asks_too_early(state: RestartState, message: Envelope) -> bool:
 
 
 def refused_question(link: Link, message: Envelope) -> Effect:
-    """The entry of a question that is refused since its session is not back."""
+    """Return the entry for a question refused because its session is not restored yet."""
     session = link.session(message.session_id or "")
     return entries.record(link, Kind.FRAME_DROPPED, session, side="agent", reason="replay")
 
@@ -282,7 +283,7 @@ def refused_question(link: Link, message: Envelope) -> Effect:
 def as_the_client_knows(
     connection: Connection, state: RestartState, frame: Frame
 ) -> tuple[Frame, list[Effect]]:
-    """A frame of the agent's under the client's names, and what comes of a name that was taken."""
+    """Return an agent's frame under the client's names, with the effects of a name conflict."""
     message, link = frame.message, connection.link
     effects: list[Effect] = []
     given: str | None = None
@@ -294,16 +295,16 @@ def as_the_client_knows(
     if not state.names.ours:
         return frame, effects
     if given is not None:
-        # It names the new session, whatever the client opens meanwhile.
+        # It names the new session, whatever the client opens in the meantime.
         return names.under(frame, state.names.ours), effects
-    # What the client opens just now is what the agent tells of, by this name.
+    # A session that the client is just opening is the one that the agent means by this name.
     opening = {a.session_id for a in link.from_client.values() if a.method in acp.BRINGS_BACK}
     known = {name: ours for name, ours in state.names.ours.items() if name not in opening}
     return names.under(frame, known), effects
 
 
 def _name_new(link: Link, state: RestartState, given: str) -> list[Effect]:
-    """The agent gave a new session this id: is it another's in the client's eyes?"""
+    """Name a new session if the client knows its id as another session's."""
     holder = state.names.ours.get(given, given)
     if not state.not_back(holder):
         return []
@@ -319,9 +320,9 @@ def _name_new(link: Link, state: RestartState, given: str) -> list[Effect]:
 def note_opened(
     connection: Connection, state: RestartState, effects: list[Effect], frame: Frame | None = None
 ) -> list[Effect]:
-    """Requests of the client's were answered, by this frame: sessions may have been opened.
+    """Note the answers to requests of the client's, which may have opened sessions.
 
-    What waited for one of those reaches the agent; one that was not opened is lost for good.
+    What waited for such a session reaches the agent; one that was not opened is lost for good.
     """
     opened = {
         effect.entry.session_id or ""
@@ -332,7 +333,7 @@ def note_opened(
     told: list[Effect] = []
     for session_id in opened:
         state.opened(session_id)
-        # The client opened it itself: the agent's session of this id is that one.
+        # The client opened it itself: the agent's session with this id is that one.
         other = state.names.release(session_id)
         if other is not None:
             told += _lose(link, state, other, [], why=ID_TAKEN)

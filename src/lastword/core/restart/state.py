@@ -1,7 +1,7 @@
-"""An agent that crashed and is started again: what is remembered for it, and when it may start.
+"""The state of a restart: what is remembered for the next agent, and when it may start.
 
-Owns the state of a restart and the rules of its timing: backoff, crash loop, half-open attempts.
-What is sent when is `core.restart.replay`'s, the sessions are `core.restart.sessions`'s.
+Owns that state and the rules of its timing: backoff, crash loop, half-open attempts.
+`core.restart.replay` decides what is sent, and `core.restart.sessions` handles the sessions.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class OwnRequest(msgspec.Struct, frozen=True):
     """A request of ours that the agent has not answered.
 
     Attributes:
-        purpose: what for.
+        purpose: what it is for.
         due: when it is given up.
         session_id: the session that it is about.
     """
@@ -94,18 +94,18 @@ class GivenUp(msgspec.Struct, frozen=True):
 
 
 class ReturningSession(msgspec.Struct):
-    """A session on its way back.
+    """A session that is being restored.
 
     Attributes:
         waiting: the client's frames for it, in order.
-        settings: requests by which it gets its mode, model and options again.
-        in_force: what it works with by now.
+        settings: requests that set its mode, model and options again.
+        in_force: its current settings.
         listed: its options, as the agent last listed them.
-        setting: the request of `settings` that the agent was sent last.
-        corrected: was it asked to go over to the mode that the client shows?
-        ours: is our own way of bringing it back still open?
-        reopening: the request by which the client opens it itself, until it is answered.
-        reopened: has the client opened it itself? Should our way fail, there is that one.
+        setting: the request of `settings` that was sent last.
+        corrected: whether it was asked to switch to the mode that the client shows.
+        ours: whether our own request to restore it is still open.
+        reopening: the client's own request to open it, until it is answered.
+        reopened: whether the client has opened it itself, which counts if our request fails.
     """
 
     waiting: list[Frame]
@@ -120,36 +120,36 @@ class ReturningSession(msgspec.Struct):
 
     @property
     def silent(self) -> bool:
-        """Is what the agent tells of it nothing that the client asked for?"""
+        """Whether nothing that the agent reports of it was asked for by the client."""
         return self.ours and self.reopening is None and not self.reopened
 
     def reopens(self, request_id: bytes) -> None:
-        """The client opens it itself."""
+        """Note that the client opens it itself."""
         self.reopening = request_id
 
     def reopen_answered(self, answer: object, *, opened: bool) -> None:
-        """The client's own request was answered; where it opened the session, by this."""
+        """Note the answer to the client's own request, and whether it opened the session."""
         self.reopening, self.reopened = None, opened
         if opened:
-            # Our way back had its answer before, or counts for less: the client has this one.
+            # Our own request was answered before, or counts for less: the client has this answer.
             self.in_force.told(answer)
             self._note_list(answer)
 
     def our_way_failed(self) -> None:
-        """It cannot come back by us."""
+        """Note that our own request did not restore it."""
         self.ours = False
 
     def let_wait(self, frame: Frame) -> None:
-        """Let a frame of the client's wait for the session."""
+        """Queue a frame from the client for the session."""
         self.waiting.append(frame)
 
     def next_setting(self) -> Setting:
-        """The next request that sets something again."""
+        """Return the next request that restores a setting."""
         self.setting = self.settings.pop(0)
         return self.setting
 
     def answered(self, answer: object) -> None:
-        """What the agent says of mode and options as it opens the session, or sets them."""
+        """Note the agent's mode and options when it opens the session or sets them."""
         if self.setting is not None:
             self.in_force.chose(*self.setting, answer)
         else:
@@ -157,7 +157,7 @@ class ReturningSession(msgspec.Struct):
         self._note_list(answer)
 
     def told(self, session_id: str, update: dict[str, Any]) -> None:
-        """What the session tells of its mode and options meanwhile."""
+        """Note what the session reports of its mode and options in the meantime."""
         self.in_force.changed(session_id, update)
         self._note_list(update)
 
@@ -167,7 +167,7 @@ class ReturningSession(msgspec.Struct):
             self.listed = listed
 
     def correct(self, session_id: str, shown: Choices) -> None:
-        """In another mode than the client shows, it is asked once to go over to that one."""
+        """If the client shows another mode, ask the session once to switch to it."""
         if self.setting is not None and shown.mode_set_by(self.setting) == shown.mode:
             # It was asked just now.
             self.corrected = True
@@ -178,7 +178,7 @@ class ReturningSession(msgspec.Struct):
 
 
 class RestartState:
-    """Everything about restarts of one link's agent."""
+    """Everything about the restarts of one link's agent."""
 
     __slots__ = (
         "_crashes",
@@ -231,35 +231,35 @@ class RestartState:
         self._short_lives = 0
 
     def may_start(self, now: float) -> bool:
-        """Is there none, and may there be one by now?"""
+        """Return whether there is no agent and one may be started by now."""
         return self.stage is Stage.DOWN and now >= self.not_before
 
     def refuses(self, now: float) -> bool:
-        """Does the agent do nothing but crash, so that a request is not worth a start yet?"""
+        """Return whether the agent keeps crashing, so that a request is not worth a start yet."""
         return self.stage is Stage.DOWN and self.looping and now < self.not_before
 
     def starts(self) -> None:
-        """The shell is asked to start one."""
+        """Note that the shell is asked to start an agent."""
         self.stage = Stage.STARTING
 
     def started(self, now: float) -> None:
-        """A new process runs."""
+        """Note that a new process runs."""
         self.stage = Stage.GREETING
         self.generation += 1
         self.started_at = now
 
     def serves(self) -> None:
-        """It takes requests."""
+        """Note that the agent accepts requests."""
         self.stage = Stage.UP
         self.looping = False
 
     def kills_agent(self) -> None:
-        """The shell is asked to end the agent, so that another takes its place."""
+        """Note that the shell is asked to end the agent, so that another takes its place."""
         self.killed_by_us = True
 
     def crashed(self, now: float) -> None:
-        """The agent is gone: when may the next one start?"""
-        # One that could not even be started has not lived since its predecessor was started.
+        """Note that the agent is gone, and compute when the next one may start."""
+        # An agent that could not be started has not lived since its predecessor was started.
         lived = 0.0 if self.stage is Stage.STARTING else now - self.started_at
         self._down()
         if self.killed_by_us:
@@ -284,13 +284,13 @@ class RestartState:
         self.renamed.clear()
 
     def not_started(self, now: float) -> None:
-        """No process came of a start: who waited is told, and the next request tries again."""
+        """Note that a start failed: who waited is told, and the next request tries again."""
         self._down()
         self.killed_by_us = False
         self.not_before = now + (HALF_OPEN_SECONDS if self.looping else FIRST_BACKOFF_SECONDS)
 
     def enqueue(self, frame: Frame) -> bool:
-        """Let a request wait for the agent; `False` where there is no more room."""
+        """Queue a request for the agent; return `False` if there is no more room."""
         size = len(frame.line)
         full = len(self.queue) >= MAX_QUEUED or self.queued_bytes + size > MAX_QUEUED_BYTES
         if self.queue and full:
@@ -300,7 +300,7 @@ class RestartState:
         return True
 
     def take(self, wanted: Callable[[Frame], bool]) -> list[Frame]:
-        """What waits for the agent or for a session and is wanted; it does not wait any more."""
+        """Remove and return the wanted frames among those that wait for the agent or a session."""
         taken: list[Frame] = []
         for waiting in (self.queue, *(session.waiting for session in self.returning.values())):
             taken += [frame for frame in waiting if wanted(frame)]
@@ -309,18 +309,18 @@ class RestartState:
         return taken
 
     def waits_with(self, request_id: bytes) -> bool:
-        """Does a request of this id wait for the agent or for a session?"""
+        """Return whether a request with this id waits for the agent or for a session."""
         sessions = self.returning.values()
         waiting = [self.queue, *(session.waiting for session in sessions)]
         return any(frame.message.request_id == request_id for each in waiting for frame in each)
 
     def take_queue(self) -> list[Frame]:
-        """Everything that waits; afterwards nothing does."""
+        """Remove and return everything that waits for the agent."""
         queue, self.queue, self.queued_bytes = self.queue, [], 0
         return queue
 
     def take_all(self) -> list[Frame]:
-        """Everything that waits for the agent or for a session; afterwards nothing does."""
+        """Remove and return everything that waits for the agent or for a session."""
         waiting = self.take_queue()
         for session in self.returning.values():
             waiting += session.waiting
@@ -328,7 +328,7 @@ class RestartState:
         return waiting
 
     def sessions_lost(self, opened: Iterable[str]) -> list[Frame]:
-        """The agent's sessions went with it; gives what waited for those on their way back."""
+        """Note that the agent's sessions are lost; return what waited for those being restored."""
         self.stale |= {session_id for session_id in opened if session_id not in self.lost}
         self.stale |= self.returning.keys() - self.lost
         waiting = [frame for session in self.returning.values() for frame in session.waiting]
@@ -336,22 +336,22 @@ class RestartState:
         return waiting
 
     def brings_back(self, session_id: str, session: ReturningSession) -> None:
-        """The agent is asked to bring a session back."""
+        """Note that the agent is asked to restore a session."""
         self.stale.discard(session_id)
         self.returning[session_id] = session
 
     def is_back(self, session_id: str) -> None:
-        """A session is what it was."""
+        """Note that a session is restored."""
         del self.returning[session_id]
 
     def loses(self, session_id: str) -> None:
-        """A session cannot be brought back."""
+        """Note that a session cannot be restored."""
         self.stale.discard(session_id)
         self.returning.pop(session_id, None)
         self.lost.add(session_id)
 
     def reopens(self, session_id: str, request_id: bytes) -> None:
-        """The client itself opens a session again: if it is not there, what follows waits."""
+        """Note that the client itself opens a session; if it is absent, what follows waits."""
         if session_id in self.stale | self.lost and session_id not in self.returning:
             self.returning[session_id] = ReturningSession([], [], ours=False)
         returning = self.returning.get(session_id)
@@ -359,35 +359,35 @@ class RestartState:
             returning.reopens(request_id)
 
     def not_back(self, session_id: str) -> bool:
-        """Does the client know a session of this id that the agent does not have?"""
+        """Return whether the client knows a session with this id that the agent does not have."""
         return session_id in self.stale or session_id in self.lost or session_id in self.returning
 
     def opened(self, session_id: str) -> None:
-        """The agent that serves now has a session of this id: no other needs to come back."""
+        """Note that the current agent has a session with this id: no other needs restoring."""
         self.stale.discard(session_id)
         self.lost.discard(session_id)
 
     def ends(self, session_id: str) -> None:
-        """The client closes or deletes a session: it does not need to come back."""
+        """Note that the client closes or deletes a session, which needs no restoring."""
         self.stale.discard(session_id)
 
     def stand_still(self, seconds: float) -> None:
-        """Let the clocks of our own requests have stood for so long."""
+        """Shift the clocks of our own requests by the time that they stood still."""
         for request_id, own in self.own.items():
             self.own[request_id] = msgspec.structs.replace(own, due=own.due + seconds)
 
     def ask(self, purpose: Purpose, due: float, session_id: str = "") -> bytes:
-        """Note a request of ours that is to be sent now; gives its id."""
+        """Note a request of ours that is about to be sent, and return its id."""
         request_id = self.next_own_id()
         self.own[request_id] = OwnRequest(purpose, due, session_id)
         return request_id
 
     def answered(self, request_id: bytes) -> OwnRequest | None:
-        """The agent answered this; gives what it was, if it was ours."""
+        """Return the request of ours that the agent answered, if it was ours."""
         return self.own.pop(request_id, None)
 
     def take_due(self, now: float) -> list[OwnRequest]:
-        """The requests of ours that were not answered in time."""
+        """Remove and return the requests of ours that were not answered in time."""
         due = {request_id: own for request_id, own in self.own.items() if own.due <= now}
         for request_id, own in due.items():
             del self.own[request_id]
@@ -395,7 +395,7 @@ class RestartState:
         return list(due.values())
 
     def _gives_up(self, request_id: bytes, own: OwnRequest) -> None:
-        """A session does not wait for this request any more."""
+        """Note that a session no longer waits for this request."""
         returning = self.returning.get(own.session_id)
         if own.purpose is not Purpose.SET_AGAIN or returning is None or returning.setting is None:
             return
@@ -404,16 +404,16 @@ class RestartState:
         self.given_up[request_id] = GivenUp(own.session_id, returning.setting)
 
     def confirmed_late(self, request_id: bytes) -> GivenUp | None:
-        """The setting that the agent answers now, after it was given up."""
+        """Return the setting that the agent answers now, after it was given up."""
         return self.given_up.pop(request_id, None)
 
     def next_own_id(self) -> bytes:
-        """An id for a request of ours to the agent, as JSON text."""
+        """Return an id for a request of ours to the agent, as JSON text."""
         self.requests += 1
         return f'"lastword:{self.generation}:{self.requests}"'.encode()
 
     def rename(self, origin: bytes) -> bytes:
-        """The id by which the client knows a request of this agent's.
+        """Return the id by which the client knows a request from this agent.
 
         Every SDK numbers its requests from 0 in each process: under its own id, a late answer to
         the dead agent's dialog would answer another one of this agent's.
@@ -423,25 +423,25 @@ class RestartState:
         return new
 
     def origin(self, renamed: bytes) -> bytes | None:
-        """The agent's own id of a request that is answered now."""
+        """Return the agent's own id of a request that is being answered."""
         origin = self.origin_of.pop(renamed, None)
         if origin is not None:
             self.renamed.pop(origin, None)
         return origin
 
     def dues(self) -> Iterator[float]:
-        """When `core.restart.replay` has something to do."""
+        """Yield the moments at which `core.restart.replay` has something to do."""
         for own in self.own.values():
             yield own.due
         if self.queue and self.stage is Stage.DOWN:
             yield self.not_before
 
     def awaited(self) -> bool:
-        """Does a request of the client's wait for the agent?"""
+        """Whether a request from the client waits for the agent."""
         return bool(self.queue) or any(session.waiting for session in self.returning.values())
 
 
 def with_id(line: bytes, request_id: bytes) -> bytes:
-    """The line with another id."""
+    """Return the line with another id."""
     frame = jsonrpc.decode(line)
     return jsonrpc.with_id(frame, request_id) if isinstance(frame, jsonrpc.Frame) else line

@@ -1,1 +1,1 @@
-"""The timeline: entries of what happened, and what they add up to."""
+"""The timeline: entries for what happened, and summaries of them."""

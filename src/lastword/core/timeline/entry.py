@@ -1,7 +1,7 @@
-"""The timeline's entries: what happened, when, in which session and turn.
+"""Timeline entries: what happened, when, and in which session and turn.
 
-Owns the entry's shape, its kinds and their levels. Keeping entries is `lastword.record`'s, telling
-a story from them `core.timeline.summary`'s.
+Owns the shape of an entry, the kinds and their levels. `lastword.record` stores entries, and
+`core.timeline.summary` summarises them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What an entry tells."""
+    """What an entry reports."""
 
     CLIENT_ATTACHED = "client_attached"
     CLIENT_DETACHED = "client_detached"
@@ -93,7 +93,7 @@ class Level(StrEnum):
 
 
 class By(StrEnum):
-    """Whose wish it was that a turn ends before its time."""
+    """Who wanted a turn to end early."""
 
     USER = "user"
     CLIENT_GONE = "client_gone"
@@ -146,7 +146,7 @@ _EXITS = frozenset({Kind.AGENT_EXITED, Kind.SUPERVISOR_EXITED})
 
 
 def tells_of_cancel(answer: Mapping[str, Any]) -> bool:
-    """Was the turn cancelled that ended with an answer of these facts?"""
+    """Return whether an answer with these facts ended a cancelled turn."""
     return answer.get("stop_reason") == "cancelled" or answer.get("cancelled") is True
 
 
@@ -164,10 +164,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         kind: what happened.
-        at_seconds: the monotonic time that the shell gave.
-        session_id: the session it happened in, where there is one.
-        turn: the number of the turn it belongs to, counted from 1 within the link.
-        request_id: the JSON text of the request it is about, where there is one.
+        at_seconds: the monotonic time that the shell passed in.
+        session_id: the session in which it happened, if any.
+        turn: the number of the turn, counted from 1 within the link.
+        request_id: the JSON text of the request's id, if it concerns a request.
         facts: what else is known, as plain JSON values.
     """
 
@@ -180,5 +180,5 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def level(self) -> Level:
-        """How much it matters."""
+        """How much the entry matters."""
         return level_of(self.kind, self.facts)

@@ -1,7 +1,6 @@
-"""The history of a turn, added up from its entries: its beginning, what it did, its end.
+"""The history of a turn, built from its entries: how it began, what it did, how it ended.
 
-Owns the reading of entries, in their order, into one value. What is said of it is
-`core.timeline.summary`'s.
+Owns reading entries, in order, into one value. `core.timeline.summary` puts it into words.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Cancel(msgspec.Struct, frozen=True):
-    """Somebody wanted the turn to end; `reason` is the watchdog's."""
+    """A wish that the turn end; `reason` is the watchdog's."""
 
     at_seconds: float
     by: str
@@ -27,35 +26,35 @@ class Cancel(msgspec.Struct, frozen=True):
 
 
 class TurnHistory(msgspec.Struct, kw_only=True):
-    """One turn, as far as its entries tell. Times are the entries' monotonic seconds.
+    """One turn, as far as its entries show. Times are the entries' monotonic seconds.
 
     Attributes:
-        session_id: the session it belongs to.
+        session_id: the session to which it belongs.
         turn: its number.
-        started_at: when the prompt came.
-        last_at: the last moment that is known of it.
-        ended_at: when it was answered; `None` where no end is recorded.
+        started_at: when the prompt arrived.
+        last_at: the last known moment of it.
+        ended_at: when it was answered; `None` if no end is recorded.
         progress_at: its first update.
         output_at: its first text or tool call.
-        open_tools: tool calls begun and not ended, each with its kind (`""` where unknown).
+        open_tools: unfinished tool calls, each with its kind (`""` if unknown).
         tools: the kinds of all tool calls, in order.
-        failed_tools: how many of them ended as failed.
+        failed_tools: how many tool calls failed.
         unsafe_tools: a tool that may have changed something was started, or the client was asked
             to change something.
-        delegated: how often the client was asked to write a file, or to run a command.
+        delegated: how often the client was asked to write a file or to run a command.
         retries: the facts of each retry.
-        silences: how long, in seconds, each silence was that the watchdog noticed.
+        silences: the length of each silence that the watchdog noticed, in seconds.
         asked: how often the user was asked.
         waits_for_user: a question is still open.
         cancels: who wanted it to end, in order.
         error: the facts of its failure.
         answer: the facts of its answer.
-        exited: the facts of the agent's exit while it ran.
-        client_gone_at: when the client left, while it ran.
+        exited: the facts of the agent's exit during the turn.
+        client_gone_at: when the client left during the turn.
         held: a gateway's process held its session, and was the client.
-        shutdown: the signal by which lastword was told to stop, while it ran.
-        stderr_bytes: what the agent wrote to stderr.
-        dropped: frames kept back, by reason.
+        shutdown: the signal that told lastword to stop during the turn.
+        stderr_bytes: how many bytes the agent wrote to stderr.
+        dropped: frames that were held back, by reason.
         omitted: how many entries are missing.
     """
 
@@ -88,28 +87,29 @@ class TurnHistory(msgspec.Struct, kw_only=True):
 
     @property
     def seconds(self) -> float:
-        """How long it took, or was followed."""
+        """How long the turn took, or was observed."""
         return (self.last_at if self.ended_at is None else self.ended_at) - self.started_at
 
     @property
     def acted(self) -> bool:
-        """Had it begun to do something, by a tool or through the client?"""
+        """Whether it had begun to act, with a tool or through the client."""
         return bool(self.tools) or self.delegated > 0
 
     @property
     def ended(self) -> bool:
-        """Is an end recorded?"""
+        """Whether an end is recorded."""
         return self.ended_at is not None
 
     def was_cancelled_by(self, by: By) -> Cancel | None:
-        """The first wish of this one's that it should end."""
+        """Return the first wish to end the turn that came from this party."""
         return next((cancel for cancel in self.cancels if cancel.by == by.value), None)
 
 
 def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
-    """The turns that these entries tell of, in the order of their prompts.
+    """Return the turns in these entries, in the order of their prompts.
 
-    Entries of the whole link (an exit, a client that left) belong to every turn that is open then.
+    Entries about the whole link (an exit, a departed client) belong to every turn that is open at
+    that time.
     """
     found: dict[tuple[str | None, int], TurnHistory] = {}
     held: set[str | None] = set()
@@ -137,7 +137,7 @@ def histories(entries: Iterable[Entry]) -> list[TurnHistory]:
 
 
 def take(story: TurnHistory, entry: Entry) -> None:
-    """Take one entry into its turn's story."""
+    """Add one entry to the history of its turn."""
     story.last_at = max(story.last_at, entry.at_seconds)
     facts = entry.facts
     kind = entry.kind
@@ -170,7 +170,7 @@ def take(story: TurnHistory, entry: Entry) -> None:
 
 
 def _take_surroundings(story: TurnHistory, entry: Entry) -> None:
-    """What happened around the turn rather than in it."""
+    """Take an entry on what happened around the turn rather than in it."""
     facts, kind = entry.facts, entry.kind
     if kind is Kind.ASKED:
         story.asked += 1

@@ -1,8 +1,8 @@
-"""Entry kinds: which facts an entry of each kind may carry, and what each of them means.
+"""Entry kinds: the facts that an entry of each kind may carry, and what each of them means.
 
-Owns the table, and what is wrong with an entry by it. Tests hold that every writer and every
-reader of a fact keeps to it; no session loads this. A fact that is not known is left out, so none
-is ever `None`. What an entry has beside its facts is `core.timeline.entry`'s.
+Owns the table, and the check of an entry against it. Tests hold every writer and reader of a fact
+to it; no session imports it. A fact that is not known is left out, so a fact is never `None`. The
+members of an entry other than its facts are described in `core.timeline.entry`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Fact(msgspec.Struct, frozen=True):
     """One fact.
 
     Attributes:
-        of: what its value is, as JSON.
+        of: the JSON type of its value.
         meaning: what it says.
         unit: what it counts or measures.
     """
@@ -201,7 +201,7 @@ FACTS: dict[Kind, dict[str, Fact]] = {
 
 
 def problems_of(entry: Entry) -> list[str]:
-    """What this entry says that no entry of its kind may say."""
+    """Return what this entry says that no entry of its kind may say."""
     known = FACTS[entry.kind]
     found = []
     for name, value in entry.facts.items():

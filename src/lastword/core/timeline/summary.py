@@ -1,7 +1,7 @@
-"""A turn in one paragraph: what failed, where, whose fault, who ended it, is a retry safe.
+"""A turn in one paragraph: what failed and where, who was at fault, who ended it, retry safety.
 
-Owns the sentences. They are made from entries alone, so they say nothing that was not recorded,
-and what is missing is said.
+Owns the sentences. They are made from entries alone: they say nothing that was not recorded, and
+they say what is missing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How far the cause is known."""
+    """How well the cause is known."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -43,15 +43,15 @@ class Confidence(StrEnum):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person should know of a turn.
+    """What a person should know about a turn.
 
     Attributes:
         outcome: how it ended.
         text: one paragraph of plain sentences.
-        facts: labels and values, for a list beside it.
-        action: what to do, as a sentence; empty where there is nothing to do.
-        confidence: how far the cause is known.
-        missing: what was not recorded and would say more, each as a short phrase.
+        facts: labels and values, for a list next to the text.
+        action: what to do, as a sentence; empty if there is nothing to do.
+        confidence: how well the cause is known.
+        missing: unrecorded information that would say more, each item a short phrase.
     """
 
     outcome: Outcome
@@ -117,7 +117,7 @@ _SHORT_SECONDS = 10
 
 
 def summarise(entries: Iterable[Entry]) -> Summary:
-    """Tell of the turn that matters most in these entries: the last that did not end well.
+    """Summarise the turn that matters most in these entries: the last that did not end well.
 
     Args:
         entries: of one session or one turn, in the order in which they were recorded.
@@ -130,7 +130,7 @@ def summarise(entries: Iterable[Entry]) -> Summary:
 
 
 def outcome_of(story: TurnHistory) -> Outcome:
-    """How a turn ended."""
+    """Return how a turn ended."""
     if story.error is not None:
         return Outcome.FAILED
     if story.answer is None:
@@ -139,7 +139,7 @@ def outcome_of(story: TurnHistory) -> Outcome:
 
 
 def tell(story: TurnHistory) -> Summary:
-    """Tell of one turn."""
+    """Summarise one turn."""
     outcome = outcome_of(story)
     parts = [_how_it_ended(story, outcome), _where(story, outcome), *_before(story, outcome)]
     action = ""
@@ -178,7 +178,7 @@ def _how_it_ended(story: TurnHistory, outcome: Outcome) -> str:
 
 
 def _how_cancelled(story: TurnHistory, after: str) -> str:
-    """How a cancelled turn ended."""
+    """Say how a cancelled turn ended."""
     if story.was_cancelled_by(By.USER):
         return f"The user cancelled the turn, and it ended {after}."
     if story.shutdown is not None:
@@ -190,7 +190,7 @@ def _how_cancelled(story: TurnHistory, after: str) -> str:
 
 
 def _how_left_open(story: TurnHistory, after: str) -> str:
-    """How far a turn without an end was followed."""
+    """Say how far a turn without an end was observed."""
     if story.shutdown is not None:
         return f"lastword was told to stop ({story.shutdown}) {after}, while the turn ran."
     if _client_left(story):
@@ -206,7 +206,7 @@ def _how_left_open(story: TurnHistory, after: str) -> str:
 
 
 def _where(story: TurnHistory, outcome: Outcome) -> str:
-    """Where in the turn."""
+    """Say where in the turn it happened."""
     if outcome is Outcome.OK:
         return ""
     phase = str((story.error or {}).get("phase", ""))
@@ -228,7 +228,7 @@ def _where(story: TurnHistory, outcome: Outcome) -> str:
 
 
 def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
-    """What had happened."""
+    """Say what had happened before."""
     told = []
     until = "In it" if outcome is Outcome.OK else "Until then"
     if story.tools:
@@ -285,7 +285,7 @@ def _fault(story: TurnHistory) -> str:
     if _error_type(error) is ErrorType.AGENT_STALLED:
         return _STALL_FAULT.get(str(error.get("reason")), _SILENT_FAULT)
     if _error_type(error) is ErrorType.UNKNOWN and error.get("reason") is None:
-        return ""  # what was not recognised blames nobody
+        return ""  # an unrecognised failure is blamed on nobody
     origin = str(error.get("origin") or DEFAULTS[_error_type(error)].origin)
     return FAULT.get(origin, "")
 
@@ -315,7 +315,7 @@ def _action(story: TurnHistory) -> str:
 
 
 def _who_confirmed(story: TurnHistory) -> str:
-    """Who brought a cancelled turn to its end, where it was not the agent."""
+    """Say who ended a cancelled turn, if it was not the agent."""
     if (story.answer or {}).get("by") != By.LASTWORD.value:
         return ""
     if _client_left(story):
@@ -326,7 +326,7 @@ def _who_confirmed(story: TurnHistory) -> str:
 
 
 def _fault_without_error(story: TurnHistory) -> str:
-    """Whose fault it was, as far as that can be known."""
+    """Say who was at fault, as far as that can be known."""
     if story.was_cancelled_by(By.USER) or story.shutdown is not None:
         return _NO_FAILURE
     if not _client_left(story):
@@ -335,14 +335,14 @@ def _fault_without_error(story: TurnHistory) -> str:
 
 
 def _safety_without_error(story: TurnHistory) -> RetrySafety:
-    """Whether the same prompt may be sent again, by what the turn is known to have done."""
+    """Return whether the same prompt may be sent again, judging by what the turn did."""
     if story.acted:
         return RetrySafety.ASK
     return RetrySafety.AUTO if story.output_at is None else RetrySafety.OFFER_CONTINUE
 
 
 def _action_without_error(story: TurnHistory) -> str:
-    """What to do after a turn that was cancelled, or left open; empty where there is nothing."""
+    """Say what to do after a turn that was cancelled or left open; empty if there is nothing."""
     if story.ended and not _client_left(story):
         return _LOOK_FIRST if story.unsafe_tools else ""
     if story.acted:
@@ -351,7 +351,7 @@ def _action_without_error(story: TurnHistory) -> str:
 
 
 def _client_left(story: TurnHistory) -> bool:
-    """Was the client gone while the turn ran?"""
+    """Return whether the client had left while the turn ran."""
     return story.client_gone_at is not None or story.was_cancelled_by(By.CLIENT_GONE) is not None
 
 
@@ -459,7 +459,7 @@ def _error_type(error: dict[str, object]) -> ErrorType:
 
 
 def _listed(words: list[str]) -> str:
-    """Words with their counts, in the order of their first appearance."""
+    """Return words with their counts, in order of first appearance."""
     counts: dict[str, int] = {}
     for word in words:
         known = word or "of unknown kind"

@@ -1,4 +1,4 @@
-"""The guard: agents written with the official Python SDK, with lastword around their handlers.
+"""The guard: lastword around the handlers of agents written with the official Python SDK.
 
 The only package that imports the SDK.
 """

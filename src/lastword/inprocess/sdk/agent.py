@@ -1,11 +1,11 @@
 """The guard: an agent written with the official Python SDK, with lastword around its handlers.
 
-Owns the place where the SDK's messages and its handlers' exceptions meet the core. The SDK keeps
-its part: it parses requests, calls handlers, encodes what they return.
+Owns the place where the SDK's messages and its handlers' exceptions meet the core. The SDK still
+parses requests, calls handlers, and encodes what they return.
 
-The connection's transport is exchanged when the SDK hands the connection to the agent
-(`on_connect`): from there on every message passes the core, and the context in which the SDK
-starts a handler names the request that it is for.
+The connection's transport is replaced when the SDK passes the connection to the agent
+(`on_connect`): from then on every message passes through the core, and the context in which the SDK
+starts a handler names its request.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
     options: Options | None = None,
     **connection_kwargs: Any,
 ) -> None:
-    """Run an agent as `acp.run_agent` does, so that no turn of it ends in silence.
+    """Run an agent as `acp.run_agent` does, so that none of its turns ends in silence.
 
     ```python
     asyncio.run(lastword.run_agent(MyAgent()))  # in place of acp.run_agent
@@ -64,23 +64,24 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 
     What a handler raises reaches the client as a typed failure; there is nothing to catch.
 
-    Without streams of yours stdin and stdout are the client's alone while it runs: descriptor 0 is
-    empty, and what is printed, by a process that you start too, goes to stderr. The log says so at
-    the first `print`.
+    Unless you pass streams, stdin and stdout are reserved for the client while it runs: descriptor
+    0 is empty, and anything printed, also by a process that you start, goes to stderr. The log says
+    so at the first `print`.
 
     Args:
-        agent: The agent, as the SDK takes it: any object that has the methods it wants.
-        input_stream: A `StreamWriter` to the client, or a transport; stdout without it.
-        output_stream: A `StreamReader` from the client; stdin without it.
+        agent: The agent, as the SDK takes it: any object with the required methods.
+        input_stream: A `StreamWriter` to the client, or a transport; stdout by default.
+        output_stream: A `StreamReader` from the client; stdin by default.
         use_unstable_protocol: As the SDK's.
         stdio_buffer_limit_bytes: As the SDK's; a longer line is read in pieces.
-        options: Limits and choices; without them those of the environment
-            (`LASTWORD_IDLE_TIMEOUT` and its like), else the defaults.
+        options: Limits and choices; by default those of the environment (`LASTWORD_IDLE_TIMEOUT`
+            and so on), or else the built-in ones.
         connection_kwargs: As the SDK's.
 
     Raises:
-        TypeError: One stream of two was given.
-        MissingExtra: The official SDK is not installed; by the first use of `lastword.run_agent`.
+        TypeError: Only one of the two streams was given.
+        MissingExtra: The official SDK is not installed; raised when `lastword.run_agent` is first
+            used.
     """
     if settings.passthrough(os.environ):
         await acp.run_agent(
@@ -124,7 +125,7 @@ async def run_agent(  # noqa: PLR0913 - the SDK's own arguments
 
 @contextlib.asynccontextmanager
 async def _standard_streams(receive_timeout: float | None) -> AsyncIterator[PipeTransport]:
-    """The client at stdin and stdout, which are its own alone meanwhile."""
+    """Yield the client at stdin and stdout, which are reserved for it in the meantime."""
     with stdio.taken() as (source, sink):
         pipes = await PipeTransport.open(source, sink, receive_timeout=receive_timeout)
         try:
@@ -134,19 +135,19 @@ async def _standard_streams(receive_timeout: float | None) -> AsyncIterator[Pipe
 
 
 def guard(agent: AgentT, *, options: Options | None = None) -> AgentT:
-    """Wrap an agent for a connection that you hold yourself.
+    """Wrap an agent for a connection that you manage yourself.
 
     ```python
     connection = acp.AgentSideConnection(lastword.guard(MyAgent()), writer, reader)
     ```
 
     Args:
-        agent: The agent, or a function that makes one for a connection, as the SDK takes either.
+        agent: The agent, or a function that creates one for a connection, as for the SDK.
         options: As for `run_agent`.
 
     Returns:
-        What to give to the SDK in its place, and to a type checker the same. Every attribute but
-        the handlers is the agent's own.
+        What to pass to the SDK instead; to a type checker it is the same type. All attributes
+        except the handlers are the agent's own.
     """
     if settings.passthrough(os.environ) or isinstance(agent, _Guarded):
         return agent
@@ -154,13 +155,13 @@ def guard(agent: AgentT, *, options: Options | None = None) -> AgentT:
         make: Callable[[Any], object] = agent
         made: Any = lambda connection: guard(make(connection), options=options)  # noqa: E731
         return cast("AgentT", made)
-    # By the name of its class the SDK tells an author which agent a warning is about.
+    # The SDK uses the name of its class to say which agent a warning is about.
     named: type[_Guarded] = type(type(agent).__name__, (_Guarded,), {})
     return cast("AgentT", named(agent, options))
 
 
 class _Guarded:
-    """An agent whose handlers' exceptions are kept, and whose connection passes the core."""
+    """An agent whose handlers' exceptions are kept and whose connection passes the core."""
 
     def __init__(self, agent: Any, options: Options | None) -> None:
         self._agent = agent
@@ -168,18 +169,18 @@ class _Guarded:
 
     def __getattr__(self, name: str) -> Any:
         if name == "cancel" and not hasattr(self._agent, name):
-            # The SDK would log that there is none, with a traceback, at each of the user's cancels.
+            # The SDK would log a missing method, with a traceback, at each of the user's cancels.
             return _nothing_to_cancel
         value: Any = getattr(self._agent, name)
         is_handler = name in HANDLERS and callable(value)
         return _guarded_handler(value) if is_handler else value
 
     def on_connect(self, connection: Any) -> None:
-        """The SDK has made the connection: put the core into it, then tell the agent."""
-        # The SDK has no public way to a connection's transport; a test holds that this one works.
+        """Insert the core into the connection that the SDK has made, then tell the agent."""
+        # The SDK has no public way to a connection's transport; a test checks that this one works.
         inner = connection._conn  # noqa: SLF001
         cancel = getattr(self._agent, "cancel", None)
-        # What it has from the SDK's own class is a stub, and ends nothing.
+        # What it inherits from the SDK's own class is a stub, and ends nothing.
         has_cancel = callable(cancel) and _function(cancel) is not _function(acp.Agent.cancel)
         inner._transport = GuardedTransport(  # noqa: SLF001
             inner._transport,  # noqa: SLF001
@@ -192,11 +193,11 @@ class _Guarded:
 
 
 async def _nothing_to_cancel(session_id: str, **_: Any) -> None:
-    """The prompt's handler is cancelled without the agent's help."""
+    """Do nothing: the prompt's handler is cancelled without the agent's help."""
 
 
 def _guarded_handler(handler: Any) -> Callable[..., Awaitable[Any]]:
-    """The handler, answered for where it raises; the SDK gets the exception for its log."""
+    """Wrap a handler so that it is answered for if it raises; the SDK logs the exception."""
 
     @functools.wraps(handler)
     async def guarded(*args: Any, **kwargs: Any) -> Any:
@@ -205,16 +206,16 @@ def _guarded_handler(handler: Any) -> Callable[..., Awaitable[Any]]:
             return await handler(*args, **kwargs)
         return await handling.run(request, lambda: handler(*args, **kwargs), _sent_error)
 
-    # The SDK tells its older calling convention by the function behind a bound method.
+    # The SDK recognises its older calling convention by the function behind a bound method.
     guarded.__func__ = _function(handler)  # type: ignore[attr-defined]
     return guarded
 
 
 def _function(method: Any) -> Any:
-    """The function behind a bound method."""
+    """Return the function behind a bound method."""
     return getattr(method, "__func__", method)
 
 
 def _sent_error(error: BaseException) -> dict[str, Any] | None:
-    """The JSON-RPC error object that an exception stands for by its author's will."""
+    """Return the JSON-RPC error object that an exception stands for, if its author meant one."""
     return error.to_error_obj() if isinstance(error, acp.RequestError) else None

@@ -1,4 +1,4 @@
-"""The SDK's transport, exchanged for one that passes the core.
+"""A replacement for the SDK's transport that passes messages through the core.
 
 Owns the order of what goes to the handlers and to the client, the core's clock on the SDK's event
 loop, and the moment at which a handler is cancelled.
@@ -35,7 +35,7 @@ class GuardedTransport:
         )
         self._printing = contextlib.ExitStack()
         if _is_on_stdout(inner):
-            # The author's own streams stay as they are; what is printed stays out of them.
+            # The author's own streams are left alone; printed output is kept out of them.
             self._printing.enter_context(stdio.printing_to_stderr())
         self._own_cancel_seconds = own_cancel_seconds
         self._loop = asyncio.get_running_loop()
@@ -56,7 +56,7 @@ class GuardedTransport:
         self._watch = LoopWatchdog(self.link, self._loop.call_soon_threadsafe)
 
     async def receive(self) -> dict[str, Any] | None:
-        """The next message for the agent; its request becomes the context of its handler."""
+        """Return the next message for the agent; its request becomes its handler's context."""
         if not self._started:
             self._started = True
             self.link.door = asyncio.current_task()
@@ -72,7 +72,7 @@ class GuardedTransport:
         return message
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Take a message of the agent's: the core decides what of it goes to the client."""
+        """Take in a message from the agent: the core decides what of it goes to the client."""
         request = CURRENT.get()
         if "method" not in message:
             self._answer(message, request)
@@ -80,9 +80,9 @@ class GuardedTransport:
             return
         self.link.from_handler(jsonrpc.dumps(message), request)
         await self._wire.drain()
-        # As under the SDK, whose writer is a task of its own, the loop runs once. A handler on a
-        # provider's blocking stream has no other moment: neither its cancel nor any other session
-        # would be heard before it is done.
+        # As under the SDK, whose writer is a separate task, let the loop run once. A handler that
+        # reads a provider's blocking stream gives it no other chance: without this, neither its own
+        # cancel nor any other session would be heard until it finishes.
         await asyncio.sleep(0)
 
     def _answer(self, message: dict[str, Any], request: Request | None) -> None:
@@ -90,10 +90,10 @@ class GuardedTransport:
             self.link.from_handler(jsonrpc.dumps(message), None)
         elif not request.settled:
             handling.answer(request, message)
-        # What the SDK makes of an exception is not sent: that is answered since it was raised.
+        # The SDK's answer to an exception is not sent: it was answered when it was raised.
 
     async def close(self) -> None:
-        """Close the link; whoever still waits for an answer gets one."""
+        """Close the link; every open request gets an answer."""
         if self.link.client_gone:
             until = time.monotonic() + LAST_ANSWERS_SECONDS
             while time.monotonic() < until and any(  # noqa: ASYNC110  (a poll of 250 ms at most)
@@ -109,8 +109,8 @@ class GuardedTransport:
         await self._wire.aclose()
 
     async def _drain_answer(self) -> None:
-        # That the client is gone ends the handlers which still send, and none of those which answer
-        # it: the SDK hands such a failure on to whoever closes the connection, as the process's.
+        # The client's departure ends the handlers that still send, but none of those that answer
+        # it: the SDK passes such a failure on to whoever closes the connection, as the process's.
         with contextlib.suppress(OSError):
             await self._wire.drain()
 
@@ -123,7 +123,7 @@ class GuardedTransport:
     def _end(self, error: Exception | None) -> None:
         if error is None:
             self.link.client_left()
-        # The SDK's own loop is where a failure to read belongs.
+        # A failure to read belongs in the SDK's own loop.
         self._inbox.put_nowait(error)
 
     def _to_client(self, frame: bytes) -> None:
@@ -141,7 +141,7 @@ class GuardedTransport:
         self._inbox.put_nowait((jsonrpc.loads(frame.line), request))
 
     def _in_loop(self) -> bool:
-        """Is this the event loop's thread, rather than the one that stands in for it?"""
+        """Return whether this is the event loop's thread, rather than the watchdog's."""
         return threading.get_ident() == self._thread
 
     def _cancel(self, requests: list[Request]) -> None:
@@ -174,7 +174,7 @@ class GuardedTransport:
 
 
 def _is_on_stdout(transport: Any) -> bool:
-    """Does this transport, ours or the SDK's, write to a stream that is the process's stdout?"""
-    # The SDK has no public way to it, and a later one may have none at all; a test holds this.
+    """Return whether this transport, ours or the SDK's, writes to the process's stdout."""
+    # The SDK has no public way to tell, and a later one may have none at all; a test checks this.
     sender = getattr(transport, "_sender", transport)
     return stdio.is_stdout(getattr(sender, "_writer", None))

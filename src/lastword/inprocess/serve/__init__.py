@@ -1,5 +1,5 @@
 """An agent's side of the protocol without an SDK: descriptors, handlers, order, cancellation.
 
-What `lastword.inprocess.serve.server` is made of. Works on asyncio and on trio, by anyio, and knows
-nothing of the library that dispatches.
+The parts of `lastword.inprocess.serve.server`. Works on asyncio and on trio, through anyio, and
+knows nothing of the library that dispatches.
 """

@@ -1,6 +1,6 @@
-"""The client, as a handler speaks to it.
+"""The client as handlers see it.
 
-Owns the requests that handlers make of the client, until each is answered or given up.
+Owns the requests that handlers make to the client, until each is answered or given up.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Client:
     """The client at the other end; every handler gets it as its first argument.
 
     Attributes:
-        capabilities: What the client said in `initialize` that it can do, as it said it.
-        info: What it said that it is, as it said it.
+        capabilities: The client's capabilities, as sent in `initialize`.
+        info: The client's name and version, as sent in `initialize`.
     """
 
     def __init__(
         self, send: Callable[[bytes, Request | None], None], drain: Callable[[], Awaitable[None]]
     ) -> None:
-        """Handlers are given one; there is no need to make one.
+        """Create a client; handlers are passed one and need not do this.
 
         Args:
             send: Takes a frame in, with the request whose handler sends it.
@@ -67,12 +67,12 @@ class Client:
 
         Args:
             session_id: The session that it is for.
-            update: The update as it goes over the wire.
-            members: Its members by name, in snake_case as handlers take their arguments.
+            update: The update as it is sent.
+            members: Its members by name, in snake_case like handlers' arguments.
 
         Raises:
-            Misused: It does not say which kind of update it is.
-            TypeError: It holds what is no JSON.
+            Misused: The update has no kind.
+            TypeError: It holds something that is not JSON.
         """
         whole = dict(update or {}) | {camel_case(name): value for name, value in members.items()}
         if not whole.get("sessionUpdate"):
@@ -91,22 +91,22 @@ class Client:
         """Send a notification.
 
         Raises:
-            TypeError: `params` hold what is no JSON.
+            TypeError: `params` hold something that is not JSON.
         """
         self._send(jsonrpc.notification(method, dict(params or {})), CURRENT.get())
         await self._drain()
 
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
-        """Ask the client, such as `session/request_permission`, and wait for what it answers.
+        """Send the client a request, such as `session/request_permission`, and await the result.
 
-        Cancelled, it takes the request back, and an answer that still comes is nobody's.
+        If it is cancelled, the request is withdrawn, and a late answer is ignored.
 
         Returns:
             The result.
 
         Raises:
             ClientError: The client answered with an error.
-            TypeError: `params` hold what is no JSON.
+            TypeError: `params` hold something that is not JSON.
         """
         self._count += 1
         request_id = str(self._count).encode()
@@ -124,7 +124,7 @@ class Client:
         return _result_of(asked.answer)
 
     def answered(self, frame: Frame) -> None:
-        """Take in an answer of the client's; lastword calls this."""
+        """Take in an answer from the client; lastword calls this."""
         asked = self._asked.get(frame.message.request_id or jsonrpc.NULL_ID)
         if asked is not None and asked.answer is None:
             asked.answer = frame

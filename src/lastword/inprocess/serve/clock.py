@@ -1,7 +1,7 @@
 """The core's clock on the author's event loop.
 
-Owns when the core is asked to do what is due: a task that sleeps, and is woken where an earlier
-moment has come up.
+Owns when the core is called to do what is due: a task sleeps until then, and is woken if an earlier
+moment comes up.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Clock:
                 link.ring(due)
 
     def rearm(self, link: HandlerLink) -> None:
-        """The link may be due earlier now; from any thread."""
+        """Note that the link may be due earlier now; from any thread."""
         if not self._waker.is_here:
             # Whoever hears it asks again.
             self._waker.ring()

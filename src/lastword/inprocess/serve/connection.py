@@ -1,7 +1,7 @@
 """One client and an author's handlers, with the core between them, until the client leaves.
 
-Owns the order in which handlers are started, and the moment at which one is cancelled. What a
-handler's end means is `inprocess.handling`'s.
+Owns the order in which handlers are started, and the moment at which one is cancelled.
+`inprocess.handling` decides what a handler's end means.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ logger: logging.Logger = logging.getLogger("lastword")
 
 
 class Router(Protocol):
-    """From a message to the handler that it is for."""
+    """Finds the handler for a message."""
 
     def route(self, frame: Frame, client: Client) -> Callable[[], Awaitable[Any]] | dict[str, Any]:
-        """What is to be run, or the JSON-RPC error object where nothing is."""
+        """Return what to run, or a JSON-RPC error object if there is nothing to run."""
         ...
 
     def sent_error(self, error: BaseException) -> dict[str, Any] | None:
-        """The JSON-RPC error object that an exception stands for by its author's will."""
+        """Return the JSON-RPC error object that an author meant by an exception, if any."""
         ...
 
 
 class ServedTransport(Protocol):
-    """Lines in, frames out; `DescriptorTransport` says what each of them is for."""
+    """Lines in, frames out; see `DescriptorTransport` for each method."""
 
     @property
     def broken(self) -> bool: ...  # noqa: D102
@@ -63,7 +63,7 @@ class ServedTransport(Protocol):
 
 
 class ServedConnection:
-    """What `serve` runs; see there."""
+    """What `serve` runs."""
 
     def __init__(
         self, transport: ServedTransport, waker: Waker, router: Router, options: Options
@@ -85,7 +85,7 @@ class ServedConnection:
             options,
             to_client=transport.write,
             to_handler=lambda frame, request: self._post((frame, request)),
-            # By the inbox, since a handler may have caused it itself by what it sent.
+            # Through the inbox, since a handler may have caused it itself by what it sent.
             on_cancel=self._post,
             rearm=lambda: self._clock.rearm(self._link),
             note=self._journal.note,
@@ -131,7 +131,7 @@ class ServedConnection:
                 await self._deliver()
 
     async def _leave(self) -> None:
-        """The client is gone: prompts are cancelled, and what else is at work gets a moment."""
+        """Cancel prompts after the client left, and give other handlers a moment."""
         self._link.client_left()
         for request in self._link.open_requests:
             if request.method == acp.PROMPT:
@@ -146,7 +146,7 @@ class ServedConnection:
         self._waker.ring()
 
     async def _attend(self) -> None:
-        """See to what happened outside of the reader: a clock, a handler, a thread."""
+        """Handle events from outside the reader: a clock, a handler, a thread."""
         while True:
             await self._waker.wait()
             await self._deliver()
@@ -156,7 +156,7 @@ class ServedConnection:
                 self._reading.cancel()
 
     async def _deliver(self) -> None:
-        """Start the handlers of what came, one after the other."""
+        """Start the handlers of incoming messages, one after the other."""
         async with self._delivering:
             while self._inbox:
                 item = self._inbox.popleft()
@@ -183,7 +183,7 @@ class ServedConnection:
         elif request is not None:
             self._link.from_handler(jsonrpc.error(request.request_id, routed), request)
         else:
-            logger.debug("The notification %s is left alone: %s", method, routed["message"])
+            logger.debug("The notification %s is ignored: %s", method, routed["message"])
 
     async def _handle(
         self,
@@ -198,8 +198,8 @@ class ServedConnection:
             async with anyio.create_task_group() as own:
                 own.start_soon(self._run_handler, request, work, task_status)
         except Exception:
-            # The handler's task ended with a scope or a group open that it had entered, as where a
-            # generator holds one. That is for the event loop to complain of, at this task alone.
+            # The handler's task ended with a scope or a group still open, as happens when a
+            # generator holds one. The event loop may complain of that, in this task alone.
             logger.exception("A handler left a cancel scope or a task group open.")
         finally:
             done.set()
@@ -213,7 +213,7 @@ class ServedConnection:
         work: Callable[[], Awaitable[Any]],
         task_status: TaskStatus[None],
     ) -> None:
-        # The handler goes on to its first wait before the next message is looked at.
+        # The handler runs to its first wait before the next message is looked at.
         task_status.started()
         CURRENT.set(request)
         try:
@@ -232,7 +232,7 @@ class ServedConnection:
                 self._log(request, error)
 
     def _log(self, request: Request, error: Exception) -> None:
-        """The client was told what it means; what it was belongs in the author's own log."""
+        """Log the exception itself for the author; the client was told what it means."""
         if isinstance(error, TurnFailed) or self._router.sent_error(error) is not None:
             return  # in the author's own words already
         logger.error(
@@ -252,14 +252,14 @@ class ServedConnection:
 
 
 def _response(request: Request, result: object) -> dict[str, Any]:
-    """What a handler returned, as the answer to its request."""
+    """Return what a handler returned, as the answer to its request."""
     if result is None and request.method != acp.PROMPT:
         result = {}
     return {"jsonrpc": "2.0", "id": Raw(request.request_id), "result": result}
 
 
 def _own_frames(error: BaseException) -> TracebackType | None:
-    """The traceback from the author's own code on."""
+    """Return the traceback starting at the author's own code."""
     frames = error.__traceback__
     while frames and str(frames.tb_frame.f_globals.get("__name__")).startswith("lastword."):
         frames = frames.tb_next

@@ -1,6 +1,6 @@
-"""An author's handlers: which there must be, and which of a message's params each of them takes.
+"""An author's handlers: which ones are required, and which params each of them takes.
 
-Owns the check of what `serve` is given, and the sentences that say what is wrong with it.
+Owns the check of what is passed to `serve`, and the messages that say what is wrong with it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BY_PLACE = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Paramete
 
 
 class Method:
-    """One handler, and what it takes.
+    """A handler, and what it takes.
 
     Attributes:
         handler: What the author wrote.
@@ -33,7 +33,7 @@ class Method:
     __slots__ = ("_taken", "_takes", "_takes_all", "handler", "needed")
 
     def __init__(self, name: str, handler: Handler) -> None:
-        """Raises TypeError, with the method's name, for what cannot be called as a handler is."""
+        """Raise TypeError, naming the method, for what cannot be called as a handler is."""
         if not _is_async(handler):
             what = "an asynchronous generator" if inspect.isasyncgenfunction(handler) else handler
             raise TypeError(f'the handler of "{name}" is an `async def` function, not {what!r}')
@@ -54,9 +54,9 @@ class Method:
         )
 
     def arguments(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """What of a message's params the handler is called with."""
+        """Return those of a message's params with which the handler is called."""
         named = {snake_case(key): value for key, value in params.items()}
-        # A param called as the first argument is would be given twice.
+        # A param named like the first argument would be passed twice.
         named.pop(self._taken, None)
         if self._takes_all:
             return named
@@ -64,11 +64,11 @@ class Method:
 
 
 def read(methods: Mapping[str, Handler]) -> dict[str, Method]:
-    """Check what an author handed to `serve`.
+    """Check what an author passed to `serve`.
 
     Raises:
-        TypeError: It is no mapping of names to asynchronous functions.
-        ValueError: A method is missing without which no turn can be taken.
+        TypeError: It is not a mapping of names to asynchronous functions.
+        ValueError: A method is missing without which no turn is possible.
     """
     if not isinstance(methods, Mapping):
         raise TypeError(
@@ -87,17 +87,17 @@ def read(methods: Mapping[str, Handler]) -> dict[str, Method]:
 
 
 async def initialize(_: object) -> dict[str, Any]:
-    """What an agent answers that says nothing of itself."""
+    """Answer for an agent that says nothing about itself."""
     return {"protocolVersion": acp.V1.version, acp.V1.agent_capabilities: {}}
 
 
 def snake_case(key: str) -> str:
-    """`sessionId` as handlers take it: `session_id`."""
+    """Return a name as handlers take it: `sessionId` becomes `session_id`."""
     return _WORD.sub("_", key).lower()
 
 
 def camel_case(name: str) -> str:
-    """`session_id` as it goes over the wire: `sessionId`. A leading `_` stays."""
+    """Return a name as it is sent: `session_id` becomes `sessionId`. A leading `_` stays."""
     return _SEAM.sub(lambda found: found[1].upper(), name)
 
 

@@ -1,11 +1,11 @@
-"""`lastword.serve`: an agent without an SDK, as functions by the names of ACP's methods.
+"""`lastword.serve`: an agent without an SDK, as functions named after ACP's methods.
 
-Owns the door, and the library that dispatches: nothing else knows `jsonrpcserver`, and nothing of
-what it says of an exception gets to the client. Loaded by `lastword.serve` alone, since that
-library takes 51 ms to import.
+Owns the entry point, and the library that dispatches: no other module knows `jsonrpcserver`, and
+nothing that it says about an exception reaches the client. Imported by `lastword.serve` alone,
+since that library takes 51 ms to import.
 
-The library is asked for one thing, by its synchronous dispatch: which handler a message is for,
-and whether the message's params fit it. Handlers run on the author's own event loop.
+Only the library's synchronous dispatch is used, to find the handler for a message and to check
+whether the message's params fit it. Handlers run on the author's own event loop.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from lastword.inprocess.serve.transport import DescriptorTransport
 from lastword.inprocess.serve.waker import Waker
 
 with warnings.catch_warnings():
-    # On Python 3.11 and 3.12 the library reads a file of its own in a way that is deprecated there;
-    # whoever makes warnings errors could not import this.
+    # On Python 3.11 and 3.12 the library reads a file of its own in a way that is deprecated there,
+    # so programs that turn warnings into errors could not import this.
     warnings.simplefilter("ignore", DeprecationWarning)
     import jsonrpcserver
 
@@ -45,12 +45,12 @@ INTERNAL_ERROR = -32603
 
 MAX_QUOTED_CHARS = 200
 
-# Where no logging is set up, Python itself would write the library's words to stderr.
+# If logging is not set up, Python itself would write the library's messages to stderr.
 logging.getLogger("jsonrpcserver").addHandler(logging.NullHandler())
 
 
 async def serve(methods: Mapping[str, Handler], *, options: Options | None = None) -> None:
-    """Be an ACP agent on stdin and stdout until the client closes them.
+    """Run an ACP agent on stdin and stdout until the client closes them.
 
     ```python
     async def new_session(client):
@@ -67,30 +67,30 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
 
     On trio: `trio.run(lastword.serve, {...})`.
 
-    A handler's first argument is the client, by which it sends updates and asks
-    (`lastword.inprocess.serve.client.Client`). The others are the message's params by name, the top
-    level's in snake_case (`sessionId` is `session_id`); it gets those that it takes, and all of
-    them by `**params`. What it returns is the result as it goes over the wire, `None` an empty one.
-    What it raises ends its turn typed, by what it was: let a provider's exception pass. For a
-    JSON-RPC error of your own raise `jsonrpcserver.JsonRpcError(code, message, data)`.
+    A handler's first argument is the client, through which it sends updates and requests
+    (`lastword.inprocess.serve.client.Client`). The others are the message's params by name, with
+    top-level names in snake_case (`sessionId` is `session_id`); a handler gets those that it takes,
+    and all of them with `**params`. It returns the result as it is sent; `None` is an empty one.
+    An exception ends its turn with a failure of the matching type: let a provider's exception pass.
+    For a JSON-RPC error of your own, raise `jsonrpcserver.JsonRpcError(code, message, data)`.
 
-    A prompt's handler is cancelled by the user's `session/cancel`, after your own handler of it,
+    A prompt's handler is cancelled by the user's `session/cancel`, after your own handler for it,
     if there is one, has returned (at most 0.5 s), and when the client leaves.
 
-    A cancellation that is yours, by a timer or by the task's own `cancel()`, ends the handler that
-    it reaches, as a failure, and nothing else.
+    Your own cancellation, by a timer or by the task's own `cancel()`, ends the handler that it
+    reaches, as a failure, and nothing else.
 
-    While it serves, stdin and stdout are the client's alone: descriptor 0 is empty, and what is
-    printed, by a process that you start too, goes to stderr. The log says so at the first `print`.
+    While it runs, stdin and stdout are reserved for the client: descriptor 0 is empty, and anything
+    printed, also by a process that you start, goes to stderr. The log says so at the first `print`.
 
     Args:
-        methods: Handlers by the names of ACP's methods, extensions included. `session/new` and
-            `session/prompt` are needed; `initialize` has an answer of its own.
-        options: Limits and choices; without them those of the environment
-            (`LASTWORD_IDLE_TIMEOUT` and its like), else the defaults.
+        methods: Handlers by the names of ACP's methods, including extensions. `session/new` and
+            `session/prompt` are required; `initialize` has a default.
+        options: Limits and choices; by default those of the environment (`LASTWORD_IDLE_TIMEOUT`
+            and so on), or else the built-in ones.
 
     Raises:
-        TypeError: A handler is no `async def` function, or does not take the client first.
+        TypeError: A handler is not an `async def` function, or does not take the client first.
         ValueError: `session/new` or `session/prompt` is missing.
         SystemExit: A handler raised it.
     """
@@ -118,7 +118,7 @@ async def serve_over(
 
 
 class Bound:
-    """The library's `context`: in goes the client, out comes the handler with its arguments."""
+    """The library's `context`: takes the client in, and the handler with its arguments out."""
 
     __slots__ = ("client", "work")
 
@@ -128,14 +128,14 @@ class Bound:
 
 
 class Dispatch:
-    """From a message to the handler that it is for."""
+    """Finds the handler for a message."""
 
     def __init__(self, methods: dict[str, Method]) -> None:
         self._methods = methods
         self._dispatched = {name: _binding(method) for name, method in methods.items()}
 
     def route(self, frame: Frame, client: Client) -> Callable[[], Awaitable[Any]] | dict[str, Any]:
-        """What is to be run, or the JSON-RPC error object where nothing is."""
+        """Return what to run, or a JSON-RPC error object if there is nothing to run."""
         name = frame.message.method or ""
         message = jsonrpc.loads(frame.line)
         params = message.get("params") if isinstance(message, dict) else None
@@ -158,18 +158,18 @@ class Dispatch:
         return _explained(error.get("code"), name, method, fitting)
 
     def sent_error(self, error: BaseException) -> dict[str, Any] | None:
-        """The JSON-RPC error object that an exception stands for by its author's will."""
+        """Return the JSON-RPC error object that an author meant by an exception, if any."""
         if not isinstance(error, jsonrpcserver.JsonRpcError):
             return None
         sent: dict[str, Any] = {"code": error.code, "message": error.message}
-        # The library marks missing data by a value of its own, which is no JSON.
+        # The library marks missing data with a value of its own, which is not JSON.
         if isinstance(error.data, dict | list | str | int | float | None):
             sent["data"] = error.data
         return sent
 
 
 def _binding(method: Method) -> Callable[..., Any]:
-    """A method as the library calls it, with the handler's signature to check params against."""
+    """Return a method as the library calls it, with the handler's signature to check params."""
 
     @functools.wraps(method.handler)
     def bind(bound: Bound, /, **arguments: Any) -> Any:
@@ -182,7 +182,7 @@ def _binding(method: Method) -> Callable[..., Any]:
 def _explained(
     code: object, name: str, method: Method | None, fitting: dict[str, Any]
 ) -> dict[str, Any]:
-    """What the library refused, in words for whoever writes the client."""
+    """Return the library's refusal, in words for the author of the client."""
     if code == METHOD_NOT_FOUND:
         shown = name[:MAX_QUOTED_CHARS]
         return _refusal(METHOD_NOT_FOUND, f'This agent has no method "{shown}".')

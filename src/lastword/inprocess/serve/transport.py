@@ -1,7 +1,7 @@
-"""Transport of `serve`: lines in, frames out, on two descriptors that are waited for.
+"""Transport of `serve`: lines in, frames out, on two non-blocking descriptors.
 
-Owns its reading and writing, and how much may wait for a client that does not read. Looks into
-nothing.
+Owns reading and writing, and how much may be queued for a client that does not read. Does not look
+into messages.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ class DescriptorTransport:
     """Two descriptors to a client."""
 
     def __init__(self, source: int, sink: int, waker: Waker) -> None:
-        """Neither descriptor is closed here.
+        """Use two descriptors, neither of which is closed here.
 
         Args:
-            source: To read from; says when it is ready.
+            source: To read from; it must signal when it is ready.
             sink: To write to.
-            waker: Rung when the writer may have to go on.
+            waker: Rung when the writer may have to continue.
         """
         self._source = source
         self._outlet = FrameWriter(sink)
         self._waker = waker
-        # Frames may come from a handler's own thread, while the event loop's writes on.
+        # Frames may come from a handler's own thread while the event loop's write continues.
         self._lock = threading.Lock()
         self._waiting = anyio.Event()
         self._moved = anyio.Event()
 
     @property
     def broken(self) -> bool:
-        """Does nobody read any more?"""
+        """Whether nobody reads any more."""
         return self._outlet.broken
 
     def blocks(self) -> AsyncIterator[Block]:
-        """What comes, for as long as there is room for what it is answered with."""
+        """Yield input for as long as there is room for the answers to it."""
         return line_blocks(self._read)
 
     async def _read(self) -> bytes:
@@ -75,7 +75,7 @@ class DescriptorTransport:
             self._waker.ring()
 
     def go_on(self) -> None:
-        """Let the writer look; from the event loop."""
+        """Let the writer check; from the event loop."""
         if self._outlet.pending_bytes:
             self._waiting.set()
         elif self._outlet.broken:
@@ -92,14 +92,14 @@ class DescriptorTransport:
             await moved.wait()
 
     async def write_on(self) -> None:
-        """Write what waits as the client reads; runs until it is cancelled."""
+        """Write what is queued as the client reads; runs until it is cancelled."""
         while True:
             await self._waiting.wait()
             self._waiting = anyio.Event()
             await self.flush()
 
     async def flush(self) -> None:
-        """Write all that waits."""
+        """Write all that is queued."""
         while self._outlet.pending_bytes and not self._outlet.broken:
             await anyio.wait_writable(self._outlet.fd)
             with self._lock:
@@ -114,5 +114,5 @@ class DescriptorTransport:
         with anyio.move_on_after(LAST_FRAMES_SECONDS, shield=True), contextlib.suppress(OSError):
             await self.flush()
         with self._lock:
-            # A thread that still speaks must not write to what has this descriptor next.
+            # A thread that still sends must not write to whatever uses this descriptor next.
             self._outlet.give_up()

@@ -1,6 +1,6 @@
 """Waking a task from any thread.
 
-Owns one event that may be set by a handler's own thread, on asyncio and on trio alike.
+Owns one event that a handler's own thread may set, on asyncio and on trio alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DRAIN_BYTES = 4096
 
 
 class Waker:
-    """Something happened: rung from anywhere, heard by the one task that waits."""
+    """A signal that anything may send, for the one task that waits."""
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
@@ -45,7 +45,7 @@ class Waker:
 
     @property
     def is_here(self) -> bool:
-        """Is this the event loop's own thread?"""
+        """Return whether this is the event loop's own thread."""
         return threading.get_ident() == self._thread
 
     def ring(self) -> None:
@@ -53,18 +53,18 @@ class Waker:
         if self.is_here:
             self._rung.set()
             return
-        # A full socket is a waker that rings already; a closed one is heard by nobody.
+        # A full socket is a waker that rings already; nobody hears a closed one.
         with contextlib.suppress(OSError):
             self._far.send(b"!")
 
     def call_soon(self, call: Callable[[], object]) -> None:
-        """Have the event loop call something; from any thread."""
+        """Schedule a call in the event loop; from any thread."""
         self._calls.append(call)
         with contextlib.suppress(OSError):
             self._far.send(b"!")
 
     async def listen(self) -> None:
-        """Hear what other threads ring; runs until it is cancelled."""
+        """Listen for other threads; runs until it is cancelled."""
         while True:
             await anyio.wait_readable(self._near)
             with contextlib.suppress(BlockingIOError):

@@ -1,1 +1,1 @@
-"""The record for people and tools: words, JSON, and a bundle for a bug report."""
+"""The record for people and tools: text, JSON, and a bundle for a bug report."""

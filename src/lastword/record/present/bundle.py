@@ -1,7 +1,7 @@
 """One session as three documents: a summary to read, a timeline, and a manifest.
 
-Owns what is in them and in which order, so that the same record gives the same bytes. Everything
-passes the scrubber; where the bytes go is `cli.export`'s.
+Owns their contents and order, so that the same record gives the same bytes. Everything passes the
+scrubber; `cli.export` decides where the bytes go.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Bundle:
         self.started_epoch_ms: int = self._runs()[0].started_epoch_ms
 
     def summary(self) -> str:
-        """The document for a person."""
+        """Return the document for a person."""
         document = Document(self.session_id, self._scrub)
         for part, run in zip(self._parts, self._runs(), strict=True):
             turns = reader.turns_of(self._record, part)
@@ -63,7 +63,7 @@ class Bundle:
         return summary(document)
 
     def write(self, file: IO[bytes]) -> dict[str, Any]:
-        """Write it all as a zip file; gives the manifest."""
+        """Write everything as a zip file, and return the manifest."""
         with zipfile.ZipFile(file, "w") as bundle:
             with bundle.open(_member("summary.md"), "w") as document:
                 document.write(self.summary().encode(errors="replace"))
@@ -76,7 +76,7 @@ class Bundle:
         return manifest
 
     def entries(self) -> Iterator[tuple[int, RecordedEntry]]:
-        """Every entry, scrubbed, with the number of its run from 1; the manifest counts them."""
+        """Yield every entry, scrubbed, with its run's number from 1; count for the manifest."""
         for number, part in enumerate(self._parts, 1):
             for recorded in reader.entries_of(self._record, part):
                 scrubbed = self._scrubbed(recorded)
@@ -103,7 +103,7 @@ class Bundle:
             self._sides.setdefault(part.run, {})[side] = scrubbed.facts
 
     def manifest(self) -> dict[str, Any]:
-        """Versions, counts, and what was taken out; of the summary and entries made so far."""
+        """Return versions, counts, and what was removed from the summary and entries so far."""
         return {
             "version": FORMAT,
             "format": FORMAT,
@@ -132,7 +132,7 @@ class Bundle:
 
 
 def _line(number: int, recorded: RecordedEntry) -> dict[str, Any]:
-    """An entry, with the names of `lastword log --json`; `seconds` and `session` are older ones."""
+    """Return an entry as in `lastword log --json`; `seconds` and `session` are older names."""
     entry = recorded.entry
     return {
         "run": number,

@@ -1,7 +1,7 @@
-"""The record for machines: what `lastword log --json` writes.
+"""The record as JSON: what `lastword log --json` writes.
 
-Owns the names in that JSON. Durations are seconds; how a moment is said is `moments`'s, and the
-envelope the command line's.
+Owns the names in that JSON. Durations are seconds; `moments` formats moments, and the command line
+adds the envelope.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def part(shown: ShownPart) -> dict[str, Any]:
-    """A session in the list."""
+    """Return a session of the list."""
     return {
         "number": shown.number or None,
         "session_id": shown.part.session_id or None,
@@ -39,14 +39,14 @@ def part(shown: ShownPart) -> dict[str, Any]:
 
 
 def run(recorded: RecordedRun) -> dict[str, Any]:
-    """A run."""
+    """Return a run."""
     values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     del values["id"]
     return values | {"alive": is_alive(recorded)}
 
 
 def turn(recorded: RecordedTurn) -> dict[str, Any]:
-    """A turn."""
+    """Return a turn."""
     values: dict[str, Any] = with_moments(msgspec.structs.asdict(recorded))
     for name in ("run", "started_seconds", "ended_seconds", "first_output_seconds"):
         del values[name]
@@ -56,7 +56,7 @@ def turn(recorded: RecordedTurn) -> dict[str, Any]:
 
 
 def entry(recorded: RecordedEntry) -> dict[str, Any]:
-    """An entry."""
+    """Return an entry."""
     return {
         "kind": recorded.entry.kind,
         "level": recorded.level,
@@ -73,7 +73,7 @@ def entry(recorded: RecordedEntry) -> dict[str, Any]:
 def timeline(
     record: sqlite3.Connection, sections: Sequence[Section], story: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """A session: what it opens with, and its runs, each with turns and entries."""
+    """Return a session: its opening story, and its runs, each with turns and entries."""
     told = []
     for section in sections:
         shown = {recorded.turn for recorded in section.turns}
@@ -100,5 +100,5 @@ def timeline(
 
 
 def _other(name: str, session_id: str) -> str | None:
-    """A gateway's name of a session, where that is not the agent's."""
+    """Return a gateway's name for a session, if it is not the agent's."""
     return name if name and name != session_id else None

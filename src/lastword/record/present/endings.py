@@ -1,6 +1,6 @@
-"""How a turn ended in a few words, and which turn of a session is told first.
+"""Short phrases for the end of a turn, and the choice of a session's most important turn.
 
-Owns both, from a turn's row alone; so it loads nothing that only sentences need.
+Owns both, using only a turn's row, so that nothing is imported that only sentences need.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def how_it_ended(turn: RecordedTurn, *, alive: bool = False) -> str:
-    """A turn's end in a few words; `alive` says that its run goes on."""
+    """Return the end of a turn in a few words; `alive` means that its run goes on."""
     if turn.outcome == FAILED:
         return plain(turn.type or FAILED, TYPES)
     if turn.outcome == OPEN:
@@ -29,7 +29,7 @@ def how_it_ended(turn: RecordedTurn, *, alive: bool = False) -> str:
 
 
 def turn_to_tell(turns: Sequence[RecordedTurn], *, alive: bool) -> RecordedTurn | None:
-    """The turn of which a session's first paragraph tells: the last that did not end well.
+    """Return the turn for a session's first paragraph: the last that did not end well.
 
     A turn that is still running has no story yet.
     """

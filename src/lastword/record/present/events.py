@@ -1,8 +1,8 @@
-"""An entry as a page has it: the members of `lastword log --json`, and what a page needs beside.
+"""An entry for the web page: the members of `lastword log --json`, and what else a page needs.
 
-Owns those: the entry's place, its run, and the sentence of a failure. A gateway tells its own in
-the same shape. It is a module of its own because the sentence loads the redactor, which a list on
-the terminal does without.
+Owns the latter: the entry's place, its run, and the sentence of a failure. A gateway sends its own
+entries in the same shape. This is a separate module because the sentence imports the redactor,
+which a list in the terminal does not need.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def event(recorded: RecordedEntry, run_number: int) -> dict[str, Any]:
-    """An entry as a page has it: with its place, its run, and what to say of a failure."""
+    """Return an entry for the page, with its place, its run, and the sentence of a failure."""
     told = documents.entry(recorded) | {"seq": recorded.id, "run": run_number}
     if recorded.entry.kind is Kind.ERROR:
         told["facts"] = recorded.entry.facts | {"sentence": sentence_of(recorded.entry)}
@@ -29,6 +29,6 @@ def event(recorded: RecordedEntry, run_number: int) -> dict[str, Any]:
 
 
 def sentence_of(failed: Entry) -> str:
-    """What failed and what to do, in lastword's own words."""
+    """Return what failed and what to do, in lastword's own words."""
     error = read_payload(failed.facts)
     return wording.own_sentence(error.type, error.action or DEFAULTS[error.type].action)

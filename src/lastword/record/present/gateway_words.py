@@ -1,4 +1,4 @@
-"""What befell a session behind a gateway in words, for a line of a timeline.
+"""Events of a session behind a gateway in words, for a line of a timeline.
 
 Owns the words. A viewer is named by the beginning of its id.
 """

@@ -1,7 +1,7 @@
 """The summary of an exported session, in Markdown for an issue.
 
-Owns its layout. The sentences about a turn are `core.timeline.summary`'s; every word of somebody
-else's passes the scrubber, and none of it can become Markdown.
+Owns its layout. `core.timeline.summary` has the sentences about a turn; all text from other parties
+passes the scrubber, and none of it can become Markdown.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Document:
     ) -> None:
         self._table(turns)
         bad = [turn for turn in turns if turn.outcome in _NOT_WELL]
-        # A user who cancels often must not hide what failed.
+        # The cancels of an impatient user must not hide what failed.
         told = sorted(bad, key=lambda turn: (turn.outcome != CANCELLED, turn.turn))
         told = sorted(told[-MAX_TOLD_TURNS:], key=lambda turn: turn.turn)
         if len(bad) > len(told):
@@ -124,7 +124,7 @@ class Document:
         self.lines.append("")
 
     def _requests(self, recorded: Iterable[RecordedEntry]) -> None:
-        """Tell of what failed where there was no turn."""
+        """Add the failures of requests outside turns."""
         for each in recorded:
             facts = each.entry.facts
             if each.entry.kind is Kind.ERROR:
@@ -134,7 +134,7 @@ class Document:
         self.lines.append("")
 
     def _gateway(self, recorded: Iterable[RecordedEntry]) -> None:
-        """Tell what befell the session and its viewers behind a gateway."""
+        """Add the events of the session and its viewers behind a gateway."""
         found = [each for each in recorded if each.entry.kind in GATEWAY]
         if not found:
             return
@@ -168,18 +168,18 @@ class Document:
         return self._code(" ".join(word for word in (name, version) if word))
 
     def _code(self, text: str) -> str:
-        """Somebody else's word: as code, in which nothing is Markdown."""
+        """Return another party's text as code, in which nothing is Markdown."""
         plain = one_line(self._scrub.text(text)).replace("`", "'").replace("|", "/")
         return f"`{plain.strip()[:_MAX_NAME_CHARS] or '-'}`"
 
     def _plain(self, text: str) -> str:
-        # A sentence of ours may quote a name: no link, no picture, no mention may come of it.
+        # A sentence of ours may quote a name, which must not become a link, picture or mention.
         plain = one_line(self._scrub.text(text)).replace("@", "(at)")
         return re.sub(r"([\\`*_\[\]<>#|!])", r"\\\1", plain)
 
 
 def summary(document: Document) -> str:
-    """The whole text."""
+    """Return the whole text."""
     last = (
         "No prompt, no answer and no tool's content is recorded. Secrets, and the names of the "
         "user and the machine, were taken out; `manifest.json` counts what, `timeline.jsonl` has "

@@ -1,7 +1,7 @@
 """Moments in JSON: ISO 8601 in UTC, to the millisecond, such as `2026-11-20T18:50:03.125Z`.
 
-Owns how one is written, and the names: beside a member `X_epoch_ms` stands `X_at`, or `at` beside
-`at_epoch_ms`.
+Owns the format, and the names: each member `X_epoch_ms` is accompanied by `X_at`, and `at_epoch_ms`
+by `at`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIXED_ELSEWHERE = frozenset(
 
 
 def moment(epoch_ms: int) -> str:
-    """A moment in UTC, to the millisecond; a number that is no moment as it stands."""
+    """Return a moment in UTC, to the millisecond; an invalid number is returned unchanged."""
     try:
         known = datetime.fromtimestamp(epoch_ms // 1000, tz=UTC)
     except (ValueError, OverflowError, OSError):
@@ -29,7 +29,7 @@ def moment(epoch_ms: int) -> str:
 
 
 def with_moments(value: Any) -> Any:
-    """A JSON value in which every moment in milliseconds since 1970 is said in ISO 8601, too."""
+    """Return a JSON value in which every moment in epoch milliseconds is also in ISO 8601."""
     if isinstance(value, list | tuple):
         return [with_moments(each) for each in value]
     if not isinstance(value, dict):
@@ -43,7 +43,7 @@ def with_moments(value: Any) -> Any:
 
 
 def _name(of: str) -> str:
-    """`at` for `at_epoch_ms`, `reset_at` for `reset_at_epoch_ms`, `started_at` for others."""
+    """Return `at` for `at_epoch_ms`, `reset_at` for `reset_at_epoch_ms`, and so on."""
     plain = of.removesuffix(_SUFFIX)
     return plain if plain == "at" or plain.endswith("_at") else f"{plain}_at"
 

@@ -1,7 +1,7 @@
-"""Scrubbing for a public place: once more without secrets, and without this machine.
+"""Scrubbing for publication: secrets are removed once more, and traces of this machine.
 
-Owns the names of this user and this machine, and that they go. Secrets are
-`core.redact.redactor`'s.
+Owns the names of this user and this machine, and their removal. `core.redact.redactor` finds the
+secrets.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _COMMON = frozenset(
 
 
 class Scrubber:
-    """Takes out secrets, and the names of a user and a machine; counts what it took."""
+    """Removes secrets and the names of a user and a machine, and counts what it removed."""
 
     def __init__(self, secrets: tuple[str, ...], names: Mapping[str, str]) -> None:
-        """`names` are words to take out, each with the rule that it is counted by."""
+        """Take the words to remove as `names`, each with the rule under which it is counted."""
         self.counts: dict[str, int] = {}
         self._redactor = Redactor(secrets, counts=self.counts)
         kept = {name: rule for name, rule in names.items() if _tells(name)}
@@ -47,7 +47,7 @@ class Scrubber:
         self._clean: set[str] = set()
 
     def text(self, text: str) -> str:
-        """The text, scrubbed."""
+        """Return the text, scrubbed."""
         if text in self._clean:
             return text
         scrubbed = self._redactor(text)
@@ -55,13 +55,13 @@ class Scrubber:
             scrubbed, found = pattern.subn(REDACTED, scrubbed)
             if found:
                 self._redactor.count(rule, found)
-        # Words of the record's own come again and again.
+        # The record's own words occur again and again.
         if scrubbed == text and len(self._clean) < _MAX_CLEAN:
             self._clean.add(text)
         return scrubbed
 
     def facts(self, value: Any, depth: int = 0) -> Any:
-        """A JSON value, scrubbed."""
+        """Return a JSON value, scrubbed."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict | list) and depth >= MAX_DEPTH:
@@ -109,7 +109,7 @@ _RULES = {
 
 
 def taken_out(counts: Mapping[str, int]) -> str:
-    """What a scrubber took out, as a sentence."""
+    """Return what a scrubber removed, as a sentence."""
     if not sum(counts.values()):
         return (
             "Nothing had to be taken out: no secret was found, and no name of you or this machine."
@@ -123,7 +123,7 @@ def taken_out(counts: Mapping[str, int]) -> str:
 
 
 def scrubber_here() -> Scrubber:
-    """For this user, on this machine."""
+    """Return the scrubber for this user, on this machine."""
     return Scrubber(secrets_of(os.environ), _names_here())
 
 
@@ -133,7 +133,7 @@ def _names_here() -> dict[str, str]:
     try:
         account = pwd.getpwuid(os.getuid())
     except KeyError:
-        pass  # a container may run under a number that has no name
+        pass  # a container may run under a user id without a name
     else:
         users |= {account.pw_name, account.pw_gecos.partition(",")[0]}
     host = os.uname().nodename
@@ -150,7 +150,7 @@ def _tells(name: str) -> bool:
 
 
 def _own_words() -> frozenset[str]:
-    """What the record itself consists of: somebody may be called Agent, and every entry says it."""
+    """Return the record's own vocabulary, which stays even if somebody is called Agent."""
     found: set[str] = set()
     for module in (timeline_entry, taxonomy):
         for kind in vars(module).values():

@@ -1,4 +1,4 @@
-"""Sessions as they are shown: a session of a list, and a session's part in one run.
+"""Sessions for display: a session of a list, and a session's part in one run.
 
 Owns what a list and a timeline are made of. Reads nothing itself.
 """
@@ -19,8 +19,8 @@ class ShownTurn(msgspec.Struct, frozen=True):
     """A turn of a list.
 
     Attributes:
-        turn: which it is.
-        waits_seconds: how long each of its retries was to wait.
+        turn: the turn.
+        waits_seconds: the wait before each of its retries.
         silent_seconds: the longest silence that was noticed; it lasted at least as long.
     """
 
@@ -33,14 +33,14 @@ class ShownPart(msgspec.Struct, frozen=True):
     """A session in a run, as a list shows it.
 
     Attributes:
-        part: which it is.
-        run: the run it is in.
+        part: the session's part.
+        run: the run that it is in.
         turns: its latest turns.
-        marks: one mark for each of its latest turns, more of them.
+        marks: one mark for each of its latest turns, of which there may be more.
         count: how many turns it has had.
-        failures: where it has had none, the requests that failed.
-        name: the session's, which is a gateway's where that gave it another than the agent did.
-        number: its place in the list, from 1 for the latest; 0 outside of a list.
+        failures: if it has had none, the requests that failed.
+        name: the session's name, which a gateway may have chosen instead of the agent.
+        number: its place in the list, from 1 for the latest; 0 outside a list.
     """
 
     part: Part
@@ -54,7 +54,7 @@ class ShownPart(msgspec.Struct, frozen=True):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A session's part in a run, with the turns of it that a timeline shows."""
+    """A session's part in a run, with the turns that a timeline shows."""
 
     part: Part
     run: RecordedRun
@@ -65,7 +65,7 @@ class Section(msgspec.Struct, frozen=True):
 
     @property
     def from_seconds(self) -> float | None:
-        """From when on it is shown, in the run's monotonic seconds."""
+        """The start of what is shown, in the run's monotonic seconds."""
         if not self.left_out:
             return None
         return self.turns[0].started_seconds if self.turns else float("inf")

@@ -1,8 +1,8 @@
-"""A turn or a failure in sentences, from what is recorded of it; and both as JSON.
+"""A turn or a failure in sentences, from what is recorded of it, and both as JSON.
 
-Owns which entries a turn is told from, and what a failure is told by where a paragraph would be too
-long. The paragraph itself is `core.timeline.summary`'s. It is a module of its own because sentences
-load the redactor, which a list on the terminal does without.
+Owns which entries the story of a turn uses, and the shorter sentences for a failure where a
+paragraph would be too long. `core.timeline.summary` writes the paragraph. This is a separate module
+because sentences import the redactor, which a list in the terminal does not need.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ShownFailure(msgspec.Struct, frozen=True):
-    """A failure of a list: a turn's, or of a request outside of turns; its run, and its facts."""
+    """A failure of a list, of a turn or of another request, with its run and its facts."""
 
     of: RecordedTurn | RecordedEntry
     run: RecordedRun
@@ -32,11 +32,11 @@ class ShownFailure(msgspec.Struct, frozen=True):
 
 
 class Story(msgspec.Struct, frozen=True):
-    """What a session's timeline opens with.
+    """The opening of a session's timeline.
 
     Attributes:
-        turn: the turn that it tells of; nothing where it tells of a request.
-        summary: that turn in one paragraph, and what is known of it.
+        turn: the turn that it is about, or `None` for another request.
+        summary: the turn in one paragraph, and what is known of it.
     """
 
     turn: int | None
@@ -58,13 +58,13 @@ class FailureSentences(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """All of them together."""
         retry = f"Retry: {self.retry}." if self.retry else ""
         return " ".join(each for each in (self.what, self.advice, retry) if each)
 
 
 def sentences_of(facts: Mapping[str, Any]) -> FailureSentences:
-    """A failure in sentences, by the facts of its entry."""
+    """Return a failure in sentences, from the facts of its entry."""
     kind, reason = _type_of(facts), str(facts.get("reason") or "")
     what = wording.WHAT_BY_REASON.get(kind, {}).get(reason) or wording.WHAT[kind]
     if facts.get("origin") == Origin.CLIENT:
@@ -93,19 +93,19 @@ def _advice(facts: Mapping[str, Any], reason: str) -> str:
 
 
 def summary_of(turn: RecordedTurn, recorded: Iterable[RecordedEntry]) -> Summary:
-    """A turn in one paragraph, from its session's entries in order."""
+    """Return a turn in one paragraph, from its session's entries in order."""
     return summarise([each.entry for each in recorded if _concerns(each, turn)])
 
 
 def summary_of_request(facts: Mapping[str, Any]) -> Summary:
-    """A request outside of turns that failed, in one paragraph, by the facts of its entry."""
+    """Return a failed request outside turns in one paragraph, from the facts of its entry."""
     said = sentences_of(facts)
     what = f"{facts.get('method', 'A request')} failed. {said.text}"
     return Summary(outcome=Outcome.FAILED, text=what, action=said.advice)
 
 
 def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
-    """Does this belong to a turn, or to what went on around it?"""
+    """Return whether this belongs to a turn, or to what happened around it."""
     entry = recorded.entry
     if entry.turn is not None:
         return entry.turn == turn.turn
@@ -114,7 +114,7 @@ def _concerns(recorded: RecordedEntry, turn: RecordedTurn) -> bool:
 
 
 def failure_document(shown: ShownFailure) -> dict[str, Any]:
-    """A failure: a turn's, or of a request outside of turns; in sentences, too."""
+    """Return a failure, of a turn or of another request, with its sentences."""
     is_turn = isinstance(shown.of, RecordedTurn)
     told = (
         documents.turn(shown.of)
@@ -133,7 +133,7 @@ def failure_document(shown: ShownFailure) -> dict[str, Any]:
 
 
 def story_document(told: Story | None) -> dict[str, Any] | None:
-    """What a session's timeline opens with."""
+    """Return the opening of a session's timeline."""
     if told is None:
         return None
     summary = told.summary

@@ -1,6 +1,6 @@
-"""Strips: a row of marks, one a turn or one a retry.
+"""Strips: a row of marks, one for each turn or retry.
 
-Owns the marks. How many there is room for is the caller's to say.
+Owns the marks. The caller knows how many there is room for.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _STEPS_SECONDS = (1, 2, 5, 15, 45, 120, 600)
 
 
 def turns(marks: Iterable[str], columns: int) -> str:
-    """One mark a turn, the latest at the end; `<` says that there were more."""
+    """Return one mark for each turn, the latest last; `<` says that there were more."""
     strip = "".join(marks)
     return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]
 
 
 def bars_legend(*, bars: bool) -> str:
-    """What the marks of retries mean."""
+    """Return what the marks of retries mean."""
     marks = _BARS if bars else _PLAIN
     return (
         f"{marks} one mark a retry, by how long it waited: up to 1 s ({marks[0]}) to over 10 min "
@@ -47,7 +47,7 @@ def bars_legend(*, bars: bool) -> str:
 
 
 def retries(waits_seconds: Sequence[float], columns: int, *, bars: bool) -> str:
-    """One mark a retry, the higher the longer its wait; `<` says that there were more."""
+    """Return one mark for each retry, higher for longer waits; `<` says that there were more."""
     marks = _BARS if bars else _PLAIN
     strip = "".join(marks[sum(wait > step for step in _STEPS_SECONDS)] for wait in waits_seconds)
     return strip if len(strip) <= columns else MORE + strip[len(strip) - columns + 1 :]

@@ -1,6 +1,6 @@
 """An entry in words, for a line of a timeline.
 
-Owns the words. What an entry holds is `core.timeline.entry`'s; a fact that is not known here is
+Owns the words. `core.timeline.entry` defines what an entry holds; a fact that is not known here is
 shown as it is.
 """
 
@@ -98,7 +98,7 @@ _ACTIONS = {
 
 
 def words(entry: Entry) -> str:
-    """What happened, as one short sentence without a full stop."""
+    """Return what happened, as one short sentence without a full stop."""
     facts = dict(entry.facts)
     teller = _TELLERS.get(entry.kind)
     if teller is not None:
@@ -133,7 +133,7 @@ def _error(facts: dict[str, Any]) -> str:
 
 
 def _next(facts: dict[str, Any]) -> list[str]:
-    """What may be done after a failure, and what it can be quoted by."""
+    """Return what may be done after a failure, and the id by which to quote it."""
     told = []
     retry = retry_words(facts)
     if retry:
@@ -148,7 +148,7 @@ def _next(facts: dict[str, Any]) -> list[str]:
 
 
 def _said(facts: dict[str, Any]) -> str:
-    """The words of whoever failed, else those that the user was shown."""
+    """Return the failing party's own words, or else those that the user was shown."""
     text = object_of(facts.get("detail")).get("text")
     said = text if isinstance(text, str) and text.strip() else facts.get("message")
     return " ".join(said.split()) if isinstance(said, str) else ""

@@ -92,7 +92,7 @@ def test_what_is_printed_stays_out_of_streams_of_the_authors_that_are_the_standa
         assert agent.take("print")["result"] == {"stopReason": "end_turn"}
     agent.expect_stderr("printed by the handler")
     assert agent.serves_on()
-    assert len([said for said in agent.told if "What is printed goes to stderr" in said]) == 1
+    assert len([said for said in agent.told if "Printed output goes to stderr" in said]) == 1
 
 
 @pytest.mark.parametrize("passthrough", ["", "1"])

@@ -1,9 +1,9 @@
-"""Sentences that decide over the HTTP status, whichever provider wrote them.
+"""Sentences that take precedence over the HTTP status, whichever provider wrote them.
 
 Providers report an empty account as 400, 401, 402, 403, 422 and 429, so the status alone is often
-wrong. A row is a lower-case part of a message; ` .. ` inside it stands for up to 100 characters of
-anything. To teach the classifier a new sentence, add the part of it that no other failure shares.
-`UNLESS` names what turns a type's sentences off.
+wrong. A row is a lower-case part of a message; ` .. ` in it stands for up to 100 characters of
+anything. To teach the classifier a new sentence, add the part that no other failure shares.
+`UNLESS` names what disables a type's sentences.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Messages of providers, clouds and agents that want another login, key or country."""
+"""Messages of providers, clouds and agents that require another login, key or country."""
 
 from __future__ import annotations
 

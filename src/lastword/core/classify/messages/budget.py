@@ -1,4 +1,4 @@
-"""Messages of providers whose credits, cap or long window are used up, and which it was."""
+"""Messages about used-up credits, spending caps or long windows, and which of these it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of providers whose policy or filter blocked prompt or answer."""
+"""Messages of providers whose policy or filter blocked the prompt or the answer."""
 
 from __future__ import annotations
 

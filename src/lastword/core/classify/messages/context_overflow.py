@@ -1,4 +1,4 @@
-"""Messages of providers and runtimes for which the input does not fit."""
+"""Messages of providers and runtimes about input that does not fit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Sentences in other languages than English: Chinese, Japanese, German, French and Spanish.
+"""Sentences in languages other than English: Chinese, Japanese, German, French and Spanish.
 
-Of providers and agents, by type, as in the other tables; and of operating systems and transports,
-by the reason of the row of `transport` that they belong to. A number that stands beside a
+Those of providers and agents are listed by type, as in the other tables; those of operating systems
+and transports by the reason of the `transport` row to which they belong. A number next to a
 localised sentence (`WinError 10061`) is in `transport`.
 """
 

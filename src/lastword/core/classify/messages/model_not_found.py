@@ -1,4 +1,4 @@
-"""Messages of providers whose model is absent, retired, or not open to this account."""
+"""Messages about a model that is absent, retired, or not available to this account."""
 
 from __future__ import annotations
 

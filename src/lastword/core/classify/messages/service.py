@@ -1,4 +1,4 @@
-"""Messages of providers and gateways when the service, not the request, is the trouble."""
+"""Messages of providers and gateways when the service, not the request, is at fault."""
 
 from __future__ import annotations
 

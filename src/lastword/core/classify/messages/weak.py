@@ -1,7 +1,7 @@
-"""Sentences that count only where nothing else is left: no word, no status, no transport class.
+"""Sentences that count only if nothing else is left: no word, no status, no transport class.
 
-These parts are common, so each stands for the most cautious reading: what a retry cannot help goes
-before what it can. Same form as the other tables.
+These phrases are common, so each is read in the most cautious way: failures that a retry cannot
+help come first. The form is that of the other tables.
 """
 
 from __future__ import annotations
