@@ -21,6 +21,7 @@ from lastword.kit.doctor import clients, command, diagnosis, sources, surroundin
 from lastword.kit.doctor.conversation import converse
 from lastword.kit.doctor.findings import Health, Observation, note, ok
 from lastword.posix.listeners import free_port
+from lastword.quirks import editors
 from lastword.record import paths
 from lastword.sidecar import journals
 from lastword.sidecar.starting import AgentStart
@@ -215,6 +216,12 @@ def _versions(*, speaks_v2: bool) -> Observation:
     )
 
 
+def _editor(report: Report) -> str:
+    """Return the editor that was asked about, or the word that stands for any."""
+    asked = [row.client for row in report.rows] if len(report.rows) == 1 else []
+    return next((name for name in asked if name in editors.EDITORS), "EDITOR")
+
+
 def _text(report: Report) -> str:
     page = Page(colours=False, keeps_words=True)
     for finding in report.findings:
@@ -233,6 +240,9 @@ def _text(report: Report) -> str:
         page.line("This agent can be used here. In the editor's settings, start it as")
         line = shlex.join(["lastword", "run", "--", *report.command])
         page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
+        page.line("or let lastword write the settings:")
+        line = shlex.join(["lastword", "setup", _editor(report), "--write", "--", *report.command])
+        page.verbatim((f"  {redact_text(line)}", ""))
     else:
         page.line("Do what the -> at the PROBLEM above says, and run this command again.")
     return page.take()

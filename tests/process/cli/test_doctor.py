@@ -134,9 +134,16 @@ def test_a_person_reads_it_within_80_columns() -> None:
     path_free = [line for line in out.splitlines() if os.sep not in line]
     assert max(map(len, path_free)) <= 80
     assert "  typed      typed  " in out
-    *_, first, last = out.splitlines()
+    *_, first, run, second, setup = out.splitlines()
     assert first == "This agent can be used here. In the editor's settings, start it as"
-    assert last.startswith("  lastword run -- ")
+    assert run.startswith("  lastword run -- ")
+    assert second == "or let lastword write the settings:"
+    assert setup.startswith("  lastword setup EDITOR --write -- ")
+
+
+def test_the_settings_are_written_for_the_editor_that_was_asked_about() -> None:
+    _, out, _ = doctor("--client", "jetbrains", "--", *AGENT, "--bare", "healthy")
+    assert out.splitlines()[-1].startswith("  lastword setup jetbrains --write -- ")
 
 
 # --- what cannot be started

@@ -39,7 +39,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "doctor": ("doctor.py", ("doctor", "--json", "--", "/nonexistent-agent")),
     "outbox": ("outbox.py", ("outbox", "--json")),
     "editors": ("setup/command.py", ("setup", "--list", "--json")),
-    "gateway": ("gateway/command.py", ("gateway", "status", "--json")),
+    "gateway": ("gateway/parsers.py", ("gateway", "status", "--json")),
 }
 """Each with the file of its option; an export is below, and a gateway that serves has its own."""
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.kit.wire import INITIALIZE, Wire, chunk, prompt, result, update
+from lastword.core.timeline.entry import Entry, Kind
+from tests.kit.wire import INITIALIZE, Wire, cancel, chunk, prompt, result, update
 
 CODEX_PROSE = "exceeded retry limit, last status: 429 Too Many Requests"
 AIR = {
@@ -80,14 +81,54 @@ def test_a_session_failure_in_a_result_that_says_end_turn_is_a_failure() -> None
     assert (payload["type"], payload["retry_after_seconds"]) == ("rate_limit", 20)
 
 
-def test_a_client_that_reads_session_failures_itself_gets_them_as_they_came() -> None:
-    air = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
-    wire = _wire("claude-agent-acp", capabilities=air)
+READS_AIR = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
+
+
+def _entries(wire: Wire, kind: Kind) -> list[Entry]:
+    return [entry for entry in wire.entries if entry.kind is kind]
+
+
+def _told_by_air(**members: Any) -> dict[str, Any]:
     answer = result()
-    answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": AIR}}}
+    answer["result"]["_meta"] = {"jetbrains": {"air": {"sessionFailure": AIR | members}}}
+    return answer
+
+
+def test_a_client_that_reads_session_failures_itself_gets_them_as_they_came() -> None:
+    wire = _wire("claude-agent-acp", capabilities=READS_AIR)
+    answer = _told_by_air()
     wire.agent(chunk("One moment."))
     wire.agent(answer)
     assert wire.answers() == [answer]
+    (entry,) = _entries(wire, Kind.ERROR)
+    told = {key: entry.facts[key] for key in ("type", "retry_after_seconds", "phase", "by")}
+    assert told == {
+        "type": "rate_limit",
+        "retry_after_seconds": 20,
+        "phase": "mid_output",
+        "by": "agent",
+    }
+    assert _entries(wire, Kind.ANSWER) == []
+
+
+def test_a_warning_in_a_result_that_its_client_reads_is_recorded_as_no_failure() -> None:
+    wire = _wire("claude-agent-acp", capabilities=READS_AIR)
+    answer = _told_by_air(severity="warning", category="unknown", title="Another model took over.")
+    wire.agent(chunk("Done."))
+    wire.agent(answer)
+    assert wire.answers() == [answer]
+    assert _entries(wire, Kind.ERROR) == []
+    assert len(_entries(wire, Kind.ANSWER)) == 1
+
+
+def test_a_session_failure_after_the_users_cancel_is_recorded_as_the_cancel() -> None:
+    wire = _wire("claude-agent-acp", capabilities=READS_AIR)
+    answer = _told_by_air()
+    wire.agent(chunk("One moment."))
+    wire.client(cancel())
+    wire.agent(answer)
+    assert wire.answers() == [answer]
+    assert _entries(wire, Kind.ERROR) == []
 
 
 def test_a_system_error_told_of_in_an_update_fails_the_turn_that_ends_as_if_all_were_well() -> None:

@@ -113,6 +113,10 @@ def write(request: SetupRequest) -> SetupOutcome:
     outcome = show(request)
     file, settings = _open(request)
     old, new = settings.entry(outcome.name), outcome.entry or {}
+    if old is not None and not request.force:
+        new, kept = _with_variables(old.plain, new)
+        # Their values may be keys: what is shown of the entry is lastword's own part.
+        outcome.notes += [f"Its own variables stay: {', '.join(kept)}."] if kept else []
     if old is not None and old.plain == new:
         outcome.action = "unchanged"
         return outcome
@@ -203,6 +207,15 @@ def _called(request: SetupRequest) -> str:
 def _open(request: SetupRequest) -> tuple[SettingsFile, AgentSettings]:
     file = load(request.path)
     return file, settings_text.read(file.text, request.editor.section)
+
+
+def _with_variables(plain: Any, new: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the entry with the variables that the user gave the old one, and their names."""
+    old = plain.get("env") if isinstance(plain, dict) else None
+    own = new.get("env", {})
+    if not isinstance(old, dict):
+        return new, []
+    return new | {"env": old | own}, sorted(set(old) - set(own))
 
 
 def _may_be_replaced(name: str, plain: Any, new: Mapping[str, Any]) -> None:

@@ -76,7 +76,7 @@ def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool
 def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
     """Return what the user does next, as a sentence."""
     if outcome.action in {"removed", "absent"}:
-        return f"{request.editor.title} does not start lastword by that entry any more."
+        return f"No entry of {request.editor.title} starts lastword under that name any more."
     return request.editor.next_step.replace("NAME", outcome.name)
 
 

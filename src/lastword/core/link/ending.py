@@ -7,7 +7,7 @@ Owns the order of the last frames: close what was left open, send the update, an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,7 +23,7 @@ from lastword.core.failure.taxonomy import (
     RetrySafety,
 )
 from lastword.core.link import entries, evidence
-from lastword.core.link.effects import Answer, Effect, End, Send, Side
+from lastword.core.link.effects import FORWARD, Answer, Effect, End, Send, Side
 from lastword.core.link.turn import AT_WORK, Event, Move, State
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import By, Kind
@@ -64,26 +64,9 @@ def hung_up() -> Verdict:
 
 
 def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Effect]:
-    """End a turn with a typed failure, from its evidence. The turn's state has already stepped."""
-    session, facts = turn.session, turn.facts
-    if facts.text and evidence.is_error_text(link, turn):
-        facts = facts.without_text()
-    failed = turn.evidence.answer
-    known = evidence.decide(link, turn)
-    if isinstance(known, AgentError):
-        error, rule = _with_tries(turn, known), ANNOUNCED
-    else:
-        error, rule = (
-            compose(
-                link,
-                known,
-                phase=phase or facts.phase(tool_running=session.tools.running),
-                retry_safety=facts.retry_safety(retryable=known.retryable),
-                tried=_tried(turn, known, failed),
-                message=failed.message if failed else None,
-            ),
-            known.rule,
-        )
+    """End a turn, typed, by its evidence. The turn's state has been stepped already."""
+    session, facts, failed = turn.session, turn.facts, turn.evidence.answer
+    error, rule = _by_evidence(link, turn, phase)
     ended = ladder.Ending(
         error=error,
         session_id=session.session_id,
@@ -102,10 +85,46 @@ def fail_turn(link: Link, turn: Turn, *, phase: Phase | None = None) -> list[Eff
     effects = _told(link, turn, ended)
     by_us = rule != ANNOUNCED and not (failed and failed.message)
     told = entries.failure(link, error, worded_by_us=by_us)
-    told |= {"rule": rule, "redactions": link.take_redactions()}
-    effects.append(entries.record(link, Kind.ERROR, session, turn, **told))
+    effects.append(_failure_entry(link, turn, told, rule))
     forget(link, turn)
     return effects
+
+
+def pass_failure(link: Link, turn: Turn) -> list[Effect]:
+    """End a turn by its agent's answer, which tells the client of the failure by itself.
+
+    The answer passes as it came, and the record has the failure. The turn's state has been stepped
+    already.
+    """
+    error, rule = _by_evidence(link, turn, None)
+    told = entries.failure(link, error, worded_by_us=True) | {"by": By.AGENT.value}
+    entry = _failure_entry(link, turn, told, rule)
+    forget(link, turn)
+    return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
+
+
+def _by_evidence(link: Link, turn: Turn, phase: Phase | None) -> tuple[AgentError, str]:
+    """What a turn failed of, and the rule that says so."""
+    session, facts, failed = turn.session, turn.facts, turn.evidence.answer
+    if facts.text and evidence.is_error_text(link, turn):
+        facts = facts.without_text()
+    known = evidence.decide(link, turn)
+    if isinstance(known, AgentError):
+        return _with_tries(turn, known), ANNOUNCED
+    error = compose(
+        link,
+        known,
+        phase=phase or facts.phase(tool_running=session.tools.running),
+        retry_safety=facts.retry_safety(retryable=known.retryable),
+        tried=_tried(turn, known, failed),
+        message=failed.message if failed else None,
+    )
+    return error, known.rule
+
+
+def _failure_entry(link: Link, turn: Turn, told: dict[str, Any], rule: str) -> Effect:
+    facts = told | {"rule": rule, "redactions": link.take_redactions()}
+    return entries.record(link, Kind.ERROR, turn.session, turn, **facts)
 
 
 def _tried(

@@ -119,8 +119,9 @@ def answered(link: Link, frame: Frame, turn: Turn) -> list[Effect]:
     if announced or stop_reason not in acp.STOP_REASONS:
         _note_failed_result(link, turn, jsonrpc.loads(frame.message.result))
         return end_failed(link, turn)
-    may_hide = stop_reason in MAY_HIDE and not notices.reads(link, frame.line)
-    if may_hide and link.options.silent_success == "error":
+    if notices.reads(link, frame.line):
+        return _finish_as_told(link, turn, frame, stop_reason)
+    if stop_reason in MAY_HIDE and link.options.silent_success == "error":
         turn.evidence.answer_is(
             refused=stop_reason == acp.REFUSAL, output_tokens=_output_tokens(frame, turn)
         )
@@ -178,6 +179,14 @@ def finish(link: Link, turn: Turn, stop_reason: str | None) -> list[Effect]:
         return ending.fail_turn(link, turn)
     ending.forget(link, turn)
     return [*_answer_entries(link, turn, stop_reason, cancelled=cancelled), FORWARD]
+
+
+def _finish_as_told(link: Link, turn: Turn, frame: Frame, stop_reason: str | None) -> list[Effect]:
+    """Pass the answer as it came; record a failure that it tells the client of as one."""
+    if turn.state not in AT_WORK or not _note_sign(turn, frame):
+        return finish(link, turn, stop_reason)
+    turn.step(Event.ERROR)
+    return ending.pass_failure(link, turn)
 
 
 def denies_cancel(turn: Turn, stop_reason: str | None) -> bool:
@@ -276,7 +285,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
     reads = notices.reads(link, frame.line)
     if reads and not link.options.retry:
         return
-    from lastword.core.classify import agents  # noqa: PLC0415  (as in `_hides_failure`)
+    from lastword.core.classify import agents  # noqa: PLC0415  (as in `_note_sign`)
 
     sign = agents.read_update(jsonrpc.params_of(frame).get("update"), agent=link.agent.name)
     if sign is not None and not sign.will_retry:
@@ -288,7 +297,7 @@ def note_hidden(link: Link, session: Session, frame: Frame) -> None:
 
 
 def _note_state(session: Session, frame: Frame) -> None:
-    from lastword.core.classify import agents  # noqa: PLC0415  (as in `_hides_failure`)
+    from lastword.core.classify import agents  # noqa: PLC0415  (as in `_note_sign`)
 
     if agents.says_it_failed(jsonrpc.params_of(frame).get("update")):
         for turn in session.turns:
@@ -300,15 +309,22 @@ def _hides_failure(link: Link, turn: Turn, frame: Frame) -> bool:
     if turn.state not in AT_WORK:
         return False
     if signs.may_tell_of_failure(frame.line):
-        # Imported at the first failure: the classifier's tables are no part of a healthy turn.
-        from lastword.core.classify import agents  # noqa: PLC0415
-
-        sign = agents.read_result(jsonrpc.loads(frame.message.result))
-        if sign is not None and not sign.will_retry:
-            turn.evidence.see(sign.verdict)
+        _note_sign(turn, frame)
     if signs.may_hold_payload(frame.line) and not _speaks_for_itself(link, turn):
         note_payload(link, turn, jsonrpc.loads(frame.message.result), "_meta")
     return evidence.hides_failure(link, turn)
+
+
+def _note_sign(turn: Turn, frame: Frame) -> bool:
+    """Return whether the answer tells of a failure in its margin, and note it."""
+    # Loaded at the first failure: the classifier's tables are no part of a healthy turn.
+    from lastword.core.classify import agents  # noqa: PLC0415
+
+    sign = agents.read_result(jsonrpc.loads(frame.message.result))
+    if sign is None or sign.will_retry:
+        return False
+    turn.evidence.see(sign.verdict)
+    return True
 
 
 def end_silent(link: Link, turn: Turn) -> list[Effect]:
@@ -362,7 +378,7 @@ def end_with_error(
         told = entries.failure(link, announced)
         entry = entries.record(link, Kind.ERROR, turn.session, turn, by=_BY_AGENT, **told)
         return [*entries.stderr_burst(link, turn.session, turn), entry, FORWARD]
-    # Imported at the first failure, as in `_hides_failure`.
+    # Loaded at the first failure, as in `_note_sign`.
     from lastword.core import classify  # noqa: PLC0415
 
     verdict = classify.classify_rpc_error(error, agent=link.agent.name)

@@ -63,7 +63,7 @@ def _known() -> dict[str, KnownClient]:
     v2 = {"protocolVersion": 2, "info": {"name": "v2", "version": "1"}, "capabilities": {}}
     air = _v1("jetbrains", clients.JETBRAINS.capabilities)
     own = [
-        KnownClient("jetbrains", "advertises AIR's sessionFailure", air),
+        KnownClient("jetbrains", "takes JetBrains' own failure records (sessionFailure)", air),
         KnownClient("typed", "negotiates agent_error", _v1("typed", TYPED)),
         KnownClient("older", "protocol version 1, negotiates nothing", _v1("older", {})),
         KnownClient("v2", "protocol version 2", v2),
