@@ -283,6 +283,16 @@ def test_a_session_that_does_not_open_is_said(
     assert status == (1 if verdict == "problem" else 0)
 
 
+def test_what_the_agent_said_of_a_session_that_does_not_open_is_quoted(tmp_path: Path) -> None:
+    error = '{"code":-32603,"message":"Internal error","data":{"details":"X exited with code 1"}}'
+    answer = f'{{"jsonrpc":"2.0","id":2,"error":{error}}}'
+    text = f"#!/bin/sh\nread a\necho '{HELLO}'\nread b\necho 'no settings' >&2\necho '{answer}'\n"
+    _, told = report("--", script(tmp_path, text + "cat >/dev/null\n"))
+    says = finding(told, "session")["says"]
+    assert 'It said: "X exited with code 1".' in says
+    assert 'Its stderr ends with "no settings".' in says
+
+
 def test_an_agent_that_dies_at_session_new_is_said(tmp_path: Path) -> None:
     text = f"#!/bin/sh\nread a\necho '{HELLO}'\nread b\nexit 3\n"
     _, told = report("--", script(tmp_path, text))

@@ -319,11 +319,16 @@ def test_a_line_that_cannot_be_used_is_answered_with_what_to_do(
     assert said in home.run(*arguments, status=2)
 
 
+def test_the_way_back_names_an_entry_that_has_a_name_of_its_own(home: Home) -> None:
+    text = home.run("zed", "opencode", "--name", "Other", "--write")
+    assert text.endswith("Undo:   lastword setup zed --remove --name Other\n")
+
+
 def test_the_next_step_and_the_way_back_are_said(home: Home) -> None:
     text = home.run("zed", "opencode", "--write")
     assert "Next:   In Zed's agent panel, press + and choose opencode-lastword.\n" in text
     assert "Check:  lastword doctor -- opencode acp\n" in text
-    undo = "Undo:   lastword setup zed --remove --name opencode-lastword\n"
+    undo = "Undo:   lastword setup zed opencode --remove\n"
     assert text.endswith(undo)
     home.run(*undo.split()[3:])
     assert home.zed.read_text() == SETTINGS

@@ -218,6 +218,13 @@ def test_an_error_that_was_not_recognised_is_quoted() -> None:
     assert error.detail == {"text": "Internal error: it [broke]"}
 
 
+def test_the_line_below_an_empty_internal_error_is_quoted() -> None:
+    data = {"details": "Claude Code process exited with code 1"}
+    sent = {"code": -32603, "message": "Internal error", "data": data}
+    error = words_for(classify_rpc_error(sent))
+    assert 'It said: "Claude Code process exited with code 1".' in error.message
+
+
 def test_an_error_that_says_nothing_is_not_quoted() -> None:
     error = words_for(classify_rpc_error({"code": -32603, "message": "Internal error"}))
     assert "It said" not in error.message

@@ -36,6 +36,29 @@ def ended(wire: Wire, stop_reason: str = "end_turn", **members: Any) -> bool:
     return "error" in wire.answers()[0]
 
 
+@pytest.mark.parametrize(
+    ("message", "phase"),
+    [
+        ("Internal error: Invalid API key · Fix external API key", "before_output"),
+        ("Invalid API key · Fix external API key", "before_output"),
+        ("Internal error: It failed. Invalid API key · Fix external API key", "mid_output"),
+        ("Internal error: 401 from the model provider", "mid_output"),
+    ],
+)
+def test_a_message_that_the_error_repeats_is_no_output(message: str, phase: str) -> None:
+    wire = asked()
+    wire.agent(chunk("Invalid API key · Fix external API key"))
+    wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})
+    assert payload(wire)["phase"] == phase
+
+
+def test_a_message_of_blanks_is_repeated_by_no_error() -> None:
+    wire = asked()
+    wire.agent(chunk(" "))
+    wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "x"}})
+    assert "error" in wire.answers()[0]
+
+
 def test_an_error_that_is_all_that_was_shown_is_one_of_any_agent() -> None:
     wire = asked()
     wire.agent(chunk(TOLD))

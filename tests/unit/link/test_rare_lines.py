@@ -108,6 +108,19 @@ def test_a_client_that_shows_one_text_gets_the_agents_own_words_in_it() -> None:
     assert details_of(payload(), None) == "It failed."
 
 
+@pytest.mark.parametrize("lead", ["Internal error: ", "Internal error\n"])
+def test_a_client_that_shows_one_text_is_not_shown_an_empty_internal_error(lead: str) -> None:
+    assert details_of(payload(detail={"text": f"{lead}529"}), None) == "It failed. (529)"
+
+
+def test_what_the_sentence_quotes_without_backquotes_is_not_said_twice() -> None:
+    detail = {"text": "no `x`."}
+    error = AgentError(
+        type=ErrorType.UNKNOWN, message="It said: no x.", retryable=False, detail=detail
+    )
+    assert details_of(error, None) == "It said: no x."
+
+
 @pytest.mark.parametrize(
     ("code", "is_prompt", "told"),
     [

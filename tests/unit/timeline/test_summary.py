@@ -87,6 +87,26 @@ def test_a_connection_that_was_lost_in_the_middle_of_the_answer_is_told_of() -> 
     )
 
 
+def test_text_that_was_the_failure_itself_is_told_as_no_part_of_an_answer() -> None:
+    told = Told().text()
+    told.fails(
+        ErrorType.NETWORK,
+        origin="network",
+        phase="before_output",
+        retryable=True,
+        retry_safety="auto",
+        action="retry",
+    )
+    assert told.summary.text == (
+        "The turn failed after 2.0 seconds. The connection to the model provider failed. "
+        "That was before any answer: what had been shown was the failure, told in words. "
+        "The agent ended the turn with this error. "
+        "The fault lies between the agent and the model provider. "
+        "Sending the prompt again is safe: no answer and no tool call had come. "
+        "Try again."
+    )
+
+
 def test_a_connection_that_was_lost_after_a_tool_is_told_of() -> None:
     told = (
         Told()

@@ -50,7 +50,10 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
     """
     found = shutil.which(OURS, path=lasting_path(environment))
     if found and not any(mark in found for mark in _PASSING):
-        return NamedCommand([found if whole else OURS], f"`lastword` is {found}.")
+        if whole:
+            return NamedCommand([found], f"`lastword` is {found}.")
+        told = f"If the editor does not find `lastword`, give it the whole path: {found}"
+        return NamedCommand([OURS], told)
     beside = os.path.join(os.path.dirname(sys.executable), OURS)
     words = [beside] if os.access(beside, os.X_OK) else [sys.executable, "-m", OURS]
     if any(mark in words[0] for mark in _PASSING):

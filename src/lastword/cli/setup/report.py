@@ -87,8 +87,11 @@ def _check(request: SetupRequest) -> str:
 
 def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
     """Return the command that undoes the change."""
-    which = "--wrap" if outcome.action == "wrapped" else "--name"
-    words = ["lastword", "setup", request.editor.name, "--remove", which, outcome.name]
+    words = ["lastword", "setup", request.editor.name]
+    if request.agent and not request.name and outcome.action != "wrapped":
+        words += [request.agent.name, "--remove"]
+    else:
+        words += ["--remove", "--wrap" if outcome.action == "wrapped" else "--name", outcome.name]
     return shlex.join(words + (["--file", outcome.path] if request.file else []))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from lastword.core.failure.quoting import telling
 from lastword.core.failure.taxonomy import MAX_MESSAGE_CHARS, AgentError, ErrorType
 from lastword.core.protocol import acp, jsonrpc
 
@@ -125,7 +126,9 @@ def _full_text(error: AgentError, sent: SentError | None, *, said: object = None
         said = error.detail.get("text") if error.detail else None
     if not isinstance(said, str) and sent is not None:
         said = sent.message
-    if not isinstance(said, str) or not said or said in error.message:
+    said = telling(said) if isinstance(said, str) else ""
+    # A sentence of ours quotes without the backquotes.
+    if not said or said in error.message or said.replace("`", "") in error.message:
         return error.message
     return f"{error.message} ({said[:MAX_MESSAGE_CHARS]})"
 

@@ -22,6 +22,7 @@ _SAYS_LITTLE = re.compile(
     r"|upstream request failed|unsuccessful response|request failed)\.?",
     re.IGNORECASE,
 )
+_EMPTY_LEAD = re.compile(r"^internal error(?: ?:|\n)\s*+(?=\S)", re.IGNORECASE)
 _RETRY_ADVICE = re.compile(
     r"(?:(?<=[.!?])\s{1,4}|[,;:\u2014-]\s{0,4}|^\s{0,4}|\s{1,4}and\s)"
     r"(?:(?:please|kindly|you\scan|you\smay)\s)?(?:wait\s(?:a\s\w{1,12}\s)?and\s)?"
@@ -68,3 +69,8 @@ def stated_reset(text: str) -> str:
     """Return the reset time as the text gives it (`10:30pm (Europe/Berlin)`), or nothing."""
     found = _RESET.search(" ".join(text[:MAX_CHARS].split()))
     return found.group(1) if found else ""
+
+
+def telling(text: str) -> str:
+    """The text without a leading "Internal error", which says nothing beside what follows it."""
+    return _EMPTY_LEAD.sub("", text)

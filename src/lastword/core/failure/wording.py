@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lastword.core.failure.durations import plain_duration, plain_moment
-from lastword.core.failure.quoting import innermost, stated_reset, without_retry_advice
+from lastword.core.failure.quoting import innermost, stated_reset, telling, without_retry_advice
 from lastword.core.failure.safety import safety_of
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
@@ -380,6 +380,7 @@ def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> 
 
 def _said(verdict: Verdict, text: str) -> str:
     """Return the informative part of the evidence."""
+    text = telling(text)
     told = innermost(text)
     if told == text:
         if verdict.type is ErrorType.INVALID_REQUEST:

@@ -475,4 +475,15 @@ def is_error_text(link: Link, turn: Turn) -> bool:
     After a remark, or after the beginning of an answer, it is not all that was shown.
     """
     known = turn.evidence
-    return known.messages == 1 and bool(known.text) and _in_words(link, turn) is not None
+    if known.messages != 1 or not known.text:
+        return False
+    return _repeats_answer(known) or _in_words(link, turn) is not None
+
+
+def _repeats_answer(known: TurnEvidence) -> bool:
+    """Is the message what the error says, too? Claude tells each failure in both."""
+    text = (known.text or "").strip()
+    sent = known.answer.sent if known.answer else None
+    if not text or sent is None or not sent.message.endswith(text):
+        return False
+    return sent.message.removesuffix(text).rstrip(" :").lower() in {"", "internal error"}

@@ -14,7 +14,7 @@ import msgspec
 from lastword.core.failure import wording
 from lastword.core.failure.durations import counted, plain_duration
 from lastword.core.failure.naming import CANCELLED_BY, ORIGINS, PHASES, TYPES, plain, retry_words
-from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, RetrySafety
+from lastword.core.failure.taxonomy import DEFAULTS, Action, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.timeline.entry import By, tells_of_cancel
 from lastword.core.timeline.history import TurnHistory, histories
 
@@ -83,6 +83,7 @@ SAFETY: dict[str, str] = {
 _READ_AGAIN = "Sending the prompt again repeats the tool calls; those that are recorded only read."
 """An agent may also have written a file through the client, which is no tool call."""
 _NO_OUTPUT = "Sending the prompt again is safe: no text and no tool call had come."
+_NO_ANSWER = "Sending the prompt again is safe: no answer and no tool call had come."
 
 _STALL_FAULT: dict[str, str] = {
     "tool_timeout": "The fault is the tool's, or the agent's that waited for it.",
@@ -220,6 +221,8 @@ def _where(story: TurnHistory, outcome: Outcome) -> str:
         return "A question to the user was open."
     if story.tools or phase == "after_tool":
         return "That was after a tool had run, between two steps of the agent."
+    if _shown_is_no_answer(story):
+        return "That was before any answer: what had been shown was the failure, told in words."
     if story.output_at is not None:
         return "That was in the middle of the answer."
     if story.progress_at is not None:
@@ -240,6 +243,8 @@ def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
     elif story.delegated:
         times = "once" if story.delegated == 1 else f"{story.delegated} times"
         told.append(f"{until} the client was asked to write a file or run a command, {times}.")
+    elif _shown_is_no_answer(story):
+        pass  # said with the place
     elif story.output_at is not None and outcome is not Outcome.OK:
         told.append("Until then text had been shown, and no tool had been used.")
     if story.retries:
@@ -294,8 +299,13 @@ def _safety(story: TurnHistory, known: str) -> str:
     if known == RetrySafety.ASK and _only_read(story):
         return _READ_AGAIN
     if known == RetrySafety.AUTO and story.progress_at is not None:
-        return _NO_OUTPUT
+        return _NO_ANSWER if _shown_is_no_answer(story) else _NO_OUTPUT
     return SAFETY.get(known, "")
+
+
+def _shown_is_no_answer(story: TurnHistory) -> bool:
+    """Did text come, though the failure came before any output: the error or a retry in words?"""
+    return story.output_at is not None and (story.error or {}).get("phase") == Phase.BEFORE_OUTPUT
 
 
 def _only_read(story: TurnHistory) -> bool:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 MAX_TAIL_CHARS = 600
 NO_AGENT = "Start it as an ACP agent: many programs need a subcommand acp, or an option --acp"
 SLOW_SECONDS = 10.0
+SESSION_ACTION = "Read its log, or start its own program in a terminal, where it may say more"
+SLOW_ACTION = (
+    "An editor shows nothing until then. A first start may download the agent: run this again; "
+    "if it stays slow, see what it does at its start"
+)
 STDOUT_ACTION = "Send its banner and its log to stderr: stdout belongs to the protocol"
 
 
@@ -90,8 +95,9 @@ def _greeted(seen: Seen, agent: AgentProfile) -> list[Observation]:
     says = f"{name} answered after {seconds:g} s, in version {version} of the protocol."
     facts = {"seconds": seconds, "protocol_version": version, "agent": info}
     slow = seconds > SLOW_SECONDS
-    do = "An editor shows nothing until then; find out what takes so long" if slow else ""
-    first = note("initialize", says, do, **facts) if slow else ok("initialize", says, **facts)
+    first = (
+        note("initialize", says, SLOW_ACTION, **facts) if slow else ok("initialize", says, **facts)
+    )
     capabilities = _object(members, dialect.agent_capabilities)
     return [first, _capabilities(capabilities, agent), _login(members), _typed(agent)]
 
@@ -143,8 +149,10 @@ def _session(seen: Seen, timeout_seconds: float) -> list[Observation]:
         says = "session/new asks for a login."
         return [note("session", says, "Log in, in the client or by hand")]
     verdict = classify_rpc_error(error, stderr_tail=_text(seen.stderr))
-    says = f"session/new fails. {_sentence(verdict)}"
-    return [problem("session", says, "Read what it said", type=verdict.type.value, **_tail(seen))]
+    says, tail = f"session/new fails. {_sentence(verdict)}", _tail(seen)
+    if tail:
+        says += f' Its stderr ends with "{wording.quotable(tail["stderr"].splitlines()[-1])}".'
+    return [problem("session", says, SESSION_ACTION, type=verdict.type.value, **tail)]
 
 
 def _opened(answer: dict[str, Any]) -> Observation:
