@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ from lastword.client.display import view
 from lastword.core.failure import wording
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
 from tests.kit.installs import require_node_packages
-from tests.kit.places import PROTOCOL
+from tests.kit.places import PROTOCOL, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,22 +37,26 @@ AGES_MS = (0, 1, 999, 15_000, 19_001, 20_000, 600_000, -5000)
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file as JavaScript, as a project with every strict option takes it in."""
-    compiler = require_node_packages(HERE) / "typescript" / "bin" / "tsc"
     folder = tmp_path_factory.mktemp("view")
     (folder / "package.json").write_text('{"type": "module"}')
     for source in SOURCES:
         shutil.copy(source, folder)
+    done = compile_strictly(folder, "error_view.ts")
+    assert done.returncode == 0, done.stdout
+    return folder / "error_view.js"
+
+
+def compile_strictly(folder: Path, *what: str) -> subprocess.CompletedProcess[str]:
+    compiler = require_node_packages(HERE) / "typescript" / "bin" / "tsc"
     options = [*STRICT.split(), "--target", "es2022", "--module", "nodenext"]
-    done = subprocess.run(
-        ["node", str(compiler), *options, "error_view.ts"],
+    return subprocess.run(
+        ["node", str(compiler), *options, *what],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=FUSE_SECONDS,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
-    return folder / "error_view.js"
 
 
 def call(compiled: Path, name: str, given: Iterable[dict[str, Any]]) -> list[Any]:
@@ -154,3 +159,13 @@ def test_the_tap_notes_both_updates_and_lets_all_else_through(compiled: Path, th
     messages = [update("agent_retry"), *passing, update("agent_error")]
     [seen] = call(compiled, "tap", [{"messages": messages, "throws": throws}])
     assert seen == {"noted": [["s1", "agent_retry"], ["s1", "agent_error"]], "read": passing}
+
+
+def test_the_documented_client_compiles_on_the_official_sdk(compiled: Path, tmp_path: Path) -> None:
+    modules = require_node_packages(HERE)
+    [shown] = re.findall(r"```ts\n(.*?)```", (ROOT / "docs" / "client.md").read_text(), re.DOTALL)
+    folder = Path(shutil.copytree(compiled.parent, tmp_path / "client"))
+    (folder / "client.ts").write_text(shown)
+    (folder / "node_modules").symlink_to(modules)
+    done = compile_strictly(folder, "client.ts", "--skipLibCheck")
+    assert done.returncode == 0, done.stdout
