@@ -155,8 +155,9 @@ export const RETRY_SAFETY = [
 
 // --- the reader, written by hand ---
 
-type Members = Record<string, unknown>;
-
+type Members = Record<string, unknown> & { [name in "_meta" | "agent_error" | "code" | "data" |
+  "details" | "error" | "errorKind" | "message" | "method" | "params" | "raw" | "result" | "state" |
+  "retryable" | "sessionUpdate" | "stopReason" | "text" | "type" | "update"]?: unknown };
 const RETRYABLE: readonly ErrorType[] = [
   ...(["rate_limit", "provider_unavailable", "timeout", "network"] as const),
   ...(["agent_crash", "agent_stalled", "stderr_overflow"] as const),

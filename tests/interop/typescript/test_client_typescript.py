@@ -61,7 +61,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = require_node_packages(HERE) / "typescript" / "bin" / "tsc"
     folder = tmp_path_factory.mktemp("typescript")
     options = "--strict --noUnusedLocals --noUncheckedIndexedAccess --exactOptionalPropertyTypes"
-    options += " --noImplicitReturns --target es2022 --module esnext --erasableSyntaxOnly"
+    options += " --noImplicitReturns --noPropertyAccessFromIndexSignature --erasableSyntaxOnly"
+    options += " --target es2022 --module esnext"
     done = subprocess.run(
         ["node", str(compiler), *options.split(), "--outDir", str(folder), str(SOURCE), str(WORDS)],
         capture_output=True,

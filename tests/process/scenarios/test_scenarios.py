@@ -77,6 +77,13 @@ def test_a_client_reads_the_same_failure_from_the_answer(played: Play, name: str
     )
 
 
+@pytest.mark.parametrize("name", [n for n, s in SCENARIOS.items() if s.error_type])
+def test_the_list_offers_the_button_that_a_client_shows(played: Play, name: str) -> None:
+    read = client.read_error(played(name).answer)
+    if read is not None:
+        assert f'"{client.describe(read).button}"' in SCENARIOS[name].advice
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_a_client_sees_and_does_is_told_in_a_line(name: str) -> None:
     scenario = SCENARIOS[name]

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from lastword.core.failure.taxonomy import DEFAULTS, AgentError, ErrorType, Phase, RetrySafety
+from lastword.core.failure.taxonomy import (
+    DEFAULTS,
+    Action,
+    AgentError,
+    ErrorType,
+    Phase,
+    RetrySafety,
+)
 from lastword.core.protocol import acp
 from lastword.kit.agent.script import Script, Step, Steps
 
@@ -19,6 +26,14 @@ if TYPE_CHECKING:
     from lastword.client.display import ErrorView
 
 ENDS_WELL = "show the turn as any other"
+
+# The agent is started again by itself, so that nobody has to: as `wording.choose_action` has it,
+# which takes 70 ms to import. The process tests hold it to what is sent.
+_AFTER_A_RESTART = {
+    RetrySafety.AUTO: Action.RETRY,
+    RetrySafety.OFFER_CONTINUE: Action.CONTINUE,
+    RetrySafety.ASK: Action.CONFIRM_RETRY,
+}
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +48,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
         wait_seconds: The wait that the provider asked for.
         resets: Is there a moment at which a limit ends?
         reason: The short word for why.
+        action: What helps, where neither the type nor `retry_safety` says so.
     """
 
     type: ErrorType
@@ -42,17 +58,20 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     wait_seconds: int | None = None
     resets: bool = False
     reason: str | None = None
+    action: Action | None = None
 
     @property
     def error(self) -> AgentError:
         """The failure as far as this tells it."""
         retryable = DEFAULTS[self.type].retryable if self.retryable is None else self.retryable
-        early = RetrySafety.AUTO if retryable else RetrySafety.NEVER
+        safety = self.retry_safety or (RetrySafety.AUTO if retryable else RetrySafety.NEVER)
+        restarts = retryable and DEFAULTS[self.type].action is Action.RESTART
         return AgentError(
             type=self.type,
             message="",
             retryable=retryable,
-            retry_safety=self.retry_safety or early,
+            retry_safety=safety,
+            action=self.action or (_AFTER_A_RESTART.get(safety) if restarts else None),
             phase=self.phase,
             retry_after_seconds=self.wait_seconds,
             reason=self.reason,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lastword.core.failure.taxonomy import Phase, RetrySafety
+from lastword.core.failure.taxonomy import Action, Phase, RetrySafety
 from lastword.kit.agent.scenario import Scenario, Told, script, turn
 from lastword.kit.agent.scenarios.kinds import T
 from lastword.kit.agent.scenarios.progress import COMPLETED, EDIT, LOOK, PERMISSION, RUN, TERMINAL
@@ -47,7 +47,13 @@ STALLS = (
         name="runaway",
         sees="one sentence again and again; it is ended after 50 times",
         script=turn(Step(repeat=Repeat(steps=(Step(say="Let me look at that once more. "),)))),
-        told=Told(type=T.AGENT_STALLED, retryable=False, phase=Phase.MID_OUTPUT, reason="runaway"),
+        told=Told(
+            type=T.AGENT_STALLED,
+            retryable=False,
+            phase=Phase.MID_OUTPUT,
+            reason="runaway",
+            action=Action.REPHRASE,
+        ),
     ),
     Scenario(
         name="cancel_ignored",
