@@ -66,11 +66,13 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
             packages of OpenAI and Anthropic try twice more by themselves. No attempt begins that
             could exceed them, going by those before it. Better give a package `max_retries=0`:
             its own waits are told to nobody, and Anthropic's are as long as the server likes.
-        budget_seconds: From the first attempt's start: no wait begins that would end later.
+            6 by default.
+        budget_seconds: From the first attempt's start: no wait begins that would end later. 600 by
+            default.
         max_wait_seconds: The longest single wait; where the server asks for more there is no
-            retry. At most 300.
+            retry. At most 300, which is the default.
         first_wait_seconds: The wait after the first failure where the server gave none; doubled
-            after each further one, and a random part of it is waited.
+            after each further one, and a random part of it is waited. 1 by default.
         after_output: Try again even after the call has shown something. What it showed stays.
         after_tools: Try again even after a tool was started within the call.
     """

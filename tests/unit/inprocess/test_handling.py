@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -186,19 +187,24 @@ async def test_only_the_record_of_what_left_the_handler_is_redacted(
 
 
 async def test_a_traceback_without_a_secret_is_left_to_the_authors_formatter(
-    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Short(logging.Formatter):
         def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's own name
             return f"short: {ei[1]}"
 
-    caplog.handler.setFormatter(Short())
+    told = io.StringIO()
+    handler = logging.StreamHandler(told)
+    handler.setFormatter(Short())
+    logger = logging.getLogger("lastword")
+    monkeypatch.setattr(logger, "handlers", [handler])
+    monkeypatch.setattr(logger, "propagate", False)
     door = Door()
     try:
         await door.run(door.prompt, raising(ValueError("shard 3")))
     except ValueError:
-        logging.getLogger().exception("Unhandled error")
-    assert caplog.text.endswith("short: shard 3\n")
+        logger.exception("Unhandled error")
+    assert told.getvalue().endswith("short: shard 3\n")
 
 
 async def test_the_words_of_turn_fail_stand_though_somebody_caught_it() -> None:
