@@ -203,9 +203,8 @@ class StreamTruncated(LastwordError, ConnectionError):  # noqa: N818  (as above)
     """
 
     def __init__(self, dialect: str, items: int) -> None:
-        super().__init__(
-            f"The model's stream ended after {items} items, before its terminal event."
-        )
+        came = "1 item" if items == 1 else f"{items} items"
+        super().__init__(f"The model's stream ended after {came}, before its terminal event.")
         self.dialect = dialect
         self.items = items
 

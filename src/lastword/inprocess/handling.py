@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.inprocess import warnings
+from lastword.inprocess import tracebacks, warnings
 from lastword.inprocess.request import asyncio_task, contained, is_the_doors, process_ending
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
             raise ending from None
         _failed(request, error, sent_error(error))
         if isinstance(error, Exception):
+            tracebacks.redact(error, request.link)
             raise
         # The author hears of a self-cancellation when the core names it.
         if not isinstance(error, asyncio.CancelledError):

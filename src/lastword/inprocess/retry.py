@@ -66,12 +66,14 @@ class Retry(msgspec.Struct, frozen=True, kw_only=True):
             package: the packages of OpenAI and Anthropic retry twice by themselves. No attempt
             begins that could exceed this number, judging by earlier ones. It is better to give
             such a package `max_retries=0`: its own waits are not reported to anybody, and
-            Anthropic's are as long as the server likes.
+            Anthropic's are as long as the server likes. 6 by default.
         budget_seconds: Counted from the first attempt's start: no wait begins that would end later.
+            600 by default.
         max_wait_seconds: The longest single wait; if the server asks for more, there is no retry.
-            At most 300.
+            At most 300, the default.
         first_wait_seconds: The wait after the first failure if the server gave none. It doubles
             after each further failure, and the actual wait is a random part of it.
+            1 by default.
         after_output: Try again even after the call has shown something. What it showed stays.
         after_tools: Try again even after a tool was started within the call.
     """

@@ -1,7 +1,7 @@
 """No secret is kept: not in the store, not in the log, not in spans or metrics, with words or not.
 
 Every shape goes in by prompts, tool input, exceptions, the author's own words, headers of MCP
-servers and the environment. What the author's own log says of an exception is the author's.
+servers and the environment. The author's own log has a test with the handlers (`test_handling.py`).
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -151,6 +152,59 @@ async def test_a_notifications_failure_is_its_authors_alone_but_for_the_end_of_t
         assert ends
     assert set(door.answers) == ({1, 2, 3} if ends else set())
     assert "The handler of a notification failed." in caplog.text
+
+
+@pytest.mark.parametrize("name", [None, "lastword"])
+@pytest.mark.parametrize("notes", [0, 300])
+async def test_a_handlers_traceback_is_logged_whole_but_for_the_secrets_in_it(
+    caplog: pytest.LogCaptureFixture, name: str | None, notes: int
+) -> None:
+    door = Door()
+    error = ValueError(f"Incorrect API key provided: {SECRET}")
+    for number in range(notes):
+        error.add_note(f"Note {number} of a provider's package that explains much.")
+    try:
+        await door.run(door.prompt, raising(error))
+    except ValueError:
+        logging.getLogger(name).exception("Unhandled error")
+    assert SECRET not in caplog.text
+    assert "ValueError: Incorrect API key provided: (redacted)" in caplog.text
+    assert all(f"Note {number} of" in caplog.text for number in range(notes))
+    assert "(cut)" not in caplog.text
+
+
+async def test_only_the_record_of_what_left_the_handler_is_redacted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    door = Door()
+    with pytest.raises(ValueError, match="shard"):
+        await door.run(door.prompt, raising(ValueError("shard 3")))
+    try:
+        raise ValueError(SECRET)  # noqa: TRY301 - the program's own, outside any handler
+    except ValueError:
+        logging.getLogger().exception("Elsewhere")
+    assert SECRET in caplog.text
+
+
+async def test_a_traceback_without_a_secret_is_left_to_the_authors_formatter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Short(logging.Formatter):
+        def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's own name
+            return f"short: {ei[1]}"
+
+    told = io.StringIO()
+    handler = logging.StreamHandler(told)
+    handler.setFormatter(Short())
+    logger = logging.getLogger("lastword")
+    monkeypatch.setattr(logger, "handlers", [handler])
+    monkeypatch.setattr(logger, "propagate", False)
+    door = Door()
+    try:
+        await door.run(door.prompt, raising(ValueError("shard 3")))
+    except ValueError:
+        logger.exception("Unhandled error")
+    assert told.getvalue().endswith("short: shard 3\n")
 
 
 async def test_the_words_of_turn_fail_stand_though_somebody_caught_it() -> None:

@@ -177,6 +177,22 @@ def test_retries_are_counted_with_their_waits() -> None:
     assert told.summary.action == "Try again in 30 seconds."
 
 
+@pytest.mark.parametrize(
+    ("earlier", "after", "words"),
+    [
+        (0, 5, "yet. The agent was waiting 20 seconds to try the model call again. No"),
+        (1, 5, "tried again once, with waits of 20 seconds in all. The agent was waiting 20"),
+        (0, 25, "yet. The model call was tried again once, with waits of 20 seconds in all. No"),
+    ],
+)
+def test_a_wait_that_the_user_cancelled_is_no_call(earlier: int, after: float, words: str) -> None:
+    told = Told()
+    for attempt in range(earlier + 1):
+        told(Kind.RETRY, attempt=attempt + 2, wait_seconds=20, type="rate_limit")
+    told(Kind.CANCEL, after=after, by="user")(Kind.ANSWER, stop_reason="cancelled", by="agent")
+    assert words in told.summary.text
+
+
 @pytest.mark.parametrize("error_type", sorted(set(ErrorType) - {ErrorType.CANCELLED}))
 def test_every_type_is_told_of_in_whole_sentences(error_type: ErrorType) -> None:
     text = Told().fails(error_type, retry_safety="never").summary.text

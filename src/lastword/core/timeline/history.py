@@ -43,6 +43,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
             to change something.
         delegated: how often the client was asked to write a file or to run a command.
         retries: the facts of each retry.
+        retry_at: when the last retry was announced; its wait begins there.
         silences: the length of each silence that the watchdog noticed, in seconds.
         asked: how often the user was asked.
         waits_for_user: a question is still open.
@@ -71,6 +72,7 @@ class TurnHistory(msgspec.Struct, kw_only=True):
     unsafe_tools: bool = False
     delegated: int = 0
     retries: list[dict[str, Any]] = []
+    retry_at: float | None = None
     silences: list[float] = []
     asked: int = 0
     waits_for_user: bool = False
@@ -160,6 +162,7 @@ def take(story: TurnHistory, entry: Entry) -> None:
         story.cancels.append(Cancel(entry.at_seconds, str(facts.get("by")), reason))
     elif kind is Kind.RETRY:
         story.retries.append(facts)
+        story.retry_at = entry.at_seconds
     elif kind is Kind.SILENCE:
         story.silences.append(number_of(facts.get("silent_seconds")))
     elif kind is Kind.FRAME_DROPPED:

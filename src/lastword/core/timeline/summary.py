@@ -247,12 +247,22 @@ def _before(story: TurnHistory, outcome: Outcome) -> list[str]:
         pass  # said with the place
     elif story.output_at is not None and outcome is not Outcome.OK:
         told.append("Until then text had been shown, and no tool had been used.")
-    if story.retries:
-        waits = sum(float(retry.get("wait_seconds") or 0) for retry in story.retries)
-        count = len(story.retries)
-        times = "once" if count == 1 else f"{count} times"
-        waited = f", with waits of {_duration(waits)} in all" if waits else ""
-        told.append(f"The model call was tried again {times}{waited}.")
+    told.extend(_retried(story))
+    return told
+
+
+def _retried(story: TurnHistory) -> list[str]:
+    """How often the model call was tried again, and whether the user cancelled a wait."""
+    waits = [float(retry.get("wait_seconds") or 0) for retry in story.retries]
+    told = []
+    cancel = story.was_cancelled_by(By.USER)
+    waited_from = story.retry_at or 0.0
+    if waits and cancel is not None and cancel.at_seconds < waited_from + waits[-1]:
+        told.append(f"The agent was waiting {_duration(waits.pop())} to try the model call again.")
+    if waits:
+        times = "once" if len(waits) == 1 else f"{len(waits)} times"
+        waited = f", with waits of {_duration(sum(waits))} in all" if any(waits) else ""
+        told.insert(0, f"The model call was tried again {times}{waited}.")
     return told
 
 

@@ -1,0 +1,51 @@
+"""The traceback of a failed handler on its way to the author's log, without the secrets in it.
+
+Owns the filter of log records that redacts it. An exception of a provider's package holds what the
+provider said, and some providers echo the key.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lastword.inprocess.request import RequestLink
+
+_FAILED: ContextVar[tuple[BaseException, RequestLink] | None] = ContextVar("failed", default=None)
+"""What the handler of this context raised, and the link that knows the secrets."""
+
+_FORMATTER = logging.Formatter()
+_WHOLE_CHARS = 8192
+"""The longest text that the redactor takes without a cut."""
+
+
+class _WithoutSecrets(logging.Filter):
+    """Redacts the traceback of what left a handler, and leaves every other record alone."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        failed = _FAILED.get()
+        if failed is None or not record.exc_info or record.exc_info[1] is not failed[0]:
+            return True
+        text = _FORMATTER.formatException(record.exc_info)
+        # Redaction cuts a long text: a long traceback goes through it by the line.
+        parts = [text] if len(text) <= _WHOLE_CHARS else text.split("\n")
+        redacted = "\n".join(failed[1].redacted({"text": part})["text"] for part in parts)
+        # Without a secret the author's own formatter has its way.
+        if redacted != text:
+            record.exc_text = redacted
+        return True
+
+
+_FILTER = _WithoutSecrets()
+
+
+def redact(error: BaseException, link: RequestLink) -> None:
+    """Have the log record of what a handler raised redacted, in the context of its request.
+
+    The official SDK logs it on the root logger, `lastword.serve` on the logger `lastword`.
+    """
+    _FAILED.set((error, link))
+    for name in (None, "lastword"):
+        logging.getLogger(name).addFilter(_FILTER)
