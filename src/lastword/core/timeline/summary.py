@@ -451,7 +451,7 @@ def _exit(facts: dict[str, object]) -> str:
     return plain(reason) if reason else "its exit status is unknown"
 
 
-def _error_type(error: dict[str, object]) -> ErrorType:
+def _error_type(error: Mapping[str, object]) -> ErrorType:
     try:
         return ErrorType(str(error.get("type")))
     except ValueError:
