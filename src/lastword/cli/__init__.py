@@ -1,6 +1,6 @@
-"""The command line. Each command is a module that is loaded only when it is asked for.
+"""The command line. Each command is a module that is loaded only when it is run.
 
-Private: its names may change with any version.
+Private: its names may change in any version.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command.
 
     Returns:
-        0 when all is well, 1 when the command found something wrong, 2 when it cannot be run as
-        it was asked. `run` returns the agent's own exit status.
+        0 on success, 1 if the command found something wrong, 2 if it cannot be run as it was asked.
+        `run` returns the agent's own exit status.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
@@ -75,7 +75,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
 
 
 def _other(command: str, rest: list[str]) -> int:
-    """What no run needs: help, the version, completion, and the answer to a mistake."""
+    """Run what `lastword run` never needs: help, version, completion, the reply to a mistake."""
     if command == "completion":
         from lastword.cli.completion.command import main as completion  # noqa: PLC0415
 
@@ -100,7 +100,7 @@ def _other(command: str, rest: list[str]) -> int:
 
 
 def _kept(command: str, rest: list[str]) -> int:
-    """What is kept of sessions that were."""
+    """Run a command that reads what is kept of earlier sessions."""
     if command == "log":
         from lastword.cli.log.command import main as log  # noqa: PLC0415
 
@@ -119,7 +119,7 @@ def _kept(command: str, rest: list[str]) -> int:
 
 
 def _far(command: str, rest: list[str]) -> int:
-    """Either end of a gateway."""
+    """Run either end of a gateway."""
     if command == "connect":
         from lastword.cli.connect import main as connect  # noqa: PLC0415
 

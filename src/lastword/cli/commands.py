@@ -1,6 +1,6 @@
-"""The list of commands, in the order in which somebody new needs them.
+"""The list of commands, in the order in which a new user needs them.
 
-Owns what `lastword --help` shows, and the answer to a command that there is not.
+Owns what `lastword --help` prints, and the reply to an unknown command.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def usage() -> str:
 
 
 def unknown(command: str, rest: list[str]) -> str:
-    """Return the sentence for a command that there is not."""
+    """Return the sentence for an unknown command."""
     listing = "lastword --help"
     if command.startswith("-") and command != "--":
         return no_such("option", command, ("--help", "--version"), listing)

@@ -1,7 +1,7 @@
 """`lastword connect`: a session behind a gateway, for an editor that starts a command.
 
-Owns the command line, what is wrong with it, and the exit status: 0 once the editor has closed its
-end, 2 where there is nothing to begin with.
+Owns the command line, its error messages, and the exit status: 0 once the editor has closed its
+end, 2 if the command cannot be started as it was asked.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def parser() -> CommandParser:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve an editor; gives the exit status."""
+    """Serve an editor; return the exit status."""
     options = parser().read(arguments)
     try:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
@@ -95,7 +95,9 @@ def main(arguments: Sequence[str]) -> int:
     asyncio.run(ConnectShell(connector, url, tokens, status).run())
     status.close()
     for session_id in connector.session_ids:
-        status.say(f"session {session_id} stays on the gateway; --session {session_id} goes on")
+        status.say(
+            f"session {session_id} stays on the gateway; --session {session_id} continues it"
+        )
     return 0
 
 

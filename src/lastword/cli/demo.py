@@ -54,15 +54,15 @@ NEXT = (
 
 @dataclass(frozen=True, slots=True)
 class DemoScenario:
-    """One way to fail.
+    """One kind of failure.
 
     Attributes:
-        failure: The agent's name for it.
+        failure: The scripted agent's name for it.
         title: What happens.
-        provider: What its model provider answers.
-        options: Those of `lastword run`, where a default is too long to look at.
+        provider: What the model provider answers.
+        options: Options of `lastword run`, where a default takes too long to watch.
         patience_seconds: How long the client waits for the agent alone.
-        note: What is otherwise than usual.
+        note: What differs from the usual settings.
     """
 
     failure: str
@@ -89,12 +89,12 @@ SCENARIOS = (
 
 @dataclass(frozen=True, slots=True)
 class SeenScenario:
-    """One scenario's turns.
+    """The turns of one scenario.
 
     Attributes:
-        alone: Without lastword, by a client like Zed; a typed one is told no more.
-        zed: With lastword, by the same client.
-        typed: With lastword, by a client that knows `agent_error`.
+        alone: Without lastword, in a client like Zed. A typed client would learn no more.
+        zed: With lastword, in the same client.
+        typed: With lastword, in a client that knows `agent_error`.
     """
 
     alone: SeenTurn
@@ -103,12 +103,12 @@ class SeenScenario:
 
     @property
     def is_as_promised(self) -> bool:
-        """Did every turn behind lastword end, and typed for whom it should?"""
+        """Tell whether every turn behind lastword ended, with a typed error where one is due."""
         return self.zed.answer is not None and self.typed.typed is not None
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the demo; gives 0 when lastword ended every turn typed, 1 when it did not."""
+    """Run the demo; return 0 if lastword ended every turn with a typed error, else 1."""
     options = parser().read(arguments)
     columns = SVG_COLUMNS if options.svg else terminal_columns(otherwise=SVG_COLUMNS)
     page = Page(columns, least=MIN_COLUMNS, most=MAX_COLUMNS)
@@ -216,7 +216,7 @@ def _show_scenario(page: Page, turns: SeenScenario, patience_seconds: float) -> 
 
 
 def _show_turn(page: Page, seen: SeenTurn, patience_seconds: float) -> None:
-    """Show what a client like Zed can show of it."""
+    """Show what a client like Zed can show of the turn."""
     if seen.text:
         page.line(f"  {seen.text}")
     error: dict[str, Any] | None = (seen.answer or {}).get("error")

@@ -1,8 +1,8 @@
-"""The demo's sentences: what a client without lastword is left with, and what a typed one can say.
+"""The demo's sentences: what users see without lastword, and what a typed client can say.
 
-Owns the words alone. What Zed does is known from its source of autumn 2026 (an agent's exit ends
-the thread with a load error, and no prompt has a time limit); that the SDKs 0.7.1 for Python and
-0.4 to 0.14 for TypeScript leave a prompt open whose agent has exited was measured.
+Owns only the sentences. What Zed does was read in its source of autumn 2026: an agent's exit ends
+the thread with a load error, and a prompt has no time limit. That the SDKs 0.7.1 for Python and
+0.4 to 0.14 for TypeScript leave a prompt open when its agent exits was measured.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FAULT: dict[Origin, str] = {
 
 
 def left_with(seen: SeenTurn, patience_seconds: float) -> list[str]:
-    """Return what there is to say of a turn that failed without a word."""
+    """Return what a user sees of a turn that failed silently."""
     if seen.answer is not None:
         return ["Done. Nothing is shown, and no error either."]
     if not seen.ended:
@@ -45,7 +45,7 @@ def left_with(seen: SeenTurn, patience_seconds: float) -> list[str]:
 
 
 def facts(error: AgentError) -> list[tuple[str, str]]:
-    """Return what a typed client can say beside the sentence: names, and what holds of each."""
+    """Return what a typed client can show beside the sentence, as labels and values."""
     shown = view(error, now=0.0)
     retry = "yes" if shown.can_retry else "no"
     if shown.wait_seconds is not None:

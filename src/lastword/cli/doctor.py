@@ -1,4 +1,4 @@
-"""`lastword doctor`: can this agent start here, and what would a client get?"""
+"""`lastword doctor`: check whether an agent can start here, and what each client would show."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ TAIL_LINES = 6
 
 
 class Report(msgspec.Struct, frozen=True):
-    """All that was found."""
+    """The findings."""
 
     command: list[str]
     findings: list[Observation]
@@ -62,11 +62,11 @@ class Report(msgspec.Struct, frozen=True):
 
     @property
     def is_well(self) -> bool:
-        """Was no problem found?"""
+        """Tell whether no problem was found."""
         return all(finding.verdict is not Health.PROBLEM for finding in self.findings)
 
     def told(self) -> dict[str, Any]:
-        """Return the report for a machine."""
+        """Return the report as JSON values."""
         return {
             "command": [redact_text(word) for word in self.command],
             "ok": self.is_well,
@@ -128,7 +128,7 @@ def parser() -> CommandParser:
 
 
 def _meant(client: str) -> str:
-    """Return the known client of which this is a misspelling, if it is one."""
+    """Return the known client whose name was misspelled, if any."""
     return "" if client.lower() in clients.KNOWN else nearest(client, clients.KNOWN)
 
 
@@ -160,7 +160,7 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
 
 
 def _complaint(variable: str, value: str) -> str | None:
-    """Return what is wrong with the value of one of our variables."""
+    """Return what is wrong with the value of one of lastword's variables."""
     if variable in paths.VARIABLES:
         return paths.complaint(variable, value)
     try:
@@ -171,7 +171,7 @@ def _complaint(variable: str, value: str) -> str | None:
 
 
 def _option(key: str) -> str:
-    """Return what the environment says of an option that is `auto` by default."""
+    """Return the environment's value of an option that is `auto` by default."""
     try:
         return str(parse(["--", "agent"]).values.get(key, "auto"))
     except UsageError:
@@ -179,7 +179,7 @@ def _option(key: str) -> str:
 
 
 def _sources(agent: list[str], seen: Seen) -> list[Observation]:
-    """Look at what `lastword run` would look at beside this agent's pipes."""
+    """Check the sources that `lastword run` would read beside this agent's pipes."""
     if _option("evidence") != "auto":
         return [sources.switched_off()]
     start = AgentStart(agent, watched=True)
@@ -207,11 +207,11 @@ def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
 def _versions(*, speaks_v2: bool) -> Observation:
     if speaks_v2:
         return ok(
-            "version 2", "It speaks version 2 of the protocol, too, to clients that ask for it."
+            "version 2", "It also speaks version 2 of the protocol, to clients that ask for it."
         )
     return note(
         "version 2",
-        "It speaks version 1 of the protocol alone: clients that ask for 2 get 1, or no answer.",
+        "It speaks only version 1 of the protocol: clients that ask for 2 get 1, or no answer.",
     )
 
 
@@ -221,12 +221,12 @@ def _text(report: Report) -> str:
         _show(page, finding)
     page.line()
     if report.rows:
-        page.line("How each client is told of a failure (`lastword agent --rungs` shows them all):")
+        page.line("How each client learns of a failure (`lastword agent --rungs` shows all ways):")
         page.line()
         names = max(len(row.client) for row in report.rows) + 2
         rungs = max(len(row.rung.value) for row in report.rows) + 2
         for row in report.rows:
-            forced = ", by LASTWORD_FALLBACK" if row.forced else ""
+            forced = ", set by LASTWORD_FALLBACK" if row.forced else ""
             page.row(f"  {row.client:<{names}}{row.rung.value:<{rungs}}", row.about + forced)
         page.line()
     if report.is_well:
@@ -234,7 +234,7 @@ def _text(report: Report) -> str:
         line = shlex.join(["lastword", "run", "--", *report.command])
         page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
     else:
-        page.line("Do what stands behind -> at the PROBLEM above, and run this command again.")
+        page.line("Do what the -> at the PROBLEM above says, and run this command again.")
     return page.take()
 
 

@@ -1,7 +1,7 @@
-"""The JSON of a command: one object for every command that has `--json`.
+"""The JSON envelope: one object, printed by every command that has `--json`.
 
-Owns the envelope: `version` comes first, names are in snake case, and every moment is ISO 8601 in
-UTC. What stands in it is each command's own; `tests/kit/json_glossary.py` has the names.
+Owns the envelope: `version` comes first, names are in snake case, and every time is ISO 8601 in
+UTC. Each command owns its own members; `tests/kit/json_glossary.py` lists their names.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ VERSION = 1
 
 
 def write(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> None:
-    """Write one document; without an indent on one line."""
+    """Write one document; without an indent, on one line."""
     sys.stdout.write(document(members, indent=indent))
 
 
 def document(members: Mapping[str, Any] | msgspec.Struct, *, indent: int = 2) -> str:
-    """Return one document, in which every character can be printed."""
+    """Return one document, with every character printable."""
     told = {"version": VERSION, **with_moments(msgspec.to_builtins(members))}
     text = printable_json(json.dumps(told, ensure_ascii=False))
     return f"{_indented(text, indent) if indent else text}\n"

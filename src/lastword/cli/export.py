@@ -1,7 +1,8 @@
-"""`lastword export`: one session as one file for a bug report.
+"""`lastword export`: one session in one file, for a bug report.
 
-Owns the command line, the exit status (0, 1 when the record or the disk does not allow it, 2 when
-it cannot be done as it was asked), and that no file is ever half written or written over.
+Owns the command line, the exit status (0; 1 if the record or the disk does not allow it; 2 if it
+cannot be done as it was asked), and the guarantee that no file is left half written or
+overwritten.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ arguments that cannot be used.
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Export a session; gives the exit status."""
+    """Export a session; return the exit status."""
     options = parser().read(arguments)
     path = path_of(options)
     return answer("export", path, lambda: _run(options, path))
@@ -120,7 +121,7 @@ def _run(options: argparse.Namespace, path: str) -> int:
 
 
 def _target(output: str | None, bundle: Bundle, suffix: str) -> str:
-    """Return where to write; a name of our own in a folder that was named, or in this one."""
+    """Return the file to write: the given one, or one with a default name in the given folder."""
     if output and not os.path.isdir(output):
         return output
     plain = re.sub(r"[^A-Za-z0-9.-]+", "-", bundle.name)[:_MAX_NAME_CHARS].strip("-.")
@@ -145,11 +146,11 @@ def _check_target(target: str, *, force: bool) -> None:
 def _write(
     write: Callable[[IO[bytes]], dict[str, Any]], target: str, *, force: bool
 ) -> dict[str, Any]:
-    """Write it beside its place, then give it its name.
+    """Write a temporary file beside the target, then rename it.
 
     Raises:
-        StoreError: the disk does not take it.
-        UnusableError: somebody has made the file meanwhile.
+        StoreError: The disk does not allow it.
+        UnusableError: The file has been created in the meantime.
     """
     folder = os.path.dirname(target) or "."
     try:
@@ -173,11 +174,11 @@ def _write(
 
 
 def _name(draft: str, target: str, *, force: bool) -> None:
-    """Put the finished file in its place.
+    """Give the finished file its name.
 
     Raises:
-        FileExistsError: there is one, and it is to be kept.
-        OSError: the disk does not allow it.
+        FileExistsError: The file exists, and must be kept.
+        OSError: The disk does not allow it.
     """
     if not force:
         try:

@@ -1,7 +1,7 @@
-"""`lastword outbox`: what waits to be reported, what became of the rest, and a try by hand.
+"""`lastword outbox`: show waiting and refused reports, send them, or test the address.
 
-Owns the command line and the exit status: 0, 1 where something is wrong with the outbox or what
-was sent did not arrive, 2 when it cannot be run as it was asked.
+Owns the command line and the exit status: 0; 1 if the outbox cannot be read or a report did not
+arrive; 2 if the command cannot be run as it was asked.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ SEND_SECONDS = 60.0
 """How long `--send` goes on with what is due."""
 
 _ABOUT = """\
-Shows the reports of failures that have not arrived where `--report-to` sends
-them, and counts the others.
+Shows the failure reports that have not yet reached the address of
+`--report-to`, and counts the others.
 """
 
 _ENDS = """\
@@ -57,20 +57,20 @@ read, 2 for arguments that cannot be used.
 
 _REPORTS = {
     "report_to": "with --send and --test: the address",
-    "report_format": "what is there: an OpenTelemetry collector, or a webhook (otlp, webhook)",
+    "report_format": "what listens there: an OpenTelemetry collector or a webhook (otlp, webhook)",
     "report_secret_file": "the file with the secret that signs a webhook's reports",
 }
 
 _WHY = {
     "dropped_full": "the outbox was full",
     "dropped_old": "they were over 7 days old",
-    "dropped_unwritten": "the disk took nothing",
+    "dropped_unwritten": "they could not be written to the disk",
     "dropped_damaged": "the outbox's file was damaged",
 }
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Show the outbox, or do something with it; gives the exit status."""
+    """Show the outbox, or act on it; return the exit status."""
     options = parser().read(arguments)
     outbox = Outbox(os.path.dirname(path_of(options)))
     try:
@@ -95,13 +95,15 @@ def parser() -> CommandParser:
     made = CommandParser("outbox", usage="[options]", about=_ABOUT, ends=_ENDS)
     does = made.add_mutually_exclusive_group()
     does.add_argument(
-        "--send", action="store_true", help=f"send now what waits, for {SEND_SECONDS:g} s at most"
+        "--send",
+        action="store_true",
+        help=f"send waiting reports now, for {SEND_SECONDS:g} s at most",
     )
     does.add_argument(
-        "--test", action="store_true", help="send one report of no failure, to try the address"
+        "--test", action="store_true", help="send one test report, to try the address"
     )
     does.add_argument(
-        "--clear-dead", action="store_true", help="forget the reports that were refused for good"
+        "--clear-dead", action="store_true", help="remove the reports that were refused for good"
     )
     does.add_argument("--json", action="store_true", help="print the outbox as JSON, for programs")
     where = made.add_argument_group("where reports go, as `lastword run` was told")
@@ -122,15 +124,15 @@ def parser() -> CommandParser:
 def _target(options: argparse.Namespace) -> ReportTarget:
     option = BY_KEY["report_to"]
     if not options.report_to:
-        raise TargetError(f"say where to: --report-to URL, or {option.variable}")
+        raise TargetError(f"the address is missing: --report-to URL, or {option.variable}")
     if option.read(options.report_to) is None:
-        raise TargetError(f"--report-to is no address that can be used: it takes {option.expects}")
+        raise TargetError(f"--report-to cannot be used: it takes {option.expects}")
     wish = Wish(options.report_to, options.report_format, options.report_secret_file)
     return target_of(wish, os.environ)
 
 
 def _test(target: ReportTarget) -> int:
-    """Send a report of no failure, once and past the outbox."""
+    """Send one test report directly, without the outbox."""
     run = this_run(secrets.token_hex(13).upper(), door="outbox", program="lastword")
     try:
         answer = ask(target, own_report(run, "test", {"reason": "test", "retryable": False}))
@@ -173,7 +175,7 @@ def _show(outbox: Outbox, *, as_json: bool) -> int:
     else:
         _lines(page, status)
     for path in aside:
-        page.line(f"A damaged outbox was set aside as {path}; delete it when you do not need it.")
+        page.line(f"A damaged outbox was set aside as {path}. Delete it if you do not need it.")
     sys.stdout.write(page.take())
     return 0
 
@@ -184,17 +186,17 @@ def _lines(page: Page, status: Status) -> None:
     page.line(f"{status.waiting} waiting, {status.dead} refused, {counts[SENT]} sent")
     for pace in status.targets:
         age = duration(max(0, now - pace.oldest_epoch_ms) / 1000)
-        line = f"to {pace.place}: {counted(pace.waiting, 'report')}, the oldest from {age} ago"
+        line = f"to {pace.place}: {counted(pace.waiting, 'report')}, the oldest {age} old"
         page.line(line, indent=2)
         if pace.failures:
             wait = duration(max(0, pace.due_epoch_ms - now) / 1000)
             tries = counted(pace.failures, "try")
-            page.line(f"{pace.said}, after {tries}; again in {wait}", "yellow", indent=4)
+            page.line(f"{pace.said}, after {tries}; next try in {wait}", "yellow", indent=4)
     for name in DROPPED:
         if counts[name]:
             page.line(f"{counts[name]} dropped: {_WHY[name]}", "red")
     if status.dead_letters:
-        page.line("refused for good (--clear-dead forgets them):")
+        page.line("refused for good (--clear-dead removes them):")
     for place, said, report in status.dead_letters:
         what = ", ".join(str(report.facts.get(name, "")) for name in ("type", "incident_id"))
         page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {said} at {place}", indent=2)

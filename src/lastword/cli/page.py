@@ -1,6 +1,6 @@
 """Text in columns for a terminal: its width, its colours, and nothing that moves its cursor.
 
-Owns wrapping, painting, and how clock times look in a list. Knows nothing of what is shown.
+Owns wrapping, styling, and the format of times in a list. It knows nothing about what is shown.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ COLOURS = tuple(
 
 
 def terminal_columns(otherwise: int = 80) -> int:
-    """Return the width of the terminal behind stdout, or what to take where there is none."""
+    """Return the width of the terminal behind stdout, or a default without one."""
     return shutil.get_terminal_size((otherwise, 24)).columns
 
 
 def has_colours() -> bool:
-    """Colours are for a terminal that has them and a user who has not declined (no-color.org)."""
+    """Tell whether the terminal has colours and the user has not declined them (no-color.org)."""
     return (
         sys.stdout.isatty()
         and not os.environ.get("NO_COLOR")
@@ -57,10 +57,10 @@ def has_colours() -> bool:
 
 
 def is_light() -> bool:
-    """Return whether the terminal says that its background is white, and has 256 colours.
+    """Tell whether the terminal reports a light background and has 256 colours.
 
-    rxvt, Konsole, iTerm2 and others say so in `COLORFGBG`, as numbers of colours: text, then
-    background, with another word between them in some.
+    rxvt, Konsole, iTerm2 and others report it in `COLORFGBG`, as colour numbers: text, then
+    background, in some with another word between them.
     """
     background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
     many = "256color" in os.environ.get("TERM", "") or bool(os.environ.get("COLORTERM"))
@@ -68,10 +68,10 @@ def is_light() -> bool:
 
 
 class Page:
-    """Lines of at most so many columns, in colours where the terminal has them.
+    """Lines of limited width, in colours if the terminal has them.
 
     Attributes:
-        columns: How many.
+        columns: The width.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Page:
         """Begin an empty page.
 
         Args:
-            columns: The terminal's, where nothing is given.
-            colours: Whether there are any; the terminal decides where nothing is given.
-            least: The page is never narrower, whatever the terminal is.
-            most: The page is never wider.
-            keeps_words: A word that is longer than a line stays whole, so that it can be copied.
+            columns: The width; by default the terminal's.
+            colours: Whether to use colours; by default the terminal decides.
+            least: The minimum width, whatever the terminal's.
+            most: The maximum width.
+            keeps_words: Keep a word that is longer than a line whole, so that it can be copied.
         """
         found = terminal_columns() if columns is None else columns
         self.columns: int = max(least, min(most, found))
@@ -108,14 +108,14 @@ class Page:
         hang: int | None = None,
         at_most: int | None = None,
     ) -> None:
-        """Add a line; what is too long goes on below it.
+        """Add a line; text that is too long continues below.
 
         Args:
-            text: What it says.
-            style: How it is painted.
+            text: The text.
+            style: Its style.
             indent: Columns before it.
-            hang: Columns more before what goes on; by default it goes on under its own beginning.
-            at_most: What needs more lines than these is cut.
+            hang: Further columns before continuation lines; by default the text's own indent.
+            at_most: The maximum number of lines; the rest is cut.
         """
         own = len(text) - len(text.lstrip()) if hang is None else hang
         lines = self._wrapped(text, self.columns, indent, indent + own) or [""]
@@ -125,12 +125,12 @@ class Page:
         self._lines += [[(line, style)] for line in lines]
 
     def row(self, lead: str | Sequence[Cell], text: str, style: str = "") -> None:
-        """Add a line with a beginning of its own; what is too long goes on where the text began.
+        """Add a line with a lead; text that is too long continues below the text.
 
         Args:
-            lead: What it begins with: dim, or cells with styles.
-            text: What it says.
-            style: How that is painted.
+            lead: The beginning: dim, or cells with styles.
+            text: The text.
+            style: Its style.
         """
         given = [(lead, "dim")] if isinstance(lead, str) else lead
         cells = [(_plain(cell), painted) for cell, painted in given]
@@ -140,11 +140,11 @@ class Page:
         self._lines += [[(" " * indent + line, style)] for line in more]
 
     def verbatim(self, *cells: Cell) -> None:
-        """Add a line as long as it is."""
+        """Add a line without wrapping it."""
         self._lines.append([(_plain(text), style) for text, style in cells])
 
     def beside(self, *pages: Page) -> None:
-        """Add the lines of other pages, side by side, two columns apart."""
+        """Add the lines of other pages side by side, two columns apart."""
         for row in zip_longest(*(page._lines for page in pages), fillvalue=()):  # noqa: SLF001
             cells: list[Cell] = []
             for page, line in zip(pages, row, strict=True):
@@ -153,12 +153,12 @@ class Page:
             self._lines.append(cells)
 
     def take_cells(self) -> list[Sequence[Cell]]:
-        """Return the lines so far as texts with their styles; they are then forgotten."""
+        """Return the lines so far as texts with styles, and clear the page."""
         lines, self._lines = self._lines, []
         return lines
 
     def take(self) -> str:
-        """Return the lines so far, which are then forgotten."""
+        """Return the lines so far, and clear the page."""
         lines = self.take_cells()
         painted = ("".join(self._paint(*cell) for cell in cells) for cells in lines)
         return "".join(f"{line.rstrip()}\n" for line in painted)
@@ -178,23 +178,23 @@ class Page:
 
 
 def _plain(text: str) -> str:
-    """Return the text in one line; half characters, which have no place in UTF-8, as escapes."""
+    """Return the text on one line; lone surrogates, which UTF-8 cannot hold, become escapes."""
     return one_line(text.encode("utf-8", "backslashreplace").decode())
 
 
 def fitted(text: str, columns: int) -> str:
-    """Return the text in exactly so many columns; where it was cut, that is to be seen."""
+    """Return the text in exactly this many columns, with a visible cut."""
     kept = shortened(text, columns)
     return kept + " " * (columns - text_width(kept))
 
 
 def visibly_cut(text: str, columns: int) -> str:
-    """Return the text, or its beginning and a mark that stdout can hold."""
+    """Return the text, or its beginning with a mark that stdout can encode."""
     return shortened(text, columns, mark="…" if takes_bars() else "...")
 
 
 def takes_bars() -> bool:
-    """Can what stdout is written in hold block characters?"""
+    """Tell whether stdout's encoding has block characters."""
     try:
         "▁█".encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -203,7 +203,7 @@ def takes_bars() -> bool:
 
 
 def local(epoch_ms: int) -> datetime:
-    """Return a moment in the time of this place; one out of bounds is the first there is."""
+    """Return a moment in local time; the earliest one possible if it is out of range."""
     try:
         return datetime.fromtimestamp(epoch_ms / 1000).astimezone()
     except (ValueError, OverflowError, OSError):
@@ -211,5 +211,5 @@ def local(epoch_ms: int) -> datetime:
 
 
 def day_and_time(epoch_ms: int) -> str:
-    """Return a moment as a list has it: `2026-11-20 18:50`."""
+    """Return a moment as shown in a list: `2026-11-20 18:50`."""
     return f"{local(epoch_ms):%Y-%m-%d %H:%M}"

@@ -1,8 +1,8 @@
-"""The parser of every command but `run`: how help looks, and what is said of a wrong word.
+"""The parser of every command but `run`: the form of its help and of its error messages.
 
-Owns that help fits 80 columns, that what is wrong is one line with exit status 2, and that the
-agent's command stands after `--`. What a value is follows from its metavar (`FILE`, `DIR`,
-`SESSION` and so on), by which a shell completes it, too.
+Owns three rules: help fits 80 columns, an error is one line with exit status 2, and the agent's
+command follows `--`. A metavar (`FILE`, `DIR`, `SESSION` and so on) says what a value is, which
+shell completion uses, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CommandParser(argparse.ArgumentParser):
     """The parser of one command.
 
     Attributes:
-        takes_agent: Does an agent's command follow after `--`?
+        takes_agent: Whether an agent's command follows `--`.
     """
 
     def __init__(self, name: str, *, usage: str, about: str, ends: str = "") -> None:
@@ -66,12 +66,12 @@ class CommandParser(argparse.ArgumentParser):
 
     @property
     def shown_actions(self) -> list[argparse.Action]:
-        """What can be given, as far as it is told of, in the order of the help."""
+        """Return the documented options and arguments, in the order of the help."""
         return [action for action in self._actions if action.help is not argparse.SUPPRESS]
 
     @property
     def sections(self) -> list[tuple[str, list[argparse.Action]]]:
-        """The groups of the help that hold anything, each with its title."""
+        """Return the non-empty groups of the help, each with its title."""
         groups = [(group.title or "", group._group_actions) for group in self._action_groups]  # noqa: SLF001
         shown = self.shown_actions
         return [
@@ -81,27 +81,27 @@ class CommandParser(argparse.ArgumentParser):
         ]
 
     def help_of(self, action: argparse.Action) -> str:
-        """Return the help of one option, with its default in it."""
+        """Return the help of one option, including its default."""
         return self._get_formatter()._expand_help(action)  # noqa: SLF001
 
     def written(self, action: argparse.Action) -> str:
-        """Return an option as the help has it: `-o, --output FILE`."""
+        """Return an option as the help shows it: `-o, --output FILE`."""
         return self._get_formatter()._format_action_invocation(action)  # noqa: SLF001
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Read a command line.
 
         Raises:
-            SystemExit: It has been said what is wrong, or the help has been shown.
+            SystemExit: An error or the help has been printed.
         """
         self.refuse_unknown(words)
         return self.parse_args(list(words))
 
     def parse_in_front(self, words: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-        """Read what stands before `--`, and return the agent's command beside it.
+        """Read the options before `--`; return them and the agent's command.
 
         Raises:
-            SystemExit: It has been said what is wrong, or the help has been shown.
+            SystemExit: An error or the help has been printed.
         """
         own, agent = self.split(words)
         return self.read(own), agent
@@ -113,10 +113,10 @@ class CommandParser(argparse.ArgumentParser):
 
         Args:
             words: The command line.
-            beside: Options that are not this parser's, and are taken too.
+            beside: Options of another parser that are accepted, too.
 
         Raises:
-            SystemExit: It has been said what is wrong.
+            SystemExit: An error has been printed.
         """
         at = list(words).index("--") if "--" in words else None
         own, agent = list(words[:at]), [] if at is None else list(words[at + 1 :])
@@ -140,7 +140,7 @@ class CommandParser(argparse.ArgumentParser):
         return False
 
     def refuse_unknown(self, words: Sequence[str], beside: Iterable[str] = ()) -> None:
-        """Say which option there is not, before what else is wrong.
+        """Report an unknown option before any other error.
 
         Raises:
             SystemExit: There was one.
@@ -156,12 +156,12 @@ class CommandParser(argparse.ArgumentParser):
                 self.error(no_such("option", flag, known - {"-h"}, f"{self.prog} --help"))
 
     def error(self, message: str) -> NoReturn:
-        """End with a line that says what is wrong."""
+        """Print one line that says what is wrong, and exit."""
         sys.stderr.write(f"{self.prog}: {self._sentence(message)}\n")
         raise SystemExit(2)
 
     def _sentence(self, message: str) -> str:
-        """Return argparse's words as a sentence of ours."""
+        """Rephrase argparse's message."""
         see = f"`{self.prog} --help` says more"
         needed = message.removeprefix("the following arguments are required: ")
         if needed != message:
@@ -200,7 +200,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help of at most 80 columns, in which paragraphs are filled and examples are not."""
+    """Help of at most 80 columns, with paragraphs filled and examples unchanged."""
 
     def __init__(self, prog: str) -> None:
         columns = shutil.get_terminal_size().columns
@@ -225,7 +225,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def filled(text: str, width: int) -> list[str]:
-    """Return the lines of a text: paragraphs are filled, and indented lines stay as they are."""
+    """Return the lines of a text, with paragraphs filled and indented lines unchanged."""
     lines: list[str] = []
     paragraph: list[str] = []
     for line in [*text.strip("\n").splitlines(), ""]:

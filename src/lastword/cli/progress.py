@@ -1,7 +1,7 @@
-"""The progress line: what a command is at, in one line of stderr that is replaced and then erased.
+"""The progress line: what a command is doing, on one line of stderr that is replaced and erased.
 
-Owns when it is shown and what of it fits. Where stderr is no terminal, or one that cannot erase
-(`TERM=dumb`), nothing is ever written. It begins late: a command that ends before needs no line.
+Owns when the line is shown and how it is cut. Nothing is written if stderr is not a terminal, or
+is one that cannot erase (`TERM=dumb`). The line appears late, so a quick command shows none.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ class Progress:
         self._erase()
 
     def say(self, text: str) -> None:
-        """Show another text from now on."""
+        """Replace the text."""
         with self._lock:
             self._text = text
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Keep the line away while something else is written to the terminal, in whole lines."""
+        """Hide the line while other whole lines are written to the terminal."""
         with self._lock:
             self._erase()
             yield
@@ -134,7 +134,7 @@ def _can_replace(fd: int) -> bool:
 
 
 def _is_utf8() -> bool:
-    """Return what the environment says of the terminal (POSIX: the first that is not empty)."""
+    """Tell whether the terminal uses UTF-8 (POSIX: the first variable that is not empty)."""
     names = ("LC_ALL", "LC_CTYPE", "LANG")
     locale = next((value for name in names if (value := os.environ.get(name))), "")
     return "utf-8" in locale.lower() or "utf8" in locale.lower()

@@ -1,6 +1,6 @@
-"""The way to the record: where it is, and what is said when it is not.
+"""Access to the record: where it is, and the messages if it cannot be used.
 
-Owns the options `--record` and `--since`, and the way from a `StoreError` to an exit status.
+Owns the options `--record` and `--since`, and the exit status of a `StoreError`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class UnusableError(Exception):
 
 
 def add_record_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option of where the record is."""
+    """Add the option that says where the record is."""
     parser.add_argument(
         "--record",
         metavar="DIR",
@@ -51,7 +51,7 @@ def add_record_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_since_option(parser: argparse._ActionsContainer) -> None:
-    """Add the option of when to begin."""
+    """Add the option that says when to begin."""
     parser.add_argument(
         "--since",
         metavar="WHEN",
@@ -62,16 +62,16 @@ def add_since_option(parser: argparse._ActionsContainer) -> None:
 
 
 def path_of(options: argparse.Namespace) -> str:
-    """Return the store that the command line means."""
+    """Return the path of the store."""
     folder = options.record or os.environ.get("LASTWORD_RECORD") or state_folder(os.environ)
     return store_path(named_folder(folder))
 
 
 def moment(text: str) -> int:
-    """Return a moment as the user says it, in milliseconds since 1970 UTC; a date is local time.
+    """Return a time given by the user, in milliseconds since 1970 UTC; a date is local time.
 
     Raises:
-        argparse.ArgumentTypeError: it is none.
+        argparse.ArgumentTypeError: It is not a time.
     """
     span = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
     try:
@@ -85,10 +85,10 @@ def moment(text: str) -> int:
 
 
 def whole_number(text: str) -> int:
-    """Return a number from 1 up.
+    """Return a number of at least 1.
 
     Raises:
-        argparse.ArgumentTypeError: it is none.
+        argparse.ArgumentTypeError: It is not one.
     """
     digits = text.lstrip("0")
     if not text.isascii() or not text.isdigit() or not 0 < len(digits) < _MAX_DIGITS:
@@ -97,10 +97,10 @@ def whole_number(text: str) -> int:
 
 
 def port(text: str) -> int:
-    """Return a port's number.
+    """Return a port number.
 
     Raises:
-        argparse.ArgumentTypeError: it is none.
+        argparse.ArgumentTypeError: It is not one.
     """
     number = whole_number(text)
     if number > _MAX_PORT:
@@ -109,11 +109,11 @@ def port(text: str) -> int:
 
 
 def answer(command: str, path: str, work: Callable[[], int]) -> int:
-    """Run a command on the record; what is wrong with the record is said in a sentence.
+    """Run a command on the record, and print a sentence if the record cannot be used.
 
     Returns:
-        What `work` gives; 1 where the record cannot be used, 2 for what cannot be asked, 130 when
-        the user stopped it, as a shell has it.
+        What `work` returns; 1 if the record cannot be used, 2 if the request cannot be met, 130 if
+        the user stopped it, as in a shell.
     """
     try:
         return work()
@@ -142,7 +142,7 @@ def _tell_of_damaged(command: str, path: str) -> None:
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
-    """Add the options of which session: by a name, or the latest."""
+    """Add the options that choose a session: by name, or the latest."""
     parser.add_argument(
         "session",
         nargs="?",
@@ -159,7 +159,7 @@ def chosen_session(record: sqlite3.Connection, options: argparse.Namespace) -> P
     """Return the session that the command line means.
 
     Raises:
-        UnusableError: there is none, or there are several.
+        UnusableError: There is none, or there are several.
     """
     if not options.last:
         return _named(record, options.session)
@@ -192,7 +192,7 @@ def _named(record: sqlite3.Connection, name: str) -> Part:
 
 
 def _is_number(text: str) -> bool:
-    """Is it written as the list writes a number? `019` is the beginning of an id."""
+    """Tell whether it is a number of the list. `019` is the beginning of an id."""
     is_short = len(text) <= len(str(listing.MAX_NUMBER))
     return is_short and text.isascii() and text.isdigit() and text[0] != "0"
 

@@ -1,6 +1,6 @@
 """`lastword stats`: failures by type, agent and day, and how long turns take.
 
-Owns the command line and the exit status: 0, 1 when the record cannot be used, 2 when it cannot be
+Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 if it cannot be
 summed as it was asked.
 """
 
@@ -54,7 +54,7 @@ _BAR_COLUMNS = 20
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Sum up what is recorded; gives the exit status."""
+    """Summarise the record; return the exit status."""
     options = parser().read(arguments)
     path = path_of(options)
     return answer("stats", path, lambda: _run(options, path))
@@ -103,10 +103,10 @@ def _run(options: argparse.Namespace, path: str) -> int:
 def _show(page: Page, days: int, now: Period, before: Period) -> None:
     """Show everything, one part below the other."""
     span = "day" if days == 1 else f"{days} days"
-    page.line(f"The last {span}, and the change against the {span} before", "bold")
+    page.line(f"The last {span}, compared with the {span} before", "bold")
     page.line()
     if not now.turns and not now.failed_requests:
-        page.line("No turn is recorded in this time; --days 30 looks further back.", "dim")
+        page.line("No turn was recorded in this time; --days 30 looks further back.", "dim")
         if not before.turns and now.gateway is None:
             return
     compares = bool(before.turns or before.failed_requests or before.gateway is not None)
@@ -134,7 +134,7 @@ def _named(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _gateway(table: _Table, now: GatewayPeriod, before: GatewayPeriod | None) -> None:
-    """Show what befell sessions behind a gateway; what did not happen is left out."""
+    """Show what happened to sessions behind a gateway, leaving out zero counts."""
     table.page.line()
     table.page.line("Behind a gateway", "bold")
     rows = _gateway_rows(now)
@@ -146,35 +146,35 @@ def _gateway(table: _Table, now: GatewayPeriod, before: GatewayPeriod | None) ->
 
 def _gateway_rows(period: GatewayPeriod) -> dict[str, int]:
     return {
-        "viewers came": period.viewers_came,
-        "  of them, back to where they were": period.viewers_came_back,
-        "viewers left": sum(period.connections_ended.values()),
+        "viewers connected": period.viewers_came,
+        "  resumed where they had been": period.viewers_came_back,
+        "viewers disconnected": sum(period.connections_ended.values()),
         **{f"  {_ended(how)}": count for how, count in period.connections_ended.items()},
-        "times a viewer was far behind": period.lags,
+        "times a viewer fell behind": period.lags,
         "times a viewer missed entries": period.gaps,
         "  entries missed": period.missed_entries,
-        "questions with nobody to answer": period.questions_held,
+        "questions that nobody was there to answer": period.questions_held,
         **{f"questions {plain(how, _DECIDED)}": n for how, n in period.questions.items()},
         "session processes that died": period.holders_died,
-        "lastword run ended unasked": period.supervisors_exited,
-        "sessions brought back": period.restored,
-        "  without what was said before": period.restored_without_history,
-        "sessions that could not be": period.not_restored,
-        "session logs begun anew": period.log_resets,
+        "lastword run exited unexpectedly": period.supervisors_exited,
+        "sessions restored": period.restored,
+        "  without their history": period.restored_without_history,
+        "sessions that could not be restored": period.not_restored,
+        "session logs started over": period.log_resets,
         **{f"sessions ended: {plain(why, ENDS)}": n for why, n in period.sessions_ended.items()},
     }
 
 
 def _ended(how: str) -> str:
-    """Say how a connection ended, from its close code and its cause."""
+    """Describe how a connection ended, from its close code and its cause."""
     code, _, cause = how.partition(" ")
     return f"{plain(cause, CAUSES)} ({code})" if cause else plain(code)
 
 
 _DECIDED = {
     "answered": "answered",
-    "expired": "refused, nobody came",
-    "rejected": "refused, nobody there",
+    "expired": "refused, nobody answered in time",
+    "rejected": "refused, nobody was connected",
     "withdrawn": "withdrawn by the agent",
     "lost": "lost with the agent",
 }
@@ -194,15 +194,15 @@ def _turns(table: _Table, now: Period, before: Period) -> None:
         # Cut, not rounded: 99.99 is not 100.
         told = "100 %" if whole else f"{int(now.answered_percent * 100) / 100:.2f} %"
         told = f"{told:>{_NUMBER_COLUMNS}}"
-        table.page.row(table.label("  answered (of those over)"), told, "" if whole else "red")
+        table.page.row(table.label("  answered (of those ended)"), told, "" if whole else "red")
     table.row("other requests that failed", now.failed_requests, before.failed_requests)
-    table.row("agents started again", now.restarts, before.restarts)
-    table.row("model calls tried again", now.retries, before.retries)
+    table.row("agents restarted", now.restarts, before.restarts)
+    table.row("model calls retried", now.retries, before.retries)
     if now.wait_seconds or before.wait_seconds:
         told = duration(now.wait_seconds)
         if before.wait_seconds:
             told += f" ({duration(before.wait_seconds)} before)"
-        table.page.row(table.label("  time spent waiting for that"), told)
+        table.page.row(table.label("  time spent waiting for retries"), told)
 
 
 def _counts(table: _Table, title: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:
@@ -214,7 +214,7 @@ def _counts(table: _Table, title: str, now: Mapping[str, int], before: Mapping[s
     for name in names[:MAX_ROWS]:
         table.row(name, now.get(name, 0), before.get(name, 0))
     if len(names) > MAX_ROWS:
-        table.page.line(f"and {len(names) - MAX_ROWS} more; --json has all", "dim")
+        table.page.line(f"and {len(names) - MAX_ROWS} more; --json lists them all", "dim")
 
 
 def _by_day(table: _Table, now: Period) -> None:
@@ -239,8 +239,8 @@ def _latency(table: _Table, now: Period, before: Period) -> None:
     table.page.line()
     table.page.line("How long turns took", "bold")
     table.page.line(
-        "Half of them took no longer than the first figure, 9 of 10 no longer than the second, 99 "
-        "of 100 no longer than the third.",
+        "Half of them took at most the first figure, 9 of 10 at most the second, and 99 of 100 at "
+        "most the third.",
         "dim",
     )
     for label, mine, theirs in (
@@ -257,7 +257,7 @@ def _spread(spread: Spread) -> str:
 
 
 class _Table:
-    """Rows of figures, each with its change where there is something to compare it with."""
+    """Rows of figures, each with its change if there is an earlier figure."""
 
     def __init__(self, page: Page, *, compares: bool) -> None:
         self.page = page
@@ -270,6 +270,6 @@ class _Table:
         self.page.row(self.label(label), f"{now:>{_NUMBER_COLUMNS},}{change}")
 
     def label(self, text: str, figures: int = _COUNT_COLUMNS) -> str:
-        """Return a row's label, in as many columns as leave room for its figures."""
+        """Return a row's label, cut to leave room for its figures."""
         columns = min(_LABEL_COLUMNS, self.page.columns - figures)
         return f"{visibly_cut(text, columns).ljust(columns)} "

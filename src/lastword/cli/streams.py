@@ -1,7 +1,7 @@
-"""The standard streams of a command: every text on its way to a terminal passes here.
+"""The standard streams of a command, which filter all text on its way to a terminal.
 
-Owns that nothing on them moves a cursor, names a window or turns the writing round, whoever the
-text came from: an agent, a client, a file, an argument. A page's own colours stay.
+Owns the guarantee that no text moves a cursor, names a window or changes the writing direction,
+whether it came from an agent, a client, a file or an argument. A page's own colours stay.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COLOUR = re.compile(f"({'|'.join(map(re.escape, COLOURS))})")
 
 
 class PrintableStream:
-    """A text stream that writes what can be printed, and is otherwise the one that it wraps."""
+    """A text stream that writes only printable text, and otherwise acts as the wrapped one."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -48,7 +48,7 @@ class PrintableStream:
 
 
 def prepare_streams() -> None:
-    """Let nothing that is written fail for its characters, or for a stream that is closed."""
+    """Make sure that no write fails because of its characters or a closed stream."""
     # A file of the command's must not be given the number of a standard stream.
     ensure_standard_streams()
     for name, fd in (("stdout", 1), ("stderr", 2)):

@@ -1,8 +1,8 @@
-"""Terminal text as an SVG picture: a window with lines of styled text, and nothing from outside.
+"""Terminal text as an SVG picture: a window with lines of styled text, self-contained.
 
-Owns the themes, whose colours have a contrast of 4.5 or more with their background (WCAG 2.2,
-success criterion 1.4.3), and that every text is safe in XML and keeps its place, whichever way it
-is written. Knows nothing of what is shown.
+Owns the themes, whose colours have a contrast of at least 4.5 with their background (WCAG 2.2,
+success criterion 1.4.3), and makes every text safe in XML and keeps it in its column, whatever
+its writing direction. It knows nothing about what is shown.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Theme:
     Attributes:
         background: Behind the text.
         bar: Behind the window's title.
-        border: Around it.
+        border: Around the window.
         text: Text without a style.
-        styles: Text with one, by a page's names.
+        styles: Text with a style, by the style's name.
     """
 
     background: str
@@ -87,10 +87,10 @@ def terminal_svg(
 
     Args:
         lines: Their cells: texts, each with its style.
-        columns: How wide the window is; no line is cut there.
+        columns: The window's width; no line is cut there.
         theme: Its colours.
-        title: What stands above it, and what a screen reader calls it.
-        description: What a screen reader says of it.
+        title: The window's title, which is also its name for a screen reader.
+        description: Its description for a screen reader.
 
     Returns:
         The picture, as one XML document.
@@ -141,7 +141,7 @@ def _window(width: int, height: int, theme: Theme, title: str) -> list[str]:
 
 
 def _text(cells: Sequence[Cell], y: int) -> list[str]:
-    """Return a line, each cell of it at its own column; nothing where there is nothing to see."""
+    """Return a line, each cell at its own column; empty if there is nothing to see."""
     spans, column = [], 0
     for text, style in cells:
         seen = text.strip()
@@ -154,5 +154,5 @@ def _text(cells: Sequence[Cell], y: int) -> list[str]:
 
 
 def _safe(text: str) -> str:
-    """Return a text that XML can hold: no control character, no half of a character."""
+    """Return a text without what XML cannot hold: control characters and lone surrogates."""
     return escape(one_line(text))

@@ -1,6 +1,6 @@
-"""What was probably meant by a word that the command line does not know.
+"""Suggestions for a word that the command line does not know.
 
-Owns the sentences. They are said where nothing can be run, so this is loaded then, and only then.
+Owns the sentences. It is loaded only for an error, when nothing can be run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CUTOFF = 0.6
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that is most like this one, empty where none is."""
+    """Return the most similar known word, empty if none is similar."""
     by_form = {_plain(name): name for name in known}
     form = _plain(word)
     begun = [name for plain, name in by_form.items() if form and plain.startswith(form)]
@@ -30,12 +30,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def no_such(kind: str, word: str, known: Iterable[str], listing: str) -> str:
-    """Return the sentence for a word that there is not, with the nearest and where the list is.
+    """Return the sentence for an unknown word, with the nearest one and where all are listed.
 
     Args:
         kind: What it should have been: `option`, `command`.
-        word: What it is.
-        known: What it could have been.
+        word: The word.
+        known: The known words.
         listing: The command that lists them.
     """
     named = word if word.startswith("-") and len(word) <= MAX_SHOWN_CHARS else shown(word)
@@ -46,7 +46,7 @@ def no_such(kind: str, word: str, known: Iterable[str], listing: str) -> str:
 
 
 def wrong_choice(name: str, value: str, words: Sequence[str]) -> str:
-    """Return the sentence for a value that is none of the few that there are."""
+    """Return the sentence for a value that is not one of a few choices."""
     few = f"one of {', '.join(words)}"
     like = nearest(value, words)
     if like:
@@ -61,10 +61,10 @@ def shown(word: str) -> str:
 
 
 def split_options(words: Sequence[str], flags: Mapping[str, bool]) -> tuple[list[str], list[str]]:
-    """Return the options at the beginning, and what follows them.
+    """Return the options at the beginning, and the words after them.
 
     Args:
-        words: Of a command line, without `--`.
+        words: The words of a command line, without `--`.
         flags: Each option, and whether its value is the next word.
     """
     at = 0
@@ -77,14 +77,14 @@ def split_options(words: Sequence[str], flags: Mapping[str, bool]) -> tuple[list
 
 
 def without_dashes(prog: str, words: Sequence[str], flags: Mapping[str, bool]) -> str:
-    """Return the sentence for an agent's command that has no `--` in front of it."""
+    """Return the sentence for an agent's command without `--` before it."""
     own, agent = split_options([word for word in words if word != "--"], flags)
     return f"put -- before the agent's command: {_line(prog, own, agent)}"
 
 
 def behind_dashes(prog: str, own: Sequence[str], agent: Sequence[str], flags: Mapping[str, bool],
 ) -> str:  # fmt: skip
-    """Return the sentence for options that stand after `--`; empty where none does."""
+    """Return the sentence for options after `--`; empty if there are none."""
     late, command = split_options(agent, flags)
     if not late:
         return ""

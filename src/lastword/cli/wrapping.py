@@ -1,6 +1,6 @@
-"""Plain text in terminal columns: how wide it is, and where it is broken or cut.
+"""Plain text in terminal columns: its width, and where it is wrapped or cut.
 
-Owns what stays together: a word, and a figure with its unit. Knows no colours.
+Owns what stays together: a word, and a number with its unit. It knows no colours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _width(char: str) -> int:
 
 
 def head(text: str, columns: int) -> str:
-    """Return as much of a text's beginning as so many columns hold; looks no further."""
+    """Return the beginning of a text that fits in this many columns, without reading further."""
     columns = max(0, columns)
     if text.isascii():
         return text[:columns]
@@ -42,12 +42,12 @@ def head(text: str, columns: int) -> str:
 
 
 def fits(text: str, columns: int) -> bool:
-    """Return whether so many columns hold the text."""
+    """Tell whether the text fits in this many columns."""
     return len(head(text, columns)) == len(text)
 
 
 def shortened(text: str, columns: int, *, mark: str = "…") -> str:
-    """Return the text in at most so many columns, with a mark at its end where it was cut."""
+    """Return the text in at most this many columns, with a mark at its end if it was cut."""
     if fits(text, columns):
         return text
     return head(f"{head(text, columns - text_width(mark)).rstrip()}{mark}", columns)
@@ -56,14 +56,14 @@ def shortened(text: str, columns: int, *, mark: str = "…") -> str:
 def wrapped(
     text: str, columns: int, *, first: str = "", rest: str = "", keeps_words: bool = False
 ) -> list[str]:
-    """Return the text in lines of at most so many columns; none where there is nothing to see.
+    """Return the text in lines of at most this many columns; none if there is nothing to see.
 
     Args:
-        text: What to wrap. Spaces at its beginning and within a line stay.
-        columns: How wide a line may be.
+        text: What to wrap. Leading and inner spaces stay.
+        columns: The maximum width of a line.
         first: What the first line begins with.
-        rest: What the others do.
-        keeps_words: A word that is longer than a line stays whole.
+        rest: What the others begin with.
+        keeps_words: Keep a word that is longer than a line whole.
     """
     lines: list[str] = []
     line, filled = first, False
@@ -84,7 +84,7 @@ def wrapped(
 
 
 def _words(text: str) -> list[tuple[str, str]]:
-    """Return what must not be broken, each with the space before it."""
+    """Return the unbreakable pieces, each with the space before it."""
     parts = _SPACES.split(text)
     words: list[tuple[str, str]] = []
     # Words and spaces take turns, and a text begins with a word, which may be empty.
@@ -101,7 +101,7 @@ def _words(text: str) -> list[tuple[str, str]]:
 
 
 def _piece(word: str, columns: int) -> str:
-    """Return the beginning of a word that is too long, one character at the least."""
+    """Return the beginning of a word that is too long, at least one character."""
     piece = head(word, columns) or word[0]
     seam = max(map(piece.rfind, _SEAMS)) + 1
     return piece[:seam] if seam > len(piece) // 2 else piece

@@ -1,1 +1,1 @@
-"""The hull of `pytest --pyargs lastword.conformance`; what it runs is `lastword.kit`."""
+"""The package for `pytest --pyargs lastword.conformance`; the checks are in `lastword.kit`."""

@@ -1,8 +1,8 @@
 """The options of `pytest --pyargs lastword.conformance`.
 
 Owns their registration. pytest loads this module in every run where lastword is installed, so it
-imports nothing; and it registers nothing unless the conformance tests are what was asked for, so
-its options' names are free in everybody else's runs.
+imports nothing. It registers the options only for the conformance tests, so their names stay free
+in all other runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OPTIONS = {
 
 
 def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> None:
-    """Before the command line is read for good."""
+    """Register the options, before the command line is finally parsed."""
     if not any(_is_ours(word) for word in args):
         return
     group = parser.getgroup("lastword", "conformance of an ACP agent")

@@ -1,6 +1,6 @@
 """The checks as tests, for `pytest --pyargs lastword.conformance --agent "CMD"`.
 
-The only module of lastword's that imports pytest; nothing imports it but pytest itself.
+This is the only module of lastword that imports pytest, and only pytest imports it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _settings(config: pytest.Config) -> CheckSettings:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test of each check that was asked for."""
+    """Make a test of each requested check."""
     if "check" in metafunc.fixturenames:
         try:
             rows = chosen(_option(metafunc.config, "--only").split(","))
@@ -62,7 +62,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def conformance(request: pytest.FixtureRequest) -> Iterator[CheckRun]:
-    """The acts that the selected tests need, played ahead of them."""
+    """Play the acts that the selected tests need."""
     rows: list[Check] = [
         item.callspec.params["check"]  # type: ignore[misc]
         for item in request.session.items

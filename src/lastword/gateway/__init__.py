@@ -1,4 +1,4 @@
-"""The gateway: agents' sessions that outlive whoever looks at them.
+"""The gateway: agents' sessions that outlive the clients looking at them.
 
-Private: its names may change with any version.
+Private: its names may change in any version.
 """

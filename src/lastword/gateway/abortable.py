@@ -1,8 +1,8 @@
-"""uvicorn's connections, whose ends do not wait for a viewer that takes no byte any more.
+"""uvicorn connections that can be closed without waiting for a viewer that no longer reads.
 
-Owns that one addition, and the answer over HTTP that goes on as events come. A transport that is
-closed first sends what is in its buffer: with a viewer that is deaf, or behind a link that is dead,
-that is never, and memory and descriptor stay.
+Owns that addition, and the HTTP response that continues as events come. A transport that is
+closed first sends what is in its buffer. With a viewer that does not read, or behind a dead link,
+that never happens, and its memory and descriptor are never freed.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ ABORT_SECONDS = 5.0
 
 
 class AbortableProtocol(WebSocketsSansIOProtocol):
-    """One socket."""
+    """One WebSocket."""
 
     def handle_connect(self, event: Request) -> None:
-        """Take the upgrade, and say to the application what this server can."""
+        """Accept the upgrade, and tell the application what this server supports."""
         super().handle_connect(event)
         if not self.handshake_complete:
             extensions = cast("dict[str, object]", self.scope.get("extensions"))
             extensions[ABORT] = self.transport.abort
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Send what the application says; after a close, be gone within a bound."""
+        """Send the application's message; after a close, end the connection within a bound."""
         await super().send(message)
         if message["type"] == "websocket.close":
             self.loop.call_later(ABORT_SECONDS, self.transport.abort)
 
     def keepalive_timeout(self) -> None:
-        """No pong has come: nobody may be there to take what is still to be sent."""
+        """End the connection: no pong came, so there may be nobody to read the rest."""
         super().keepalive_timeout()
         self.loop.call_later(ABORT_SECONDS, self.transport.abort)
 
 
 def abort_of(scope: Scope) -> Callable[[], None]:
-    """What ends a socket's connection at once; nothing, under another server."""
+    """Return what ends a socket's connection at once; `None` under another server."""
     abort: Callable[[], None] = scope.get("extensions", {}).get(ABORT, lambda: None)
     return abort
 
@@ -66,7 +66,7 @@ class AbortableHttp(H11Protocol):
     """One connection over HTTP."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """Say to the application what this server can."""
+        """Tell the application what this server supports."""
         super().__init__(*args, **options)
         app = self.app
 
@@ -78,14 +78,14 @@ class AbortableHttp(H11Protocol):
 
 
 class EventResponse(StreamingResponse):
-    """A stream of events, until its reader takes none for too long."""
+    """A stream of events that ends if its reader does not read for too long."""
 
     def __init__(self, events: AsyncGenerator[bytes], headers: Mapping[str, str]) -> None:
         super().__init__(events, headers=headers, media_type=EVENTS_TYPE)
         self._events = events
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the stream."""
 
         async def while_it_takes(message: Message) -> None:
             async with asyncio.timeout(STALL_SECONDS):

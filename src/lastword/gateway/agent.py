@@ -1,7 +1,7 @@
 """The agent's side of a holder: `lastword run` in front of the agent, on three pipes.
 
-Owns the process and the reading and writing of whole lines. What is said is not its concern. The
-supervisor, with its restarts, its clocks and its record, is `lastword run` as it is.
+Owns the process, and the reading and writing of whole lines, but not their meaning. Restarts,
+timeouts and the record are those of `lastword run`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MAX_LINE_BYTES = 80 * 1024 * 1024
 
 
 class SupervisedAgent(asyncio.SubprocessProtocol):
-    """A child, whose lines are handed on in the blocks in which they came."""
+    """A child process, whose lines are delivered in the blocks in which they arrived."""
 
     def __init__(self, deliver: Callable[[bytes], None], ended: Callable[[int], None]) -> None:
-        """Hand blocks of whole lines to `deliver`, and at its end its status to `ended`."""
+        """Pass blocks of whole lines to `deliver`, and finally the exit status to `ended`."""
         self._deliver = deliver
         self._ended = ended
         self._rest = bytearray()
@@ -59,7 +59,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
             cast("asyncio.WriteTransport", stdin).write(line + b"\n")
 
     def read_on(self, *, wanted: bool) -> None:
-        """Read its output, or let it wait."""
+        """Read its output, or pause reading."""
         stdout = cast("asyncio.ReadTransport | None", self._pipe(1))
         if stdout is None or stdout.is_closing():
             return
@@ -72,7 +72,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
         return self._transport.get_pipe_transport(fd) if self._transport is not None else None
 
     async def stop(self) -> None:
-        """End it: its input ends, and then it gets a signal."""
+        """End it: close its input, then send a signal."""
         transport = self._transport
         if transport is None or transport.get_returncode() is not None:
             return
@@ -86,7 +86,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
             await self._gone.wait()
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:  # noqa: ARG002
-        """Take in what it wrote."""
+        """Take in its output."""
         self._rest += data if isinstance(data, bytes) else data.encode()
         end = self._rest.rfind(b"\n") + 1
         if not end:
@@ -99,7 +99,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
             self._deliver(part)
 
     def process_exited(self) -> None:
-        """It has ended."""
+        """Note that it has exited."""
         self._gone.set()
         transport = self._transport
         status = transport.get_returncode() if transport is not None else None
@@ -107,7 +107,7 @@ class SupervisedAgent(asyncio.SubprocessProtocol):
 
 
 def parts_of(block: bytes) -> Iterator[bytes]:
-    """A block of whole lines in parts of `PART_BYTES` at most, but for a line that is longer."""
+    """Split a block of whole lines into parts of at most `PART_BYTES`; longer lines stay whole."""
     start = 0
     while len(block) - start > PART_BYTES:
         end = block.rfind(b"\n", start, start + PART_BYTES) + 1 or block.index(b"\n", start) + 1
@@ -118,10 +118,10 @@ def parts_of(block: bytes) -> Iterator[bytes]:
 
 
 def supervised(command: Sequence[str], options: Sequence[str]) -> list[str]:
-    """The command that runs an agent behind `lastword run`."""
+    """Return the command that runs an agent behind `lastword run`."""
     return [sys.executable, "-m", "lastword", "run", *options, "--", *command]
 
 
 def environment() -> dict[str, str]:
-    """The environment of the agent's: this process's own."""
+    """Return the agent's environment, which is that of this process."""
     return dict(os.environ)

@@ -1,7 +1,6 @@
-"""Batches: entries of a log that were committed in one go, as they are read again.
+"""Batches: log entries that were committed together, kept for reading.
 
-Owns the newest ones in memory, and where a read within bounds ends. Where batches are kept for good
-is the log's (`sqlite_log`).
+Owns the newest batches in memory, and where a bounded read ends. `sqlite_log` stores them.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ STRIDE = 512
 
 
 class Batch(NamedTuple):
-    """Entries that were committed in one go, and the bytes that they count for."""
+    """Entries that were committed together, and their size in bytes."""
 
     entries: list[Numbered]
     size: int
 
     @classmethod
     def of(cls, first: int, entries: Sequence[LogEntry]) -> Batch:
-        """Entries with the numbers from `first` on."""
+        """Return a batch of entries numbered from `first`."""
         numbered = list(map(Numbered, range(first, first + len(entries)), entries))
         return cls(numbered, _size(numbered))
 
     def after(self, seq: int) -> Batch:
-        """What of it follows a number."""
+        """Return its entries after a number."""
         first = self.entries[0].seq
         if first > seq:
             return self
@@ -44,26 +43,26 @@ class Batch(NamedTuple):
 
 
 class Tail:
-    """The newest batches of a log in memory: whoever keeps up reads what was just committed."""
+    """The newest batches of a log in memory, for readers that keep up."""
 
     def __init__(self) -> None:
         self._batches: deque[Batch] = deque()
         self._bytes = 0
 
     def add(self, batch: Batch) -> None:
-        """Take in a batch; the oldest go."""
+        """Add a batch, and drop the oldest ones."""
         self._batches.append(batch)
         self._bytes += batch.size
         while self._bytes > TAIL_BYTES and len(self._batches) > 1:
             self._bytes -= self._batches.popleft().size
 
     def forget_before(self, first: int) -> None:
-        """Let the batches go that end before a number."""
+        """Drop the batches that end before a number."""
         while self._batches and self._batches[0].entries[-1].seq < first:
             self._bytes -= self._batches.popleft().size
 
     def after(self, after: int) -> Iterator[Batch] | None:
-        """The batches from the one on that holds what follows a number; `None` if it is gone."""
+        """Return the batches from the one with the next entry on; `None` if it is not here."""
         if not self._batches or after + 1 < self._batches[0].entries[0].seq:
             return None
         newest_first = takewhile(lambda each: each.entries[-1].seq > after, reversed(self._batches))
@@ -77,10 +76,10 @@ def _size(entries: list[Numbered]) -> int:
 def read_whole(
     batches: Iterable[Batch], after: int, max_entries: int, max_bytes: int
 ) -> list[Numbered]:
-    """What comes next of these batches, within bounds: whole ones, where more than one is begun.
+    """Return the next entries of these batches within bounds, in whole batches if possible.
 
-    It ends with the batch in which the next stride ends, so viewers that have fallen behind each in
-    its own place come to read the same.
+    It ends with the batch in which the next stride ends, so that viewers which lag by different
+    amounts come to read the same.
     """
     found: list[Numbered] = []
     size = 0
@@ -99,7 +98,7 @@ def read_whole(
 
 
 def _part(entries: list[Numbered], max_entries: int, max_bytes: int) -> list[Numbered]:
-    """As many of a batch as fit, and one at least."""
+    """Return as much of a batch as fits, but at least one entry."""
     size = 0
     for count, (_, entry) in enumerate(entries[:max_entries]):
         size += entry.size

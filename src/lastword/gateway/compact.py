@@ -1,8 +1,8 @@
-"""Compact replays: of the past, the pieces of one message are told as one frame.
+"""Compact replays: the pieces of a past message are sent as one frame.
 
-Owns which entries are pieces of the same message, and the frame that stands for them. They are
-joined in what one pull gave: nothing is kept from one pull to the next, and a viewer that begins in
-the middle of a message is told the rest of it.
+Owns which entries are pieces of the same message, and the frame that replaces them. Pieces are
+joined within one pull; nothing is kept between pulls, and a viewer that begins in the middle of a
+message gets the rest of it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _INSIDE = re.compile(_CHARACTERS)
 
 
 class _Mould(NamedTuple):
-    """A piece's frame, but for its text: what stands before that, and behind it."""
+    """A piece's frame without its text: what comes before and after that."""
 
     before: bytes
     after: bytes
 
     def text_in(self, frame: bytes) -> bytes | None:
-        """The text of another piece, as JSON has it; `None` where more than the text differs."""
+        """Return the text of another piece, JSON-encoded; `None` if more than the text differs."""
         begin, end = len(self.before), len(frame) - len(self.after)
         if begin > end or not frame.startswith(self.before) or not frame.endswith(self.after):
             return None
@@ -49,7 +49,7 @@ class _Mould(NamedTuple):
 
 
 class _Run:
-    """Pieces of one message, one right behind the other."""
+    """Consecutive pieces of one message."""
 
     def __init__(self, first: Numbered) -> None:
         self._mould = _mould(first.entry)
@@ -59,7 +59,7 @@ class _Run:
         self._size = len(first.entry.frame)
 
     def takes(self, numbered: Numbered) -> bool:
-        """Is this the next piece? Then it has been taken."""
+        """Add the next piece; return whether it was one."""
         if self._mould is None or numbered.entry.kind is not LogKind.OUT:
             return False
         text = self._mould.text_in(numbered.entry.frame)
@@ -82,15 +82,15 @@ class _Run:
 
 
 def joined(pulled: Pulled, until: int) -> Pulled:
-    """What was pulled, with the pieces of a message joined as far as they are of the past.
+    """Return what was pulled, with the pieces of each past message joined.
 
-    Pieces are joined where nothing stands between them and their frames are the same but for their
-    text. What is joined has the same text, taken as UTF-16: half a character at the end of a piece
-    finds its other half.
+    Pieces are joined if nothing comes between them and their frames differ only in their text.
+    The joined text is the same, taken as UTF-16: a surrogate at the end of a piece is reunited
+    with its other half.
 
     Args:
-        pulled: What a pull gave.
-        until: The last entry of the past. What follows stays as it came.
+        pulled: The result of a pull.
+        until: The last entry of the past. Later entries stay as they are.
     """
     entries = pulled.entries
     if len(entries) < 2 or entries[0].seq >= until:  # noqa: PLR2004 - two pieces make a run
@@ -109,7 +109,7 @@ def joined(pulled: Pulled, until: int) -> Pulled:
 
 
 def _mould(entry: LogEntry) -> _Mould | None:
-    """What a piece's frame is beside its text; `None` where the entry is no piece."""
+    """Return a piece's frame without its text; `None` if the entry is not a piece."""
     if entry.kind is not LogKind.OUT or _MARK not in entry.frame:
         return None
     frame = jsonrpc.decode(entry.frame)

@@ -1,7 +1,7 @@
-"""The holder's own conversation with its agent: the requests that no viewer's session makes.
+"""The holder's own requests to its agent, which belong to no viewer's session.
 
-Owns `initialize`, and whatever else is asked on behalf of the gateway itself, with their answers.
-Numbers towards the agent are given here, for all sessions of it.
+Owns `initialize` and other requests on behalf of the gateway itself, with their answers. It also
+numbers the requests to the agent, for all its sessions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RequestFailedError(Exception):
 
 
 class OwnRequests:
-    """Requests of the holder's own."""
+    """The holder's own requests."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
@@ -39,19 +39,19 @@ class OwnRequests:
         self._waiting: dict[int, asyncio.Future[Any]] = {}
 
     def next_number(self) -> int:
-        """The next id towards the agent."""
+        """Return the next id towards the agent."""
         self._last += 1
         return self._last
 
     def begin_after(self, number: int) -> None:
-        """Give no number that an earlier holder of a session gave."""
+        """Skip the numbers that an earlier holder of a session used."""
         self._last = max(self._last, number)
 
     async def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Ask, and wait for the answer.
+        """Send a request, and wait for the answer.
 
         Raises:
-            RequestFailedError: The answer is an error, or the agent has gone.
+            RequestFailedError: The answer is an error, or the agent has exited.
         """
         number = self.next_number()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -60,7 +60,7 @@ class OwnRequests:
         return object_of(await future)
 
     def takes(self, frame: Frame) -> bool:
-        """Is this the answer to a request of ours? Then it has been taken."""
+        """Take an answer; return whether it is to a request of the holder."""
         raw = frame.message.request_id
         number = number_of(raw) if frame.message.method is None else 0
         future = self._waiting.pop(number, None)
@@ -75,7 +75,7 @@ class OwnRequests:
         return True
 
     def lost(self, error: dict[str, Any]) -> None:
-        """Nothing of it will be answered."""
+        """Fail all requests: no more answers will come."""
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(RequestFailedError(error))
@@ -83,10 +83,10 @@ class OwnRequests:
 
 
 def initialize_params(client: dict[str, Any], *, client_fs: bool = False) -> dict[str, Any]:
-    """What the holder says of itself: what a client declared, with what lastword can read.
+    """Return the holder's `initialize` params: the client's, plus what lastword reads.
 
-    The files are on the gateway's machine, so the client's own file system and terminals are left
-    out unless they are asked for.
+    The agent works with files on the gateway's machine, so the client's file system and terminals
+    are left out unless they are asked for.
     """
     dialect = acp.dialect(client.get("protocolVersion"))
     capabilities = dict(object_of(client.get(dialect.client_capabilities)))

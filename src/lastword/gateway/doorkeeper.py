@@ -1,8 +1,8 @@
-"""The doorkeeper: whether a request to the front is let in, and if not, with which answer.
+"""The doorkeeper: whether a request to the front is admitted, and otherwise the refusal.
 
-Owns the checks of address, host, origin and token, in this order, and the words of a refusal. What
-a browser is refused for it learns from a close code, since it sees nothing of a failed upgrade;
-all others get an HTTP status.
+Owns the checks of address, host, origin and token, in this order, and the messages. A browser
+learns the reason from a close code, since it cannot see a failed upgrade; other clients get an
+HTTP status.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ NEVER_SECONDS = 400 * 24 * 3600
 
 
 class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what went wrong with it
-    """Somebody is not let in.
+    """A request is not admitted.
 
     Attributes:
-        status: of the HTTP answer.
-        code: of the WebSocket's close, for whoever sent an origin.
+        status: the HTTP status.
+        code: the WebSocket close code, for requests with an origin.
         reason: a low-cardinality word.
-        said: what is wrong and what to do, for a person.
-        retry_after: seconds to wait; 0 where waiting does not help.
+        said: what is wrong and what to do, as a sentence.
+        retry_after: seconds to wait; 0 if waiting does not help.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what wen
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request brings for the doorkeeper.
+    """What the doorkeeper knows about a request.
 
     Attributes:
-        peer: the address that it comes from.
+        peer: the address it comes from.
         headers: its headers, with names in lower case.
-        subprotocols: those that it offers.
+        subprotocols: the subprotocols it offers.
         cookies: its cookies.
     """
 
@@ -71,7 +71,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Doorkeeper:
-    """Lets requests in."""
+    """Admits requests."""
 
     def __init__(  # noqa: PLR0913 - what it is given
         self,
@@ -83,15 +83,15 @@ class Doorkeeper:
         waits: Callable[[], float] = time.monotonic,
         links: Links | None = None,
     ) -> None:
-        """Let in who has one of the keeper's tokens.
+        """Admit whoever has one of the keeper's tokens.
 
         Args:
             keeper: Reads tokens.
-            hosts: Names beside loopback's that the gateway is reached by.
-            origins: Origins beside its own from which a page may come.
-            clock: The time of day, in seconds, by which tokens expire.
-            waits: Seconds that nobody sets back, by which wrong tokens are counted.
-            links: Those to the page; without any, none leads in.
+            hosts: Names of the gateway in addition to those of loopback.
+            origins: Origins of pages in addition to its own.
+            clock: The time of day in seconds, by which tokens expire.
+            waits: A monotonic time in seconds, by which wrong tokens are counted.
+            links: The links to the page; without them, no link is valid.
         """
         self._keeper = keeper
         self._links = links
@@ -101,10 +101,10 @@ class Doorkeeper:
         self._failures = Failures(waits)
 
     def admit(self, asked: Asked) -> Grant:
-        """Let a request in.
+        """Admit a request.
 
         Raises:
-            Refusal: It is not.
+            Refusal: It is not admitted.
         """
         self._look_at_where(asked)
         token = _token_of(asked)
@@ -120,10 +120,10 @@ class Doorkeeper:
             raise Refusal(401, 4401, "unauthorized", said) from None
 
     def follow(self, asked: Asked, code: str) -> Grant:
-        """Let somebody in by a link, which leads in once.
+        """Admit somebody by a link, which works once.
 
         Raises:
-            Refusal: It does not.
+            Refusal: The link is not valid.
         """
         self._look_at_where(asked)
         said = "No link leads here."
@@ -136,11 +136,11 @@ class Doorkeeper:
         raise Refusal(401, 4401, "unauthorized", said)
 
     def seconds_left(self, grant: Grant) -> int:
-        """How long a grant lasts from now on."""
+        """Return how long a grant is still valid."""
         return max(grant.expires - int(self._clock()), 1) if grant.expires else NEVER_SECONDS
 
     def _look_at_where(self, asked: Asked) -> None:
-        """Look from where a request comes, and to whom."""
+        """Check where a request comes from, and which host it is for."""
         self.look_at_place(asked)
         wait = self._failures.wait_seconds(asked.peer)
         if wait:
@@ -148,10 +148,10 @@ class Doorkeeper:
             raise Refusal(429, 4429, "too_many_failures", said, retry_after=wait)
 
     def look_at_place(self, asked: Asked) -> None:
-        """Look at the host and the origin of a request alone.
+        """Check only the host and the origin of a request.
 
         Raises:
-            Refusal: A page of another place has sent it.
+            Refusal: A page from another site sent it.
         """
         self._look_at_host(asked.headers.get("host", ""))
         origin = asked.headers.get("origin")
@@ -159,7 +159,7 @@ class Doorkeeper:
             self._look_at_origin(origin, asked.headers.get("host", ""))
 
     def _look_at_host(self, host: str) -> None:
-        """A page of another name that resolves to this machine must not get in by it."""
+        """Refuse other names that resolve to this machine: a page there must not get in."""
         name = _host_name(host)
         if is_loopback(name) or name in self._hosts:
             return
@@ -175,10 +175,10 @@ class Doorkeeper:
 
 
 def for_session(grant: Grant, session_id: str) -> None:
-    """Look whether a grant is for this session.
+    """Check that a grant is for this session.
 
     Raises:
-        Refusal: It is for another.
+        Refusal: It is for another one.
     """
     if grant.session and grant.session != session_id:
         said = "The token is for another session. `lastword gateway token` prints one for all."
@@ -210,7 +210,7 @@ def _host_name(host: str) -> str:
 
 
 def is_loopback(name: str) -> bool:
-    """Is this a name or an address of this machine's own?"""
+    """Tell whether this is a name or an address of this machine."""
     if name == "localhost":
         return True
     try:

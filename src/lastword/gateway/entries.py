@@ -1,7 +1,7 @@
-"""Entries of a session's log: what was said and what befell it, as frozen values.
+"""Entries of a session's log: messages and events, as frozen values.
 
-Owns the kinds of entries and what stands on each. A frame in an entry is the bytes that came; what
-a viewer is sent for it is `render`'s.
+Owns the kinds of entries and their members. A frame in an entry has the bytes that came; `render`
+makes the frames that viewers are sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 
 class LogKind(StrEnum):
-    """What an entry is."""
+    """The kind of an entry."""
 
     OUT = "out"
     """A notification of the agent's."""
@@ -30,19 +30,19 @@ class LogKind(StrEnum):
 
 
 class About(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What is known of an entry beside its frame.
+    """What is known about an entry beside its frame.
 
     Attributes:
-        viewer: the viewer that said it, that it answers, or that it is about.
+        viewer: the viewer that sent it, that it answers, or that it is about.
         request: the id of that viewer's request (JSON text).
         number: the gateway's own number of a request: of `in` and `end` the one towards the agent,
             of `ask` and `told` the one towards viewers.
-        session: the agent's session that the frame names, where the log holds several (forks).
+        session: the agent's session that the frame names, if the log holds several (forks).
         method: of a request.
         word: of `life` what happened, of `told` how it was decided; a low-cardinality word.
         facts: of `life`: further facts, without content.
-        failure: of `end`: the payload of the failure that it tells.
-        shown: of a retry: viewers that know no retries are to be told of it.
+        failure: of `end`: the payload of the failure.
+        shown: of a retry: viewers that do not know retries are to be told about it.
     """
 
     viewer: str = ""
@@ -63,10 +63,10 @@ class LogEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One entry.
 
     Attributes:
-        kind: what it is.
-        at_ms: when, in milliseconds since 1970 UTC.
+        kind: its kind.
+        at_ms: its time, in milliseconds since 1970 UTC.
         frame: the bytes of the frame as it came, without its line end; empty for `life`.
-        about: what is known beside it.
+        about: what is known beside the frame.
     """
 
     kind: LogKind
@@ -76,7 +76,7 @@ class LogEntry(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def size(self) -> int:
-        """The bytes that it counts for in a bound."""
+        """Return its size in bytes, for limits."""
         return len(self.frame) + OVERHEAD_BYTES
 
 
@@ -106,12 +106,12 @@ MAX_SEQ = 2**53 - 1
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Entries that are no more, told in their place.
+    """Entries that are no longer kept, reported in their place.
 
     Attributes:
         first: the first of them.
         last: the last of them.
-        reason: `trimmed`, where the log's limit or age has taken them.
+        reason: `trimmed` if the log's size or age limit removed them.
     """
 
     first: int

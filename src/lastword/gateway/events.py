@@ -1,8 +1,8 @@
-"""Events of a session's stream over HTTP: their ids, which are places in its log.
+"""Events of a session's stream over HTTP: their ids, which are positions in its log.
 
-Owns the form of an id, `EPOCH:SEQ`, and how a holder hands frames with their places to a front. Of
-an entry that is told in several frames the first ones have `EPOCH:SEQ.PART`, so that a stream which
-is cut between them begins with the next one.
+Owns the form of an id, `EPOCH:SEQ`, and how a holder passes frames with their positions to a
+front. If an entry is sent as several frames, all but the last have the id `EPOCH:SEQ.PART`, so
+that a stream that breaks off between them resumes with the next frame.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class StreamEvent(NamedTuple):
 
     Attributes:
         frame: the frame.
-        id: where a viewer is once it has applied it; empty where an earlier event's id holds.
-        is_kept: it comes from the log, and comes again where its viewer goes back.
+        id: the viewer's position once it has applied it; empty if an earlier id still holds.
+        is_kept: it is in the log, and is sent again if the viewer goes back.
     """
 
     frame: bytes
@@ -36,23 +36,23 @@ class StreamEvent(NamedTuple):
 
     @property
     def encoded(self) -> bytes:
-        """The bytes on the stream."""
+        """Return the bytes on the stream."""
         told = f"id: {self.id}\n".encode() if self.id else b""
         return b"%bdata: %b\n\n" % (told, self.frame)
 
 
 class LogPlace(NamedTuple):
-    """Where a viewer is: up to a cursor, and in what follows past so many frames."""
+    """A viewer's position: a cursor, and how many frames of the next entry it has had."""
 
     cursor: Cursor
     parts: int = 0
 
 
 def read_id(text: str) -> LogPlace:
-    """Where an event's id says that a viewer is.
+    """Return the position that an event's id names.
 
     Raises:
-        CursorError: It is no id of an event's.
+        CursorError: It is not the id of an event.
     """
     found = _ID.fullmatch(text)
     if found is None:
@@ -64,23 +64,23 @@ def read_id(text: str) -> LogPlace:
 
 
 def place_facts(place: LogPlace) -> dict[str, Any]:
-    """A place, as facts of a control line."""
+    """Return a position as facts of a control line."""
     cursor, parts = place
     return {"epoch": cursor.epoch, "seq": cursor.seq, "parts": parts}
 
 
 def place_of(facts: dict[str, Any]) -> LogPlace:
-    """A place from the facts of a control line.
+    """Return a position from the facts of a control line.
 
     Raises:
-        CursorError: They name none.
+        CursorError: They do not name one.
     """
     parts = facts.get("parts")
     return LogPlace(cursor_of(facts), parts if isinstance(parts, int) else 0)
 
 
 def events_line(session_id: str, epoch: str, placed: list[Placed]) -> bytes:
-    """The control line that hands a session's frames to a front."""
+    """Return the control line that passes a session's frames to a front."""
     events = [
         [
             frame.decode(),
@@ -92,7 +92,7 @@ def events_line(session_id: str, epoch: str, placed: list[Placed]) -> bytes:
 
 
 def events_of(facts: dict[str, Any]) -> list[StreamEvent]:
-    """The events of such a line."""
+    """Return the events of such a line."""
     events = object_of(facts).get("events")
     return [
         StreamEvent(str(frame).encode(), str(name), is_kept=True)

@@ -1,7 +1,7 @@
-"""uvicorn's WebSocket, which also takes frames that are ready, and tells how its pings go.
+"""uvicorn's WebSocket, extended to take encoded frames and to report its pings.
 
-Owns these additions, an entry in the ASGI scope's `extensions`, and the code of a link that was
-cut. Handshake, pings, close and what comes from the viewer stay uvicorn's and websockets'.
+Owns these additions, an entry in the ASGI scope's `extensions`, and the close code of a broken
+connection. Handshake, pings, close and reading are left to uvicorn and websockets.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ NO_PONG_REASON = "keepalive ping timeout"
 
 
 class Pings(Protocol):
-    """Who hears of pings."""
+    """A listener for pings."""
 
     def pong(self, seconds: float) -> None:
-        """One was answered after so long."""
+        """A ping was answered after this long."""
 
     def ping_missed(self) -> None:
-        """One was not answered in time; the socket is closed for it."""
+        """A ping was not answered in time, and the socket is closed."""
 
 
 class FramedProtocol(AbortableProtocol):
@@ -44,7 +44,7 @@ class FramedProtocol(AbortableProtocol):
     _is_silent = False
 
     def handle_connect(self, event: Request) -> None:
-        """Take the upgrade, and say to the application what this server can."""
+        """Accept the upgrade, and tell the application what this server supports."""
         super().handle_connect(event)
         if not self.handshake_complete:
             extensions: dict[str, object] = {EXTENSION: {"socket": self}}
@@ -52,7 +52,7 @@ class FramedProtocol(AbortableProtocol):
             cast("dict[str, object]", self.scope)["extensions"] = extensions
 
     def handle_pong(self, event: Frame) -> None:
-        """Take a pong, and tell of the round trip that it ends."""
+        """Take a pong, and report the round trip that it ends."""
         is_awaited = self.pending_ping_payload is not None
         super().handle_pong(event)
         if is_awaited and self.pending_ping_payload is None and self.pings is not None:
@@ -66,7 +66,7 @@ class FramedProtocol(AbortableProtocol):
             self.pings.ping_missed()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Say how it ended that nobody closed; uvicorn says 1005, as of a close without a code."""
+        """Report a connection that nobody closed; uvicorn reports it as 1005, no code."""
         if self.conn.close_rcvd is None and not self.disconnected:
             code, reason = (NO_PONG, NO_PONG_REASON) if self._is_silent else (CUT, "cut")
             left = {"type": "websocket.disconnect", "code": code, "reason": reason}
@@ -78,7 +78,7 @@ class FramedProtocol(AbortableProtocol):
         """Write whole frames, once what was written before has been taken.
 
         Raises:
-            OSError: The socket is closed, or closing.
+            OSError: The socket is closed or closing.
         """
         await self.writable.wait()
         if self.disconnected or self.close_sent or self.transport.is_closing():
@@ -87,12 +87,12 @@ class FramedProtocol(AbortableProtocol):
 
     @property
     def is_compressed(self) -> bool:
-        """Did the client agree to compress frames? Then those that are ready are not to be sent."""
+        """Tell whether the client agreed to compression, which rules out encoded frames."""
         return bool(self.conn.extensions)
 
 
 def frames_of(scope: Scope) -> Callable[[bytes], Awaitable[None]] | None:
-    """How frames that are ready are sent on an accepted socket; `None` where they cannot be."""
+    """Return how to send encoded frames on an accepted socket; `None` if it cannot."""
     server = scope.get("extensions", {}).get(EXTENSION, {}).get("socket")
     if not isinstance(server, FramedProtocol) or server.is_compressed:
         return None
@@ -100,7 +100,7 @@ def frames_of(scope: Scope) -> Callable[[bytes], Awaitable[None]] | None:
 
 
 def tell_of_pings(scope: Scope, pings: Pings) -> None:
-    """Have the pings of an accepted socket told, where its server does."""
+    """Report the pings of an accepted socket, if its server can."""
     server = scope.get("extensions", {}).get(EXTENSION, {}).get("socket")
     if isinstance(server, FramedProtocol):
         server.pings = pings

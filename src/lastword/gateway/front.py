@@ -1,7 +1,7 @@
-"""The front: where viewers come in, over WebSocket or HTTP, and are brought to the holders.
+"""The front: accepts viewers over WebSocket or HTTP, and connects them to the holders.
 
-Owns the routes and the life of each socket. Of sessions it knows nothing but which holder has
-which: everything else is the holder's, so a front may die at any moment.
+Owns the routes and the life of each socket. It knows only which holder has which session;
+everything else is the holder's, so a front can be replaced at any moment.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ NODE_COOKIE = "lastword_node"
 
 
 class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a front serves.
+    """The settings of a front.
 
     Attributes:
-        root: sessions work in this folder, or below.
-        path: of ACP's own transport.
-        node: what its cookie says, for a proxy in front of several.
-        frame_limit_bytes: how large a viewer's frame may be.
-        quality: what is looked at for `/readyz` and `/metrics`.
-        record: the file of what `lastword run` records; empty for none.
+        root: sessions work in this folder or below it.
+        path: the path of ACP's own transport.
+        node: the value of its cookie, for a proxy in front of several.
+        frame_limit_bytes: the maximum size of a viewer's frame.
+        quality: what `/readyz` and `/metrics` look at.
+        record: the file that `lastword run` records to; empty for none.
     """
 
     root: str
@@ -64,12 +64,12 @@ class FrontOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Front:
-    """The application, and the sockets that are open."""
+    """The application, and the open sockets."""
 
     def __init__(
         self, holders: Holders, keeper: Keeper, doorkeeper: Doorkeeper, options: FrontOptions
     ) -> None:
-        """Serve the holders' sessions to whoever the doorkeeper lets in."""
+        """Serve the holders' sessions to those whom the doorkeeper admits."""
         self.holders = holders
         self.keeper = keeper
         self.root: str = os.path.realpath(options.root)
@@ -119,7 +119,7 @@ class Front:
         await self._serve(websocket, grant, "")
 
     async def _session(self, websocket: WebSocket) -> None:
-        """One session by its URL: the only place where an unknown session closes a socket."""
+        """Serve one session by its URL: only here does an unknown session close the socket."""
         session_id = websocket.path_params["session_id"]
         try:
             grant = self._doorkeeper.admit(_asked(websocket))
@@ -132,7 +132,7 @@ class Front:
 
     @staticmethod
     async def _nowhere(websocket: WebSocket) -> None:
-        """Refuse the upgrade of a path that is none: Starlette's own answer would be 403."""
+        """Refuse an upgrade at an unknown path: Starlette's own answer would be 403."""
         said = f"There is nothing at {websocket.url.path[:200]}. See the gateway's --path."
         await _refuse(websocket, Refusal(404, 4404, "not_found", said))
 
@@ -158,7 +158,7 @@ class Front:
             self.quality.measured.closed(socket.met, socket.code)
 
     def _route(self, operation: Operation) -> Route:
-        """Where an operation of the events API is served."""
+        """Return the path of an operation of the events API."""
         path = operation.path.replace("{session_id}", "{session_id:path}")
         if not operation.needs_token:
             return Route(path, self._open[operation.handler], methods=[operation.method])
@@ -176,14 +176,14 @@ class Front:
         return Route(path, answered, methods=[operation.method])
 
     async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
-        """The sessions that somebody may see."""
+        """Return the sessions that the requester may see."""
         found: list[dict[str, Any]] = []
         for status in await self.holders.statuses():
             found += status.get("sessions", [])
         return [each for each in found if grant.session in {"", each.get("sessionId")}]
 
     async def _home(self, request: Request) -> Response:
-        """The page, or why not, in words."""
+        """Serve the page, or the reason why not."""
         try:
             if "code" in request.query_params:
                 return self._page.log_in(request, _asked(request))
@@ -248,7 +248,7 @@ def _answer_of(refusal: Refusal) -> Response:
 
 
 async def _not_here(_: Request, error: HTTPException) -> Response:
-    """What no route serves, in the shape that every refusal has."""
+    """Refuse an unknown path, in the shape of every refusal."""
     if error.status_code == 405:  # noqa: PLR2004
         said = "This path does not take that method."
         return problem(405, "method_not_allowed", said, error.headers)
@@ -262,7 +262,7 @@ async def _failed(_: Request, __: Exception) -> Response:
 
 
 async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
-    """A browser gets a close code, since a failed upgrade tells it nothing; others a status."""
+    """Refuse a browser by a close code, since it cannot see a failed upgrade; others by status."""
     if "origin" in websocket.headers:
         offered = websocket.scope.get("subprotocols", [])
         await websocket.accept(PROTOCOL if PROTOCOL in offered else None)

@@ -1,4 +1,4 @@
-"""ACP's streamable HTTP transport: posts, streams of events, and the end of a connection.
+"""ACP's streamable HTTP transport: posts, event streams, and the end of a connection.
 
 Owns its statuses and headers, which are those of the official transport.
 """
@@ -49,7 +49,7 @@ class HttpTransport:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def answer(self, request: Request, grant: Grant) -> Response:
-        """Answer a request of somebody who was let in."""
+        """Answer an admitted request."""
         if request.method == "POST":
             return await self._post(request, grant)
         known = self._known(request, grant)
@@ -88,7 +88,7 @@ class HttpTransport:
         return Response(status_code=202)
 
     async def _body(self, request: Request) -> bytes | None:
-        """The body as one line; `None` where it is over the limit."""
+        """Return the body as one line; `None` if it is over the limit."""
         body = bytearray()
         async for part in request.stream():
             body += part
@@ -119,7 +119,7 @@ class HttpTransport:
             self._front.quality.measured.closed(connection.met, connection.code)
 
     def _known(self, request: Request, grant: Grant) -> ViewerStreams | Response:
-        """The connection that a request names, which only its own grant may use."""
+        """Return the connection that a request names, which only its own grant may use."""
         name = request.headers.get(CONNECTION)
         if name is None:
             return problem(
@@ -156,7 +156,7 @@ class HttpTransport:
 
 
 async def _until(stream: SessionEvents, connection: ViewerStreams) -> AsyncGenerator[bytes]:
-    """The events of a stream until its reader has gone or its connection is over."""
+    """Yield a stream's events until its reader has gone or its connection has ended."""
     async with contextlib.aclosing(stream.events()) as events:
         async for event in events:
             yield event

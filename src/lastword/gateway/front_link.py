@@ -1,7 +1,7 @@
-"""A front's connection to a holder: one viewer's socket, with the sessions that it is attached to.
+"""A front's connection to a holder: one viewer's socket, and the sessions it is attached to.
 
-Owns the reading of its lines, which of them opens or attaches what, and the writing towards it. Its
-memory is bounded: what the front does not take is not pulled from the log.
+Owns reading its lines, opening and attaching sessions, and writing to it. Its memory is bounded:
+what the front does not read is not pulled from the log.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NOBODY = Viewer(id="")
 
 
 class AttachedSession:
-    """One session that the viewer of a link is attached to."""
+    """One session to which the viewer of a link is attached."""
 
     def __init__(self, link: FrontLink, session: HeldSession, attachment: Attachment) -> None:
         self.link = link
@@ -51,20 +51,20 @@ class AttachedSession:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, answer: bytes | None) -> None:
-        """Begin to send; the request that attached is answered where the present begins."""
+        """Begin to send; the attach request is answered where the past ends."""
         if answer is not None:
             self._answer = (self.attachment.live_from, answer)
         self.session.add(self)
         self._task = asyncio.create_task(pump(self))
 
     async def answer_if_due(self) -> None:
-        """Answer the request that attached, once the past has been told."""
+        """Answer the attach request once the past has been sent."""
         if self._answer is not None and self.attachment.reader.pos >= self._answer[0]:
             line, self._answer = self._answer[1], None
             self.write([line])
 
     def wake(self) -> None:
-        """The log may have grown."""
+        """Note that the log may have grown."""
         self._grown.set()
 
     async def wait(self) -> None:
@@ -87,14 +87,14 @@ class AttachedSession:
             link.write(session.renderer.pulled(pulled, attachment))
 
     def write(self, frames: list[bytes]) -> None:
-        """Write what stands beside it."""
+        """Write something that is not from the log."""
         self.link.write(frames)
 
     def go_back(self, place: LogPlace) -> Reset | None:
-        """Go on from an earlier place.
+        """Continue from an earlier position.
 
         Raises:
-            CursorError: It is none of this session's.
+            CursorError: It is not a position in this session.
         """
         reset = self.session.hub.go_back(self.attachment, place.cursor, place.parts)
         self.wake()
@@ -105,11 +105,11 @@ class AttachedSession:
         self.link.write(list(frames))
 
     async def drain(self) -> None:
-        """Wait for the socket."""
+        """Wait until the front has read enough of what was written."""
         await self.link.drain()
 
     def stop(self, code: int, cause: str) -> None:
-        """The viewer has gone."""
+        """Stop sending: the viewer has gone."""
         if self._task is not None:
             self._task.cancel()
         self.session.remove(self, code=code, cause=cause)
@@ -202,7 +202,7 @@ class FrontLink:
             self._holder.stop()
 
     def _resume(self, facts: dict[str, Any]) -> None:
-        """The viewer of a stream has applied no more than this."""
+        """Go back: the viewer of a stream has applied no more than this."""
         session_id, told = str(facts.get("session")), {"number": facts.get("number")}
         attached = self._attached.get(session_id)
         reset = None
@@ -257,7 +257,7 @@ class FrontLink:
                 attached.session.receive(attached, frame)
 
     def _attach(self, frame: Frame, request_id: bytes, viewer: Viewer) -> None:
-        """`session/load` and `session/resume`: a position in the log, and no word to the agent."""
+        """Handle `session/load` and `session/resume`: find the position, without the agent."""
         session_id = frame.message.session_id or ""
         session = self._holder.sessions.get(session_id)
         if session is None:
@@ -284,7 +284,7 @@ class FrontLink:
             wrong = {"code": INVALID_PARAMS, "message": f"{error}."}
             self.send(jsonrpc.error(request_id, wrong))
             return
-        if viewer.replay:  # whose link may be cut before the answer, which has the epoch too
+        if viewer.replay:  # its link may break before the answer, which also has the epoch
             first = attachment.reader.pos + 1
             self.send(session.renderer.beginning(session.log.epoch, first))
         result = _placed(session.loaded(), session, attachment, reset)
@@ -296,7 +296,7 @@ class FrontLink:
             self._start(session, attachment, jsonrpc.result(request_id, result))
 
     def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
-        """The session that this link's viewer asked for is there: it is attached to it."""
+        """Attach to the session that this viewer asked for and that now exists."""
         if self._writer.is_closing():
             return  # it asks again when it is back
         self.detach(session.id)
@@ -316,7 +316,7 @@ class FrontLink:
         attached.start(answer)
 
     def detach(self, session_id: str) -> None:
-        """The viewer's earlier attachment to this session ends with its next one."""
+        """End the viewer's earlier attachment to this session before its next one."""
         attached = self._attached.pop(session_id, None)
         if attached is not None:
             attached.stop(1000, "attached again")
@@ -332,7 +332,7 @@ class FrontLink:
             self._writer.write(b"\n".join(frames))
 
     def write_ready(self, block: bytes) -> None:
-        """Write what has been put together."""
+        """Write encoded frames."""
         if not self._writer.is_closing():
             self._writer.write(block)
 
@@ -341,12 +341,12 @@ class FrontLink:
         await self._writer.drain()
 
     def shut(self, code: int, reason: str) -> None:
-        """Have the viewer's socket closed."""
+        """Ask the front to close the viewer's socket."""
         self.write([wire.control(wire.SHUT, code=code, reason=reason)])
 
 
 def _viewer(facts: dict[str, Any]) -> Viewer:
-    """Who a hello says that it is."""
+    """Return the viewer that a hello describes."""
     client = object_of(facts.get("initialize"))
     profile = read_client(jsonrpc.dumps({"params": client}))
     role = Role.OBSERVER if facts.get("role") == Role.OBSERVER.value else Role.CONTROLLER
@@ -360,10 +360,10 @@ def _viewer(facts: dict[str, Any]) -> Viewer:
 
 
 def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
-    """The cursor that an attach names, and without one whether the past is to be told.
+    """Return the cursor of an attach, and otherwise whether the past is wanted.
 
     Raises:
-        CursorError: It names none that could be used.
+        CursorError: It is not a usable cursor.
     """
     ours = object_of(object_of(params.get("_meta")).get(META))
     if "after" in ours:
@@ -384,10 +384,10 @@ def _wanted(params: dict[str, Any], *, loads: bool) -> tuple[Any, bool]:
 
 
 def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
-    """Are the pieces of the past's messages to be joined? A stock client's are, unless it says no.
+    """Tell whether the past is to be compact. It is for stock clients, unless they decline.
 
     Raises:
-        CursorError: It says something else.
+        CursorError: The value is not a boolean.
     """
     wanted = object_of(object_of(params.get("_meta")).get(META)).get("replay")
     if not isinstance(wanted, str):
@@ -400,7 +400,7 @@ def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
 def _placed(
     result: dict[str, Any], session: HeldSession, attachment: Attachment, reset: Reset | None
 ) -> dict[str, Any]:
-    """An answer with where its attachment stands in which log, for a viewer that counts."""
+    """Return an answer with the attachment's position, for a viewer that counts."""
     if not attachment.viewer.replay:
         return result
     place: dict[str, Any] = {

@@ -1,8 +1,8 @@
-"""The holder: one agent, its sessions' logs, and the viewers that fronts bring to them.
+"""The holder: one agent, the logs of its sessions, and the viewers that fronts connect to it.
 
-Owns the process between fronts and one agent. It is the agent's only client; fronts come and go,
-and none of them takes a turn with it. Whatever is decided is decided by `Hub`; what is done here
-is reading, committing and sending, in that order.
+Owns the process between fronts and one agent. It is the agent's only client; fronts come and go
+without ending a turn. `Hub` makes all decisions; this module reads, commits and sends, in that
+order.
 """
 
 from __future__ import annotations
@@ -52,25 +52,25 @@ SPARE_SECONDS = 600.0
 
 
 class HolderSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a holder is started with.
+    """The settings of a holder.
 
     Attributes:
-        name: of its socket, and of its files beside it.
-        run_folder: where the sockets are; for its user alone.
-        log_folder: where the logs are; for its user alone.
-        record_folder: where the record is; empty for none.
-        command: the agent's.
-        options: of `lastword run`.
+        name: the name of its socket, and of its files beside it.
+        run_folder: the folder of the sockets; for its user alone.
+        log_folder: the folder of the logs; for its user alone.
+        record_folder: the folder of the record; empty for none.
+        command: the agent's command.
+        options: the options of `lastword run`.
         client: the `initialize` params of the client that it is started for.
-        session: a session whose log it takes over; empty for a new agent without any.
-        root: sessions work in it, or below.
-        log_limit_bytes: how large a log grows.
-        unattended_seconds: how long a question waits for somebody; `None` not at all.
+        session: the session whose log it takes over; empty for a new agent without one.
+        root: sessions work in this folder or below it.
+        log_limit_bytes: the maximum size of a log.
+        unattended_seconds: how long a question waits for a viewer; `None` for not at all.
         client_fs: the agent may use the client's file system and terminals.
-        viewers: how many may be attached to one session at once.
-        idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
-        detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
-        state_folder: where the outbox is.
+        viewers: the maximum number of viewers attached to one session.
+        idle_close_seconds: when to end a session without viewers in which no turn is running.
+        detach_grace_seconds: when to end a session without viewers, turn or not; 0 for never.
+        state_folder: the folder of the outbox.
         report: where failures are reported.
     """
 
@@ -99,7 +99,7 @@ def now_ms() -> int:
 
 
 class Holder:
-    """One agent and what is seen of it."""
+    """One agent and its sessions."""
 
     def __init__(self, settings: HolderSettings) -> None:
         self.settings = settings
@@ -132,7 +132,7 @@ class Holder:
         """Hold the agent until its sessions have ended.
 
         Raises:
-            OSError: The agent cannot be started, or the socket not be made.
+            OSError: The agent cannot be started, or the socket cannot be made.
         """
         # A front takes away a socket at which nobody listens: it has this name once one does.
         made = f"{self.socket_path.removesuffix('.sock')}.new"
@@ -156,7 +156,7 @@ class Holder:
             await self._leave()
 
     async def _start(self) -> None:
-        """Greet the agent, and bring back the session that it is started for."""
+        """Initialize the agent, and restore the session that it is started for."""
         params = initialize_params(self.settings.client, client_fs=self.settings.client_fs)
         try:
             self.initialized = await self.conversation.request(acp.INITIALIZE, params)
@@ -167,7 +167,7 @@ class Holder:
         self._ready.set()
 
     async def _bring_back(self, session_id: str) -> None:
-        """Take over a session whose holder has died: what was open ends, its agent resumes it."""
+        """Take over a dead holder's session: end what was open, and have the agent resume it."""
         try:
             session = HeldSession.open(self, session_id)
         except (StoreError, sqlite3.Error) as error:
@@ -210,12 +210,12 @@ class Holder:
                 self._alone_since = time.monotonic()
 
     async def ready(self) -> dict[str, Any] | None:
-        """Wait until the agent has been greeted; gives the error object where it refused."""
+        """Wait for the agent's answer to `initialize`; return the error object if it refused."""
         await self._ready.wait()
         return self._initialize_failed
 
     def open_session(self, link: FrontLink, frame: Frame, params: dict[str, Any]) -> None:
-        """Ask the agent for a session; a viewer that asks again is given the one it has."""
+        """Ask the agent for a session; a viewer that asks again gets the one it has."""
         self._is_taken()
         request_id = frame.message.request_id or b"null"
         known = self._openings.again(link, link.viewer, request_id, self.sessions)
@@ -232,7 +232,7 @@ class Holder:
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
 
     def _is_taken(self) -> None:
-        """It is no spare any more, which its name says."""
+        """Rename the socket: this holder is no longer a spare."""
         name = os.path.basename(self.socket_path)
         if name.startswith("spare-"):
             taken = os.path.join(self.settings.run_folder, f"agent-{name.rpartition('-')[2]}")
@@ -240,13 +240,13 @@ class Holder:
             self.socket_path = taken
 
     def pass_on(self, link: FrontLink, frame: Frame) -> None:
-        """Ask the agent what belongs to no session, such as a login."""
+        """Ask the agent for something that belongs to no session, such as a login."""
         self._ask(link, frame, {})
 
     # The agent.
 
     def _from_agent(self, block: bytes) -> None:
-        """Take in what the agent wrote: what is one session's in a row goes to it in one go."""
+        """Take in the agent's output, passing consecutive lines of a session on together."""
         run: list[Frame] = []
         owner: HeldSession | None = None
         for frame in jsonrpc.decode_lines(block):
@@ -274,7 +274,7 @@ class Holder:
         return next((each for each in self.sessions.values() if each.hub.has_open(number)), None)
 
     def _only_one(self, frame: Frame) -> HeldSession | None:
-        """A frame that names no session is its agent's only one's."""
+        """Return the agent's only session, for a frame that names none."""
         if frame.message.session_id is None and len(self.sessions) == 1:
             return next(iter(self.sessions.values()))
         return None
@@ -290,7 +290,7 @@ class Holder:
                 early.append(frame)
 
     def _opened(self, frame: Frame) -> None:
-        """A viewer's request that is no session's has its answer."""
+        """Take in the answer to a viewer's request that belongs to no session."""
         asked = self._openings.take(number_of(frame.message.request_id))
         if asked is None:
             return
@@ -323,13 +323,13 @@ class Holder:
 
     @property
     def can_close(self) -> bool:
-        """Does the agent end a session by itself, when it is asked to?"""
+        """Tell whether the agent can close a session on request."""
         dialect = acp.dialect(self.initialized.get("protocolVersion"))
         capabilities = object_of(self.initialized.get(dialect.agent_capabilities))
         return isinstance(object_of(capabilities.get("sessionCapabilities")).get("close"), dict)
 
     def close_session(self, session: HeldSession, word: str) -> None:
-        """A session has ended: its viewers are told, its log stays for whoever reads it."""
+        """End a session: tell its viewers, and keep its log for readers."""
         if self.sessions.pop(session.id, None) is None:
             return
         if self._by_agents_id.get(session.agents_id) is session:
@@ -342,7 +342,7 @@ class Holder:
             self._over.set()
 
     def _agent_ended(self, status: int) -> None:
-        """`lastword run` has ended, which it does only where there is nothing to restart."""
+        """Note the end of `lastword run`, which exits only if it cannot restart the agent."""
         self._status = status
         incident = self.record.incident()
         error = _lost(incident)
@@ -361,18 +361,18 @@ class Holder:
         asyncio.get_running_loop().call_later(1.0, self._over.set)
 
     def _no_log(self, error: Exception) -> dict[str, Any]:
-        """The error object where a session's log cannot be written."""
+        """Return the error object for a session whose log cannot be written."""
         sys.stderr.write(f"lastword: {error}\n")
         told = refusals.no_log()
         self.reports.tell("request", told["data"]["agent_error"])
         return told
 
     def stop(self) -> None:
-        """End, and the agent with it."""
+        """Stop, and end the agent."""
         self._over.set()
 
     async def _watch(self) -> None:
-        """Look after what no frame brings: clocks, a log that is behind, nobody being there."""
+        """Watch what no frame announces: timeouts, a slow disk, sessions without viewers."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             now = time.monotonic()
@@ -400,7 +400,7 @@ class Holder:
 
 
 def _lost(incident: str) -> dict[str, Any]:
-    """The error object of what was open when a process ended."""
+    """Return the error object for what was open when a process ended."""
     return error_object(
         AgentError(
             type=ErrorType.AGENT_CRASH,
@@ -416,13 +416,13 @@ def _lost(incident: str) -> dict[str, Any]:
 
 
 def _why(error: dict[str, Any]) -> dict[str, Any]:
-    """What a log may have of an agent's refusal: words of ours alone."""
+    """Return what a log may hold about an agent's refusal: only lastword's own words."""
     payload = object_of(object_of(error.get("data")).get("agent_error"))
     return {name: payload[name] for name in ("type", "reason", "incident_id") if name in payload}
 
 
 def _exit(status: int) -> dict[str, Any]:
-    """How a process ended, as the record has it."""
+    """Return how a process ended, as the record has it."""
     if status >= 0:
         return {"exit_code": status}
     try:

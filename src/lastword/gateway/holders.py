@@ -1,8 +1,8 @@
 """Holders, as a front finds and starts them.
 
-Owns the run folder: which socket belongs to which session, the spare that waits for the next one,
-and the start of another where there is none. A front keeps nothing of it in memory that it could
-not find again.
+Owns the run folder: the socket of each session, the spare that waits for the next session, and
+starting another holder if there is none. A front keeps nothing in memory that it could not find
+again there.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Holders:
     """The holders of one run folder."""
 
     def __init__(self, template: HolderSettings, *, limit: int = 32) -> None:
-        """Find them, and start more like this one.
+        """Find the holders, and start others like this one.
 
         Args:
-            template: What every holder is started with, but for its name, client and session.
-            limit: How many there may be.
+            template: The settings of every holder, except its name, client and session.
+            limit: The maximum number of holders.
         """
         self._template = template
         self._limit = limit
@@ -72,36 +72,36 @@ class Holders:
 
     @property
     def run_folder(self) -> str:
-        """Where the sockets are."""
+        """Return the folder of the sockets."""
         return self._template.run_folder
 
     def sockets(self) -> list[str]:
-        """The sockets of all holders."""
+        """Return the sockets of all holders."""
         names = sorted(os.listdir(self.run_folder))
         return [os.path.join(self.run_folder, name) for name in names if name.endswith(".sock")]
 
     def live(self, session_id: str) -> str | None:
-        """The socket of the holder that has this session."""
+        """Return the socket of the holder that has this session."""
         path = os.path.join(self.run_folder, f"{wire.name_of(session_id)}.session")
         return path if os.path.exists(path) else None
 
     def is_known(self, session_id: str) -> bool:
-        """Is there such a session, or the log of one?"""
+        """Tell whether this session, or its log, exists."""
         return self.live(session_id) is not None or os.path.exists(self.log_path(session_id))
 
     def log_path(self, session_id: str) -> str:
-        """Where a session's log is."""
+        """Return the path of a session's log."""
         return os.path.join(self._template.log_folder, f"{wire.name_of(session_id)}.db")
 
     def logs(self) -> list[tuple[str, str]]:
-        """All logs that there are: the names that sessions have there, and their paths."""
+        """Return all logs: the names of the sessions, and their paths."""
         folder = self._template.log_folder
         names = os.listdir(folder) if os.path.isdir(folder) else []
         bases = (os.path.splitext(name) for name in names)
         return [(base, os.path.join(folder, f"{base}.db")) for base, end in bases if end == ".db"]
 
     def forget_old(self, age_seconds: float, now: float) -> int:
-        """Delete the logs of sessions that ended so long ago; gives how many.
+        """Delete the logs of sessions that ended long ago; return how many.
 
         Args:
             age_seconds: How long a log is kept after its session's end.
@@ -119,7 +119,7 @@ class Holders:
         return gone
 
     async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
-        """The socket of a session's holder; one whose holder has died gets a new one.
+        """Return the socket of a session's holder; start a new holder if that has died.
 
         Raises:
             StartError: It could not be started.
@@ -139,7 +139,7 @@ class Holders:
             return self.live(session_id) or os.path.join(self.run_folder, f"{name}.sock")
 
     async def spare(self, client: Mapping[str, Any]) -> str:
-        """The socket of an agent without a session, past its greeting or on the way to it.
+        """Return the socket of an agent without a session, initialized or about to be.
 
         Raises:
             StartError: It could not be started.
@@ -155,7 +155,7 @@ class Holders:
                 del self._starting[kind]
 
     async def take_spare(self, client: Mapping[str, Any]) -> str:
-        """A spare that nobody else is given: it gets its session now.
+        """Return a spare that nobody else gets: it is given its session now.
 
         Raises:
             StartError: It could not be started.
@@ -167,12 +167,12 @@ class Holders:
         return path
 
     async def opener(self, key: str, client: Mapping[str, Any], *, is_new: bool) -> str:
-        """The socket of the holder that a `session/new` goes to: the same one, if it is sent again.
+        """Return the socket of the holder for a `session/new`: the same one if it is sent again.
 
         Args:
             key: The viewer and its request's id.
-            client: For whom an agent is started, where none waits.
-            is_new: The viewer can have sent nothing earlier.
+            client: The client for which an agent is started, if there is no spare.
+            is_new: The viewer cannot have sent anything earlier.
 
         Raises:
             StartError: It could not be started.
@@ -190,7 +190,7 @@ class Holders:
         return path
 
     async def _opened_by(self, link: str) -> str | None:
-        """The holder that an earlier request with this key went to, if it is there."""
+        """Return the holder that an earlier request with this key went to, if it still runs."""
         try:
             mark = os.readlink(link)
         except OSError:
@@ -202,7 +202,7 @@ class Holders:
         return None
 
     def _forget_openings(self) -> None:
-        """Let go of what was asked of holders that are no more."""
+        """Forget the requests to holders that no longer run."""
         there = {_mark(path) for path in self.sockets()}
         for name in os.listdir(self.run_folder):
             link = os.path.join(self.run_folder, name)
@@ -217,7 +217,7 @@ class Holders:
         return await self._start(f"spare-{kind}-{secrets.token_hex(6)}", dict(client), "")
 
     def _kind(self, client: Mapping[str, Any]) -> str:
-        """What a spare has to have been started with: the same agent, for the same client."""
+        """Return what a spare must match: the same agent, for the same client."""
         params = initialize_params(dict(client), client_fs=self._template.client_fs)
         started = msgspec.json.encode(self._template) + jsonrpc.dumps(params)
         return hashlib.sha256(started).hexdigest()[:12]
@@ -258,11 +258,11 @@ class Holders:
         self.reports.tell("start", failure | {"retryable": True, "phase": "startup"}, session)
 
     async def _count(self) -> int:
-        """How many there are, once the sockets of those that were killed have been taken away."""
+        """Return how many there are, after removing the sockets of those that were killed."""
         return sum(await asyncio.gather(*(answers(path) for path in self.sockets())))
 
     async def stop_all(self) -> int:
-        """End every holder; gives how many were told to."""
+        """End every holder; return how many were told to stop."""
         told = 0
         for path in self.sockets():
             with contextlib.suppress(OSError):
@@ -274,18 +274,18 @@ class Holders:
         return told
 
     async def statuses(self) -> list[dict[str, Any]]:
-        """How every holder is; those that do not answer are left out."""
+        """Return the status of every holder that answers."""
         found = await asyncio.gather(*(status(path) for path in self.sockets()))
         return [each for each in found if each is not None]
 
 
 def _mark(path: str) -> str:
-    """What a holder's socket keeps in its name when it is no spare any more."""
+    """Return the part of a holder's socket name that remains once it is no longer a spare."""
     return os.path.basename(path).removesuffix(".sock").rpartition("-")[2]
 
 
 async def answers(path: str) -> bool:
-    """Does somebody listen at this socket? One that was left behind is taken away."""
+    """Tell whether somebody listens at this socket, and remove it if not."""
     try:
         _, writer = await asyncio.open_unix_connection(path)
     except ConnectionRefusedError:
@@ -300,7 +300,7 @@ async def answers(path: str) -> bool:
 
 
 async def status(path: str) -> dict[str, Any] | None:
-    """How a holder is."""
+    """Return a holder's status."""
     try:
         async with asyncio.timeout(STATUS_SECONDS):
             reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)
@@ -314,19 +314,19 @@ async def status(path: str) -> dict[str, Any] | None:
 
 
 def _take_away(path: str) -> None:
-    """Delete a socket that nobody listens at; a session's link to it stays for its next holder."""
+    """Delete a socket without a listener; a session's link to it stays for its next holder."""
     if not os.path.islink(path):
         os.unlink(path)
 
 
 def _without_secret(client: dict[str, Any]) -> dict[str, Any]:
-    """What a client said, without the viewer's own: a command line can be read by every user."""
+    """Return a client's params without the viewer's secret: command lines are public."""
     meta = {key: value for key, value in object_of(client.get("_meta")).items() if key != META}
     return client | {"_meta": meta}
 
 
 def _changed_at(path: str) -> float:
-    """When a log was last written; now, where it cannot be told."""
+    """Return when a log was last written; now, if that is unknown."""
     times = []
     for companion in ("", "-wal"):
         with contextlib.suppress(OSError):

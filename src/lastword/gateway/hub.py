@@ -1,9 +1,9 @@
-"""A session between its agent and its viewers: what either says becomes an entry of the log.
+"""The hub: turns what a session's agent and viewers send into entries of its log.
 
-Owns who is asked and answered: that a prompt reaches the agent once and has one end, that a
-question of the agent's has one answer, that one turn runs at a time. Sans-IO: frames and a time
-in, effects out. Nothing goes to a viewer from here but a refusal; all else it pulls from the log
-(`pull`), so what is sent has been committed.
+Owns three rules: a prompt reaches the agent once and ends once, a question of the agent gets one
+answer, and one turn runs at a time. Sans-IO: frames and a time in, effects out. The hub sends
+viewers nothing but refusals; everything else they pull from the log (`pull`), so whatever is sent
+has been committed.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ CLIENT_METHODS_SECONDS = 30.0
 
 
 class ToAgent(msgspec.Struct, frozen=True):
-    """Send the agent this line. What it says has been committed."""
+    """Send this line to the agent. It has been committed."""
 
     line: bytes
 
 
 class ToViewer(msgspec.Struct, frozen=True):
-    """Send this to one attachment, past the log: a refusal of what is no part of the session."""
+    """Send this to one attachment outside the log: a refusal, which is no part of the session."""
 
     attachment: Attachment
     line: bytes
 
 
 class Retell(msgspec.Struct, frozen=True):
-    """Tell one attachment, past the log, how a request of its own ended."""
+    """Send one attachment the outcome of its own request again, outside the log."""
 
     attachment: Attachment
     end: Numbered
@@ -71,7 +71,7 @@ class OpenIn(msgspec.Struct, frozen=True):
 
 
 class OpenAsk(msgspec.Struct, frozen=True):
-    """A question of the agent's that nobody has answered: its own id, and since when it waits."""
+    """An open question of the agent: its own id, and since when it has been waiting."""
 
     agent_id: bytes
     method: str
@@ -93,11 +93,9 @@ class Hub:
 
         Args:
             log: Where entries are committed.
-            session_id: The session's.
-            numbers: Gives the next id towards the agent; those of several sessions of one agent
-                differ.
-            unattended_seconds: How long a question waits while no controller is there; `None` not
-                at all.
+            session_id: The session's id.
+            numbers: Returns the next id towards the agent, shared by all sessions of one agent.
+            unattended_seconds: How long a question waits without a controller; `None`: not at all.
         """
         self.log = log
         self._key = session_key(session_id)
@@ -115,7 +113,7 @@ class Hub:
         self._recall()
 
     def _recall(self) -> None:
-        """What the log says was open, for a process that takes it over."""
+        """Restore what the log says was open, in a process that takes the session over."""
         for kept in self.log.pins_of("open:"):
             about = kept.entry.about
             self._open[about.number] = OpenIn(about.viewer, about.request, about.method)
@@ -133,34 +131,34 @@ class Hub:
 
     @property
     def turn_of(self) -> str | None:
-        """The viewer whose prompt is open."""
+        """Return the viewer whose prompt is open."""
         return next(
             (each.viewer for each in self._open.values() if each.method == acp.PROMPT), None
         )
 
     @property
     def last_number(self) -> int:
-        """The greatest number towards the agent that the log knows."""
+        """Return the greatest number towards the agent in the log."""
         kept = [each for kind in ("open:", "end:") for each in self.log.pins_of(kind)]
         return max((each.entry.about.number for each in kept), default=0)
 
     @property
     def open_turns(self) -> int:
-        """How many prompts the agent has not answered."""
+        """Return how many prompts the agent has not answered."""
         return sum(each.method == acp.PROMPT for each in self._open.values())
 
     @property
     def open_questions(self) -> int:
-        """How many questions of the agent's nobody has answered."""
+        """Return how many of the agent's questions are open."""
         return len(self._asks)
 
     def has_open(self, number: int) -> bool:
-        """Does a request with this number wait for the agent's answer?"""
+        """Tell whether a request with this number is waiting for the agent's answer."""
         return number in self._open
 
     @property
     def is_closed(self) -> bool:
-        """Has the agent ended the session, because a viewer wanted it?"""
+        """Tell whether the agent has ended the session at a viewer's request."""
         return self._is_closed
 
     # Viewers come and go.
@@ -174,10 +172,10 @@ class Hub:
         replay: bool = True,
         compact: bool = False,
     ) -> tuple[Attachment, Reset | None]:
-        """A viewer is there: from its cursor on, from the oldest on, or from now on.
+        """Attach a viewer: from its cursor, from the oldest entry, or from now on.
 
         Raises:
-            CursorError: Its cursor is none of this log's.
+            CursorError: Its cursor is not valid in this log.
         """
         after, reset = start(self.log, cursor)
         if cursor is None and not replay:
@@ -201,10 +199,10 @@ class Hub:
         return attachment, reset
 
     def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
-        """A viewer that is there has applied no more than this, and is told the rest again.
+        """Go back: an attached viewer has applied no more than this, and gets the rest again.
 
         Raises:
-            CursorError: Its cursor is none of this log's.
+            CursorError: Its cursor is not valid in this log.
         """
         after, reset = start(self.log, cursor)
         attachment.go_back(after, 0 if reset is not None else parts)
@@ -213,7 +211,7 @@ class Hub:
     def detach(
         self, attachment: Attachment, now: float, now_ms: int, *, code: int, cause: str
     ) -> None:
-        """A viewer's socket is gone. Nothing of what it asked for is."""
+        """Detach a viewer whose socket has gone. Its requests stay open."""
         if attachment not in self._attached:
             return
         self._attached.remove(attachment)
@@ -224,14 +222,14 @@ class Hub:
             self.log.append([_held(number, ask, now_ms) for number, ask in self._asks.items()])
 
     def note(self, now_ms: int, word: str, /, *, viewer: str = "", **facts: Any) -> None:
-        """Something befell the session, or a viewer of it, that no frame says."""
+        """Log an event of the session, or of a viewer, that no frame reports."""
         about = About(viewer=viewer, word=word, facts=facts)
         self.log.append([LogEntry(LogKind.LIFE, now_ms, b"", about)])
 
     # What viewers say.
 
     def receive(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
-        """Take in one frame of a viewer's that names this session, or answers its question."""
+        """Take in a viewer's frame that names this session or answers its question."""
         message = frame.message
         if message.method is None:
             return self._answered(attachment, frame, now_ms)
@@ -270,15 +268,16 @@ class Hub:
 
     @staticmethod
     def _is_another(attachment: Attachment, ended: Numbered) -> bool:
-        """Is this another request, of a client that uses an id again once it has been answered?
+        """Tell whether this is another request, with an id that the client has used before.
 
-        JSON-RPC lets it. One that may come back does not, since its requests are known by their
-        ids; a viewer that has only this link has had the answer over it.
+        JSON-RPC allows that. It is not assumed of a viewer that may return, since its requests
+        are known by their ids; a viewer that has only this link has received the earlier answer
+        over it.
         """
         return attachment.viewer.is_new and ended.entry.about.number in attachment.answered
 
     def _again(self, attachment: Attachment, end: Numbered) -> list[HubEffect]:
-        """A request that has ended is sent again, by a viewer that has not had its answer."""
+        """Handle a repeated request that has ended, from a viewer that missed the answer."""
         number = end.entry.about.number
         if number in attachment.answered:
             return []
@@ -306,7 +305,7 @@ class Hub:
         return [ToAgent(line)]
 
     def _answered(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
-        """An answer to a question: the first wins, and the others are told."""
+        """Take in an answer to a question: the first one wins, and the other viewers are told."""
         key, number = read_ask_id(frame.message.request_id)
         ask = self._asks.get(number)
         if ask is None or key != self._key or not attachment.viewer.controls:
@@ -325,7 +324,7 @@ class Hub:
     # What the agent says.
 
     def from_agent(self, frames: list[Frame], now: float, now_ms: int) -> list[HubEffect]:
-        """Take in what the agent said in one read: committed in one go."""
+        """Take in what the agent wrote in one read, and commit it at once."""
         entries: list[LogEntry] = []
         ended: list[int] = []
         effects: list[HubEffect] = []
@@ -373,7 +372,7 @@ class Hub:
             self._ended.popitem(last=False)
 
     def _is_told_by_an_end(self, frame: Frame) -> bool:
-        """Is this a failure's typed update, whose payload the prompt's own answer repeats?"""
+        """Tell whether this is a typed update whose payload the prompt's answer repeats."""
         update = frame.message.update
         return (
             update is not None
@@ -404,7 +403,7 @@ class Hub:
         return None
 
     def lost_agent(self, error: Callable[[OpenIn], dict[str, Any]], now_ms: int) -> None:
-        """Nothing that is open will be answered: each is ended with this error object."""
+        """End everything that is open with this error object: no answers will come."""
         frames = []
         for number, opened in self._open.items():
             line = jsonrpc.error(b"%d" % number, error(opened))
@@ -428,7 +427,7 @@ class Hub:
     # What time brings.
 
     def next_timeout(self) -> float | None:
-        """When `handle_timeout` is due, in the seconds of `now`."""
+        """Return when `handle_timeout` is due, on the clock of `now`."""
         due = [self._waits.due, *(self._due(ask) for ask in self._asks.values())]
         return min((at for at in due if at is not None), default=None)
 
@@ -441,7 +440,7 @@ class Hub:
         return since + (self._unattended_seconds or 0.0)
 
     def handle_timeout(self, now: float, now_ms: int) -> list[HubEffect]:
-        """Tell of a wait; answer the questions that have waited long enough for somebody."""
+        """Report a long wait, and answer the questions that waited long enough for a viewer."""
         effects: list[HubEffect] = []
         line = self._waits.take(now)
         if line:
@@ -462,13 +461,13 @@ class Hub:
 
 
 def _held(number: int, ask: OpenAsk, now_ms: int) -> LogEntry:
-    """A question waits for somebody who may answer it."""
+    """Note a question for which nobody is there who may answer it."""
     about = About(number=number, method=ask.method, word="question_held")
     return LogEntry(LogKind.LIFE, now_ms, b"", about)
 
 
 def _is_text(message: jsonrpc.Envelope) -> bool:
-    """Is this a piece of what the agent writes? That is most of what it says."""
+    """Tell whether this is a piece of the agent's text, as most of its output is."""
     params = message.params
     if message.id is not UNSET or params is UNSET or params.update is UNSET:
         return False
@@ -490,7 +489,7 @@ def _end(frame: Frame, number: int, opened: OpenIn, now_ms: int) -> LogEntry:
 
 
 def _payload(frame: Frame) -> dict[str, Any] | None:
-    """The failure that a prompt's answer tells, as the sidecar put it there."""
+    """Return the failure in a prompt's answer, as the sidecar put it there."""
     error = jsonrpc.loads(frame.message.error)
     data = error.get("data") if isinstance(error, dict) else None
     payload = data.get("agent_error") if isinstance(data, dict) else None

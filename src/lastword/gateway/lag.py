@@ -1,7 +1,7 @@
-"""Lag: how far a viewer is behind, in bytes, and when that is worth a word.
+"""Lag: how far a viewer is behind, in bytes, and when that is reported.
 
-Owns the measure. What a viewer is told of the past as it comes is no lag: what has come since then,
-and has not been taken, is.
+Owns the measurement. The past that a viewer is being sent is not lag; only newer entries that it
+has not taken are.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class LagNote(msgspec.Struct, frozen=True):
     """A viewer lags, or has caught up.
 
     Attributes:
-        viewer: whose id.
+        viewer: the viewer's id.
         word: `viewer_lags` or `viewer_caught_up`.
-        entries: how many it is behind.
-        bytes: how large they are, about.
+        entries: how many entries it is behind.
+        bytes: their approximate size.
     """
 
     viewer: str
@@ -43,10 +43,10 @@ class LagMeter:
     """One session's viewers."""
 
     def __init__(self, *, limit_bytes: int, first: int, head: int, written_bytes: int) -> None:
-        """Begin with a log that has these entries.
+        """Begin with a log of these entries.
 
         Args:
-            limit_bytes: how large the log grows.
+            limit_bytes: the maximum size of the log.
             first: its oldest entry's number.
             head: its last entry's.
             written_bytes: the size of all of them.
@@ -57,7 +57,7 @@ class LagMeter:
         self._lagging: set[Attachment] = set()
 
     def mark(self, first: int, head: int, written_bytes: int) -> None:
-        """The log has grown to here, and begins there; called once in a while."""
+        """Note where the log begins and ends now; called from time to time."""
         if head > self._seqs[-1]:
             self._seqs.append(head)
             self._written.append(written_bytes)
@@ -67,7 +67,7 @@ class LagMeter:
             del self._written[:gone]
 
     def bytes_until(self, seq: int) -> float:
-        """The size of all entries up to one; between two marks they count alike."""
+        """Return the size of all entries up to one; between two marks, entries count as equal."""
         after = bisect_right(self._seqs, seq)
         if after == 0:
             return self._written[0]
@@ -80,7 +80,7 @@ class LagMeter:
     def look(
         self, attached: Iterable[Attachment], head: int, written_bytes: int
     ) -> Iterator[LagNote]:
-        """What is to be said of whom."""
+        """Return what to report about each viewer."""
         self.mark(self._seqs[0] + 1, head, written_bytes)
         present = set(attached)
         self._lagging &= present

@@ -1,8 +1,8 @@
-"""Links to the page, each of which lets somebody in once.
+"""Links to the page, each of which works once.
 
-Owns the folder of those that wait: a file each, named by a hash of the link's code, so that neither
-a front's death nor its replacement makes one good twice, or forgets it. Who takes a link removes
-its file, which only one can.
+Owns the folder of unused links: one file each, named by a hash of the link's code, so that a link
+neither works twice nor is lost if a front dies or is replaced. Using a link removes its file,
+which only one process can do.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ MAX_LINKS = 1000
 
 
 class WaitingLink(msgspec.Struct, frozen=True):
-    """One that waits.
+    """An unused link.
 
     Attributes:
         grant: what it allows.
-        until: until when it may be followed, in seconds since 1970 UTC.
+        until: until when it works, in seconds since 1970 UTC.
     """
 
     grant: Grant
@@ -46,18 +46,18 @@ class WaitingLink(msgspec.Struct, frozen=True):
 
 
 class Links:
-    """The links that were given out and not followed."""
+    """The unused links."""
 
     def __init__(self, folder: str, clock: Callable[[], float]) -> None:
-        """Keep them in a folder below this one, by a clock that gives the time of day."""
+        """Keep them in a subfolder of this folder, with a clock that gives the time of day."""
         self._folder = os.path.join(folder, "links")
         self._clock = clock
 
     def make(self, grant: Grant) -> str:
-        """The code of a new link.
+        """Return the code of a new link.
 
         Raises:
-            StoreError: It cannot be kept.
+            StoreError: It cannot be stored.
         """
         code = secrets.token_urlsafe(CODE_BYTES)
         kept = WaitingLink(grant, self._clock() + LINK_SECONDS)
@@ -73,10 +73,10 @@ class Links:
         return code
 
     def take(self, code: str) -> Grant:
-        """What a link allows, which it does no more from now on.
+        """Return what a link allows, and use it up.
 
         Raises:
-            TokenError: There is no such link, or no longer.
+            TokenError: There is no such link, or it has expired.
         """
         path = self._path(code[:MAX_CODE_CHARS])
         try:
@@ -94,7 +94,7 @@ class Links:
         return os.path.join(self._folder, name)
 
     def _forget(self) -> None:
-        """Remove those that nobody can follow any more."""
+        """Remove expired links."""
         with os.scandir(self._folder) as found:
             waiting = sorted((each.stat().st_mtime, each.path) for each in found)
         too_old = self._clock() - LINK_SECONDS
@@ -104,5 +104,5 @@ class Links:
 
 
 def address(page: str, code: str) -> str:
-    """The link, to the page at this URL."""
+    """Return the link, to the page at this URL."""
     return f"{page.rstrip('/')}/?{urlencode({'code': code})}"

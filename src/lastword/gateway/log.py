@@ -1,8 +1,8 @@
 """A session's log: five functions, and the log in memory.
 
-Owns the contract that every log keeps: sequence numbers are dense and begin with 1, an entry that
-`append` has returned for is committed, and what is no more is missing from the front alone. Where
-it is kept on disk: `sqlite_log`.
+Owns the contract of every log: sequence numbers are dense and begin with 1, an entry is committed
+once `append` has returned, and entries are only ever missing from the beginning. `sqlite_log`
+keeps logs on disk.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ BATCH_BYTES = 256 * 1024
 
 
 class ReadableLog(Protocol):
-    """What is asked of a log, by whoever reads it."""
+    """What readers need of a log."""
 
     @property
     def epoch(self) -> str:
-        """Names this log's numbers; new wherever its tail may be missing."""
+        """Identify this log's numbering; new whenever its end may be missing."""
         ...
 
     @property
@@ -45,32 +45,32 @@ class ReadableLog(Protocol):
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
-        """The oldest entries after a number that are kept, in order and within the bounds."""
+        """Return the oldest kept entries after a number, in order and within the bounds."""
         ...
 
     def pins_of(self, prefix: str) -> list[Numbered]:
-        """The pinned entries of one kind of key (`pins`), in order."""
+        """Return the pinned entries of one kind of key (`pins`), in order."""
         ...
 
 
 class Log(ReadableLog, Protocol):
-    """A session's log, for its one writer."""
+    """A session's log, for its only writer."""
 
     def append(self, entries: Sequence[LogEntry]) -> int:
-        """Commit entries; gives the new head. What has not returned has not happened."""
+        """Commit entries; return the new head. Entries are not committed until it returns."""
         ...
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
-        """Let the oldest go, beyond a size or an age; gives how many went."""
+        """Drop the oldest entries, beyond a size or an age; return how many."""
         ...
 
     def pinned(self, after: int, last: int) -> list[Numbered]:
-        """The pinned entries of a range of numbers, in order."""
+        """Return the pinned entries of a range of numbers, in order."""
         ...
 
 
 def new_epoch() -> str:
-    """An epoch that no other log has."""
+    """Return an epoch that no other log has."""
     return secrets.token_hex(6)
 
 
@@ -78,7 +78,7 @@ class MemoryLog:
     """A log that ends with its process."""
 
     def __init__(self, *, epoch: str = "", first: int = 1, pins: Pins | None = None) -> None:
-        """An empty log whose first entry will have the number `first`, with what is pinned."""
+        """Begin an empty log whose first entry will have the number `first`, with these pins."""
         self.epoch: str = epoch or new_epoch()
         self._entries: deque[LogEntry] = deque()
         self._first = first
@@ -87,7 +87,7 @@ class MemoryLog:
 
     @property
     def size_bytes(self) -> int:
-        """What the kept entries count for in a bound."""
+        """Return the size of the kept entries, for limits."""
         return self._bytes
 
     @property
@@ -124,7 +124,7 @@ class MemoryLog:
         return found
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
-        """Let the oldest go; the newest stays."""
+        """Drop the oldest entries; the newest stays."""
         gone = 0
         while len(self._entries) > 1 and (
             self._bytes > limit_bytes or self._entries[0].at_ms < before_ms

@@ -1,7 +1,7 @@
-"""Openings: requests towards an agent that belong to no session yet, and what came of them.
+"""Openings: requests to an agent that do not belong to a session yet, and their outcome.
 
-Owns to whom an answer goes. A viewer whose link was cut sends its `session/new` again: it is given
-the session that it has opened, and none is opened twice.
+Owns to whom an answer goes. A viewer whose link was lost sends its `session/new` again; it gets
+the session that the first one opened, and no second one is opened.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Opening(msgspec.Struct):
     """One request that waits for the agent's answer.
 
     Attributes:
-        link: over which it is answered.
+        link: the link over which it is answered.
         viewer: who asked.
-        request_id: the viewer's own (JSON text).
-        params: those that open a session; empty where the request opens none.
+        request_id: the viewer's own id (JSON text).
+        params: the params of a request for a session; empty for other requests.
     """
 
     link: FrontLink
@@ -37,37 +37,37 @@ class Opening(msgspec.Struct):
 
 
 class Openings:
-    """Those of one agent."""
+    """The openings of one agent."""
 
     def __init__(self) -> None:
         self._waiting: dict[int, Opening] = {}
         self._opened: dict[tuple[str, bytes], str] = {}
 
     def add(self, number: int, opening: Opening) -> None:
-        """A request goes to the agent under this number."""
+        """Add a request that goes to the agent under this number."""
         self._waiting[number] = opening
 
     def take(self, number: int) -> Opening | None:
-        """The request that an answer is for; it waits no more."""
+        """Remove and return the request that an answer is for."""
         return self._waiting.pop(number, None)
 
     def again(
         self, link: FrontLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
     ) -> str | None:
-        """What a `session/new` comes to that its viewer may have sent before.
+        """Return the outcome of a `session/new` that its viewer may have sent before.
 
-        A viewer that came without a secret has sent its requests over no other link, so one whose
-        id has been answered is another request.
+        A viewer that came without a secret has sent its requests over no other link, so a request
+        with an id that has been answered is a new one.
 
         Args:
-            link: Over which it came.
-            viewer: Whose it is.
-            request_id: The viewer's own (JSON text).
-            sessions: Those that there are.
+            link: The link over which it came.
+            viewer: The viewer.
+            request_id: The viewer's own id (JSON text).
+            sessions: The existing sessions.
 
         Returns:
-            The session that came of it; `UNDER_WAY`, and it is answered over this link; `None`
-            where the agent is to be asked.
+            The session that it opened; `UNDER_WAY` if it will be answered over this link; `None` if
+            the agent is to be asked.
         """
         if self.is_under_way(link, viewer.id, request_id):
             return UNDER_WAY
@@ -75,7 +75,7 @@ class Openings:
         return session_id if session_id in sessions and not viewer.is_new else None
 
     def is_under_way(self, link: FrontLink, viewer: str, request_id: bytes) -> bool:
-        """Does a viewer ask again what it waits for? Then it is answered over this link."""
+        """Tell whether a viewer repeats a pending request, which this link then answers."""
         for opening in self._waiting.values():
             if (opening.viewer, opening.request_id) == (viewer, request_id):
                 opening.link = link
@@ -83,15 +83,15 @@ class Openings:
         return False
 
     def opened(self, opening: Opening, session_id: str) -> None:
-        """A session came of it."""
+        """Note the session that a request opened."""
         self._opened[opening.viewer, opening.request_id] = session_id
 
     def session_of(self, viewer: str, request_id: bytes) -> str:
-        """The session that came of a request; empty where none did."""
+        """Return the session that a request opened; empty if none."""
         return self._opened.get((viewer, request_id), "")
 
     def take_all(self) -> list[Opening]:
-        """All that wait; none does any more."""
+        """Remove and return all that wait."""
         waiting = list(self._waiting.values())
         self._waiting.clear()
         return waiting

@@ -1,10 +1,10 @@
-"""The page's files, and the headers that keep a page to itself.
+"""The page's files, and the headers that protect the page.
 
-Owns what of a file is sent, and the joining of its scripts: each module becomes a function that
-gives what it exports, so that no name of one meets another's; they stand in the order in which they
-need each other. One file is asked for once, and packs by a sixth better than fifteen.
+Owns what is sent of each file, and joining the scripts into one: each module becomes a function
+that returns its exports, so that their names do not collide, in the order in which they need each
+other. One file takes one request, and compresses by a sixth better than fifteen.
 
-The standard library serves them as well as the gateway does, so this module needs nothing of the
+The standard library serves the record's page from this module, so it needs nothing of the
 gateway's extra.
 """
 
@@ -49,9 +49,9 @@ class PageFile(msgspec.Struct, frozen=True):
     """A file of the page.
 
     Attributes:
-        body: as it is.
-        packed: the same with gzip.
-        tag: names this content.
+        body: its content.
+        packed: its content, compressed with gzip.
+        tag: identifies this content.
     """
 
     body: bytes
@@ -67,18 +67,18 @@ _EXPORT = re.compile(
 
 @cache
 def page_files() -> dict[str, PageFile]:
-    """The files that the gateway's page is sent, by their names."""
+    """Return the files of the gateway's page, by name."""
     return as_sent(files_in(FOLDER), "main.js")
 
 
 def as_sent(files: Mapping[str, PageFile], script: str) -> dict[str, PageFile]:
-    """Files with one script in place of all: this one, with all that it needs."""
+    """Return files with one script in place of all: this module with everything it needs."""
     others = {name: kept for name, kept in files.items() if not name.endswith(".js")}
     return others | {script: _file(joined(files, script).encode())}
 
 
 def joined(files: Mapping[str, PageFile], name: str) -> str:
-    """A module with all that it needs, as one script."""
+    """Return a module and everything it needs as one script."""
     order: list[str] = []
     _add(files, name, order)
     return "".join(_wrapped(files, each, is_last=each == name) for each in order)
@@ -114,7 +114,7 @@ def _text(files: Mapping[str, PageFile], name: str) -> str:
 
 
 def files_in(folder: Path) -> dict[str, PageFile]:
-    """The files of a folder that a page has, by their names, without what nobody reads in them."""
+    """Return a page's files in a folder, by name, without what browsers do not read."""
     found = {}
     for path in sorted(folder.iterdir()):
         if path.suffix in {*TYPES, ".html"}:
@@ -133,9 +133,9 @@ def _file(body: bytes) -> PageFile:
 
 
 def without_comments(script: bytes) -> bytes:
-    """A script without indents, types and the lines that are comments; all keep their numbers.
+    """Return a script without indents, types and comment lines; line numbers stay.
 
-    A third of what the scripts weigh is said to their maintainers.
+    Comments are a third of the scripts' size.
     """
     kept = []
     inside = False

@@ -1,7 +1,7 @@
-"""Pinned entries: what of a session's state must stay when the log is trimmed.
+"""Pinned entries: the part of a session's state that must stay when the log is trimmed.
 
-Owns which entry stands for which piece of state, and when it stands for none any more. A viewer
-that comes back after the entries it wanted were trimmed is shown these in their place.
+Owns which entry represents which piece of state, and until when. A viewer that returns after the
+entries it needs were trimmed gets the pinned ones in their place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ back: it must be known by then that the agent has had it."""
 
 
 class Pins:
-    """The pinned entries of one log, by what they stand for."""
+    """The pinned entries of one log, by what they represent."""
 
     def __init__(self, kept: Iterable[tuple[str, Numbered]] = ()) -> None:
         self._kinds: defaultdict[str, dict[str, Numbered]] = defaultdict(dict)
@@ -40,7 +40,7 @@ class Pins:
     def note_all(
         self, first: int, entries: Sequence[LogEntry]
     ) -> list[tuple[str, Numbered | None]]:
-        """Take in entries that have the numbers from `first` on, as `note` does each."""
+        """Take in entries numbered from `first`, each as `note` does."""
         changes: list[tuple[str, Numbered | None]] = []
         for seq, entry in enumerate(entries, first):
             if not _is_bulk(entry):
@@ -48,7 +48,7 @@ class Pins:
         return changes
 
     def note(self, seq: int, entry: LogEntry) -> list[tuple[str, Numbered | None]]:
-        """Take in an entry; gives what has changed, `None` for what is pinned no more."""
+        """Take in an entry; return what has changed, with `None` for what is no longer pinned."""
         changes: list[tuple[str, Numbered | None]] = []
         if entry.kind is LogKind.OUT:
             self._note_update(seq, entry, changes)
@@ -106,7 +106,7 @@ class Pins:
             changes.append((key, None))
 
     def between(self, after: int, last: int) -> list[Numbered]:
-        """The pinned entries of these, in order, each once."""
+        """Return the pinned entries of a range, in order, each once."""
         found = {
             kept.seq: kept
             for kind in self._kinds.values()
@@ -116,12 +116,12 @@ class Pins:
         return [found[seq] for seq in sorted(found)]
 
     def of(self, prefix: str) -> list[Numbered]:
-        """The pinned entries of one kind of key, in order."""
+        """Return the pinned entries of one kind of key, in order."""
         return sorted(self._of_kind(prefix).values(), key=lambda kept: kept.seq)
 
 
 def _is_bulk(entry: LogEntry) -> bool:
-    """Is this most of what an agent says? Nothing of it is state: it is not decoded again."""
+    """Tell whether a frame is the agent's bulk output, which is not state, without decoding it."""
     frame = entry.frame
     return entry.kind is LogKind.OUT and (
         b'"agent_message_chunk"' in frame or b'"agent_thought_chunk"' in frame

@@ -1,8 +1,7 @@
 """A viewer's position in a log, and the one way in which entries reach it.
 
 Owns attach, replay and live sending, which are the same: whatever is committed and not yet pulled
-is pulled. There is no path beside it, so nothing has to be handed over from one to the other, held
-back, or recognised as sent before.
+is pulled. There is no second path, so nothing has to be handed over, held back or deduplicated.
 """
 
 from __future__ import annotations
@@ -22,25 +21,24 @@ if TYPE_CHECKING:
 
 
 class CursorError(ValueError):
-    """A cursor is none; the text says why."""
+    """A cursor is not valid; the text says why."""
 
 
 class Reset(StrEnum):
-    """Why a cursor could not be used, so that all that is kept is sent."""
+    """Why a cursor could not be used, so that everything that is kept is sent."""
 
     EPOCH = "epoch"
 
 
 class Pulled(msgspec.Struct, frozen=True):
-    """What is to be sent next, in this order.
+    """What to send next, in this order.
 
     Attributes:
-        gap: entries that are no more.
-        pinned: what stands for those of them that still matter, or a part of it.
-        passed: the last entry of a gap that has been told in full, with what stands for it; 0 where
-            no gap ends here.
+        gap: entries that are no longer kept.
+        pinned: the pinned entries in place of the gap, or a part of them.
+        passed: the last entry of a gap that ends here; 0 if none does.
         entries: the entries that follow.
-        is_own: the entries have been put together for one viewer; no other is sent the same.
+        is_own: the entries were put together for one viewer; no other gets the same.
     """
 
     gap: Gap | None = None
@@ -51,7 +49,7 @@ class Pulled(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Is there nothing to send, until the log grows?"""
+        """Tell whether there is nothing to send until the log grows."""
         return self.gap is None and not self.pinned and not self.entries
 
 
@@ -59,7 +57,7 @@ NOTHING_NEW = Pulled()
 
 
 class Reader:
-    """A position in a log; moves as it is read."""
+    """A position in a log, which moves as the log is read."""
 
     def __init__(self, log: Log, after: int) -> None:
         """Begin after an entry: 0 for all that is kept, `log.head` for nothing of the past."""
@@ -71,16 +69,16 @@ class Reader:
 
     @property
     def lag(self) -> int:
-        """How many entries it is behind."""
+        """Return how many entries it is behind."""
         return self._log.head - self.pos
 
     def go_to(self, after: int) -> None:
-        """Go on after another entry, which may be one of those that were read."""
+        """Continue after another entry, which may be one that was already read."""
         self.pos, self._gap_ends = after, 0
         self._standing.clear()
 
     def pull(self) -> Pulled:
-        """What comes next; empty where everything has been read."""
+        """Return what comes next; empty if everything has been read."""
         if self._gap_ends:
             return self._of_gap(None)
         log, pos = self._log, self.pos
@@ -96,7 +94,7 @@ class Reader:
         return Pulled(entries=entries)
 
     def _of_gap(self, gap: Gap | None) -> Pulled:
-        """The gap, or the next part of what stands for it."""
+        """Return the gap, or the next part of what replaces it."""
         part: list[Numbered] = []
         size = 0
         while self._standing and (not part or size + self._standing[0].entry.size <= BATCH_BYTES):
@@ -112,7 +110,7 @@ def cursor_of(value: object) -> Cursor:
     """Read a cursor as a viewer sends it: `{"epoch": …, "seq": …}`.
 
     Raises:
-        CursorError: It is none.
+        CursorError: It is not one.
     """
     members = value if isinstance(value, dict) else {}
     epoch, seq = members.get("epoch"), members.get("seq")
@@ -124,10 +122,10 @@ def cursor_of(value: object) -> Cursor:
 
 
 def start(log: ReadableLog, cursor: Cursor | None) -> tuple[int, Reset | None]:
-    """Where a viewer with this cursor begins, and why it is not where it wanted to.
+    """Return where a viewer with this cursor begins, and why not at the cursor.
 
     Raises:
-        CursorError: Its number is beyond what this log ever had.
+        CursorError: Its number is greater than any this log ever had.
     """
     if cursor is None:
         return 0, None

@@ -1,7 +1,7 @@
-"""Entries of a session's log as entries of the record: in its words, and without content.
+"""Entries of a session's log as entries of the record, without content.
 
-Owns which of them the record has, and what of each. A viewer's own text never stands in one: what
-it closed its socket with is told by the code alone.
+Owns which of them are recorded, and which facts. A viewer's own text is never recorded; of the
+reason with which it closed its socket, only the close code is.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _HOW = {"viewer": "answered", "lost": "lost", "withdrawn": "withdrawn"}
 
 
 def recorded(entry: LogEntry, session_id: str, at_seconds: float) -> Entry | None:
-    """What the record says of a log's entry; nothing of most."""
+    """Return the record's entry for a log's entry; `None` for most."""
     if entry.kind is LogKind.TOLD:
         return _decided(entry.about, session_id, at_seconds)
     maker = _MAKERS.get(entry.about.word)
@@ -67,12 +67,12 @@ def recorded(entry: LogEntry, session_id: str, at_seconds: float) -> Entry | Non
 
 
 def cause_of(code: int, cause: str) -> str:
-    """Why an attachment ended, as a word of low cardinality."""
+    """Return why an attachment ended, as a word of low cardinality."""
     return CAUSES.get(cause) or CAUSE_OF_CODE.get(code, "other")
 
 
 def what_is_asked(method: str) -> str:
-    """What a question of the agent's wants, as a word of low cardinality."""
+    """Return what the agent's question is about, as a word of low cardinality."""
     return _WHAT.get(method) or _WHAT_BY_FAMILY.get(method.partition("/")[0], "other")
 
 

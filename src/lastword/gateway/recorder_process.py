@@ -1,6 +1,6 @@
-"""A recorder's process for a program that has threads, where a fork is no way to begin one.
+"""A recorder's process for programs with threads, which cannot fork.
 
-Owns its command line. What it does with what it is sent is `record.process`'s.
+Owns its command line. `record.process` handles what it receives.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What such a process is started with; `path` is the store's, `None` keeps no record."""
+    """The settings of such a process; `path` is the store's, `None` for no record."""
 
     path: str | None
     run: Run
@@ -30,9 +30,9 @@ class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpawnedRecorder(RecorderProcess):
-    """A process that writes rows, and our end of its pipe.
+    """A process that writes rows, and this end of its pipe.
 
-    It tells OpenTelemetry too, where the environment asks for that.
+    It reports to OpenTelemetry, too, if the environment asks for that.
     """
 
     __slots__ = ("_wanted",)
@@ -61,7 +61,7 @@ class SpawnedRecorder(RecorderProcess):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write what comes on stdin; what is wanted is one JSON argument."""
+    """Write the rows that come on stdin; the settings are one JSON argument."""
     wanted = msgspec.json.decode(arguments[0], type=_Wanted)
     live(partial(sinks_of, wanted.path, wanted.run, wanted.limits, telemetry=of_own))
     return 0

@@ -1,8 +1,8 @@
-"""A holder's part of the record: what befell its sessions and their viewers, without content.
+"""The holder's record: events of its sessions and their viewers, without content.
 
-Owns when anything is kept, and the way to the record's process (`recorder_process`). A holder and
-its `lastword run` write into one run, whose id the holder draws: turns are told by the one,
-viewers by the other, and their monotonic clock is the machine's.
+Owns when something is recorded, and how it reaches the record's process (`recorder_process`). A
+holder and its `lastword run` write into one run, whose id the holder creates: the one records
+turns, the other viewers, on the same monotonic clock.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class HolderRecord:
-    """What one holder records."""
+    """The record of one holder."""
 
     def __init__(self, folder: str, *, program: str) -> None:
-        """Keep it in a folder's record; an empty `folder` keeps none."""
+        """Record into this folder; with an empty `folder`, nothing is recorded."""
         self.run: str = run_id()
         """The id of the run that the holder and its `lastword run` are recorded in."""
         self._folder = folder
@@ -57,12 +57,12 @@ class HolderRecord:
             return None  # no process is to be had: a session without a record is still a session
 
     def incident(self) -> str:
-        """An incident's id; none of its `lastword run` has such a one."""
+        """Return an incident's id, distinct from those of its `lastword run`."""
         self._incidents += 1
         return f"{self.run}-h{self._incidents}"
 
     def holds(self, agents_id: str, name: str) -> None:
-        """A session is here, under the gateway's name and the agent's id for it."""
+        """Note a session, by the gateway's name and the agent's id for it."""
         self._take(
             Entry(
                 kind=Kind.SESSION_HELD,
@@ -73,7 +73,7 @@ class HolderRecord:
         )
 
     def committed(self, agents_id: str, entries: Sequence[LogEntry]) -> None:
-        """Entries of a session's log have been committed."""
+        """Record entries of a session's log, which have been committed."""
         if self._recorder is None:
             return
         for entry in entries:
@@ -89,18 +89,18 @@ class HolderRecord:
             self._recorder.record(_known(entry))
 
     def flush(self) -> None:
-        """Let what has come go on its way; never waits."""
+        """Send what is pending, without waiting."""
         if self._recorder is not None:
             self._recorder.flush()
 
     def close(self) -> None:
-        """There will be no more; waits for a moment at most."""
+        """Finish; wait at most a moment."""
         if self._recorder is not None:
             self._recorder.close()
 
 
 class RecordedLog(LastingLog):
-    """A log on disk of which the record is told what has been committed."""
+    """A log on disk whose commits are recorded."""
 
     def __init__(self, disk: SqliteLog, agents_id: str, record: HolderRecord) -> None:
         super().__init__(disk)
@@ -115,6 +115,6 @@ class RecordedLog(LastingLog):
 
 
 def _known(entry: Entry) -> Entry:
-    """The entry without the facts that are not known."""
+    """Return the entry without unknown facts."""
     facts = {name: value for name, value in entry.facts.items() if value not in {None, ""}}
     return msgspec.structs.replace(entry, facts=facts)

@@ -1,6 +1,6 @@
-"""Refusals: what a viewer is answered in the agent's place, and the agent in a viewer's.
+"""Refusals: answers to a viewer in the agent's place, and to the agent in a viewer's place.
 
-Owns the words. Each says what to do.
+Owns the messages. Each says what to do.
 """
 
 from __future__ import annotations
@@ -31,37 +31,37 @@ def _refused(reason: str, message: str, action: Action) -> dict[str, Any]:
 
 
 def observes() -> dict[str, Any]:
-    """A viewer wants what only a controller may."""
+    """Refuse an observer what only a controller may do."""
     said = "This connection may watch the session and not steer it. Use a controller's token."
     return _refused("observer", said, Action.FIX_CONFIGURATION)
 
 
 def turn_open() -> dict[str, Any]:
-    """A viewer prompts while another's turn runs."""
+    """Refuse a prompt while another viewer's turn is running."""
     said = "Another window's turn is running in this session. Wait for its end, or cancel it."
     return _refused("turn_open", said, Action.WAIT)
 
 
 def too_many_open(limit: int) -> dict[str, Any]:
-    """A viewer has too many requests open."""
+    """Refuse a viewer with too many open requests."""
     said = f"{limit} requests of this connection wait for their answers. Wait for one of them."
     return _refused("too_many_requests", said, Action.WAIT)
 
 
 def too_many_viewers() -> dict[str, Any]:
-    """A session has as many viewers as it may have."""
+    """Refuse a viewer of a session that has as many as it may."""
     said = "As many viewers are at this session as there may be. Close one, or see --viewers."
     return _refused("too_many_viewers", said, Action.WAIT)
 
 
 def unknown_session(session_id: str) -> dict[str, Any]:
-    """A session that is not there. Clients know the code."""
+    """Refuse a session that does not exist. Clients know the code."""
     said = "This session does not exist on the gateway. List the sessions, or start a new one."
     return {"code": UNKNOWN_SESSION, "message": said, "data": {"sessionId": session_id[:200]}}
 
 
 def no_log() -> dict[str, Any]:
-    """A session whose log cannot be written: the gateway's machine has to be looked after."""
+    """Refuse because a session's log cannot be written, so its operator has to act."""
     error = AgentError(
         type=ErrorType.INTERNAL,
         message="The gateway cannot write this session's log. Its disk may be full.",
@@ -76,7 +76,7 @@ def no_log() -> dict[str, Any]:
 
 
 def answer_of_nobody(method: str, asked: bytes) -> bytes:
-    """What an agent is answered where nobody came to answer it; the id is still to be set."""
+    """Return the answer to an agent when nobody came to answer; the id is added later."""
     if method == acp.PERMISSION:
         return jsonrpc.result(b"0", {"outcome": _rejection(asked)})
     said = "No viewer of this session is there to do this. Go on without it."
@@ -84,7 +84,7 @@ def answer_of_nobody(method: str, asked: bytes) -> bytes:
 
 
 def _rejection(asked: bytes) -> dict[str, Any]:
-    """The option that rejects once, where there is one."""
+    """Return the option that rejects once, if there is one."""
     params = object_of(object_of(jsonrpc.loads(asked)).get("params"))
     options = params.get("options")
     for option in options if isinstance(options, list) else ():

@@ -1,7 +1,7 @@
-"""From an entry of the log to the frames that one viewer is sent for it.
+"""The frames that one viewer is sent for an entry of the log.
 
-Owns what each kind of viewer sees of what the others and the agent say. It depends on the entry and
-on what is known of the attachment alone, so a past is told as the present was.
+Owns what each kind of viewer sees of what the others and the agent say. The frames depend only on
+the entry and on the attachment, so the past is shown in the same way as the present was.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ META = "lastword"
 
 
 def _is_asked_for(frame: bytes) -> bool:
-    """Does it hold what stands in the updates that a client has to have asked for?"""
+    """Tell whether a frame has a kind of update that clients must ask for."""
     return b'agent_retry"' in frame or b'agent_error"' in frame or b'"notice"' in frame
 
 
 class Form(StrEnum):
-    """How what is sent to a viewer is put together."""
+    """The form in which frames are encoded for a viewer."""
 
     LINES = "lines"
     """A frame a line."""
@@ -61,8 +61,8 @@ class PulledStretch(msgspec.Struct):
     """A stretch of the log, as viewers pull it.
 
     Attributes:
-        is_for_all: it is all of the agent's, and shown to everybody as it came.
-        ready: what is sent for it then: with numbers and without, by form.
+        is_for_all: all of it is from the agent, and shown to every viewer unchanged.
+        ready: the encoded frames in that case, with numbers and without, by form.
     """
 
     is_for_all: bool
@@ -74,11 +74,11 @@ RECENT_STRETCHES = 8
 
 
 class Placed(NamedTuple):
-    """A frame and where a viewer is once it has applied it.
+    """A frame, and the viewer's position once it has applied it.
 
     Attributes:
-        seq: the entry's number; 0 where a link that is cut here begins again with an earlier one.
-        part: which one of several frames of that entry this is, from 1; 0 for the last.
+        seq: the entry's number; 0 if a link that breaks here resumes at an earlier entry.
+        part: which of several frames of that entry this is, from 1; 0 for the last.
         frame: the frame.
     """
 
@@ -88,7 +88,7 @@ class Placed(NamedTuple):
 
 
 def _placed(shown: list[bytes], seq: int, attachment: Attachment) -> list[Placed]:
-    """The frames of an entry with their places, without those that a viewer has had."""
+    """Return an entry's frames with positions, without those that a viewer has had."""
     parts = [Placed(seq, part, frame) for part, frame in enumerate(shown[:-1], 1)]
     parts += [Placed(seq, 0, frame) for frame in shown[-1:]]
     first, had = attachment.parts
@@ -96,10 +96,10 @@ def _placed(shown: list[bytes], seq: int, attachment: Attachment) -> list[Placed
 
 
 class Renderer:
-    """What one session's viewers are sent."""
+    """The frames for one session's viewers."""
 
     def __init__(self, session_id: str, *, is_renamed: bool = False) -> None:
-        """For a session, whose agent may call it otherwise."""
+        """Render for a session, which the agent may know by another id."""
         self._session_id = session_id
         self._is_renamed = is_renamed
         self._key = session_key(session_id)
@@ -109,16 +109,16 @@ class Renderer:
         """The frame that was last given a number: several viewers are sent the same."""
 
     def pulled(self, pulled: Pulled, attachment: Attachment) -> list[bytes]:
-        """The frames of one pull."""
+        """Return the frames of one pull."""
         return [frame for _, _, frame in self.placed(pulled, attachment)]
 
     def placed(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
-        """The frames of one pull, each with its place.
+        """Return the frames of one pull, each with its position.
 
-        What stands for a gap has no numbers: a link that is cut in it begins with the gap again.
-        A viewer that negotiated is told its position wherever the last frame cannot say it, and
-        before an answer: one whose link is cut between the two knows that it has no answer yet, and
-        sends its request again.
+        The replacement of a gap has no numbers: a link that breaks in it resumes at the gap. A
+        viewer that negotiated positions is sent its position wherever the last frame cannot carry
+        it, and before an answer: if its link breaks between the two, it knows that it has no
+        answer yet, and sends its request again.
         """
         at = pulled.passed
         frames = self._told_of_gap(pulled, attachment)
@@ -132,9 +132,9 @@ class Renderer:
         return frames
 
     def _told_of_gap(self, pulled: Pulled, attachment: Attachment) -> list[Placed]:
-        """The gap, what stands for it, and the viewer's own answers that lay in it.
+        """Return the gap, what replaces it, and the viewer's own answers within it.
 
-        With each answer the viewer is past it: a stream that is cut behind one has had it.
+        With each answer the viewer is past it: a stream that breaks after one has had it.
         """
         frames: list[Placed] = []
         if pulled.gap is not None:
@@ -143,7 +143,7 @@ class Renderer:
             if numbered.entry.kind is not LogKind.END:
                 frames += [Placed(0, 0, frame) for frame in self._frames(numbered, attachment)]
             elif numbered.entry.about.viewer == attachment.viewer.id:
-                attachment.owed.append(numbered)  # how others' turns ended is no news any more
+                attachment.owed.append(numbered)  # the ends of others' turns no longer matter
         if not pulled.passed:
             return frames
         if attachment.viewer.replay:
@@ -155,10 +155,10 @@ class Renderer:
         return [*frames[:-1], *(last._replace(seq=pulled.passed) for last in frames[-1:])]
 
     def for_all(self, pulled: Pulled, attachment: Attachment, form: Form) -> bytes | None:
-        """What is sent for a pull that everybody is shown as it came; `None` where it is none.
+        """Return the encoded frames of a pull shown to every viewer unchanged; else `None`.
 
-        So it is while an agent speaks. Viewers that keep up with it pull the same: it is put
-        together once for those that are sent it in one form.
+        That is the usual case while an agent is writing. Viewers that keep up with it pull the
+        same stretch, which is encoded once for each form.
         """
         entries = pulled.entries
         if not entries or pulled.is_own or self._is_renamed:
@@ -198,14 +198,14 @@ class Renderer:
         return [ladder.session_update(self._session_id, update)]
 
     def _frames(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
-        """The frames of one entry; none where it is nothing to this viewer."""
+        """Return the frames of one entry; none if the viewer is not shown it."""
         frames = _RENDERED[numbered.entry.kind](self, numbered.seq, numbered.entry, attachment)
         if self._is_renamed:
             return [with_session(frame, self._session_id) for frame in frames]
         return frames
 
     def _entry(self, numbered: Numbered, attachment: Attachment) -> list[bytes]:
-        """The frames of one entry, numbered for whoever negotiated that."""
+        """Return the frames of one entry, numbered for viewers that negotiated that."""
         seq, entry = numbered
         frames = self._frames(numbered, attachment)
         if not frames or not attachment.viewer.replay:
@@ -222,21 +222,21 @@ class Renderer:
         return [*parts, _with_seq(frames[-1], seq)]
 
     def again(self, end: Numbered, attachment: Attachment) -> list[bytes]:
-        """The frames that tell a viewer once more how its own request ended."""
+        """Return the frames that repeat the outcome of a viewer's own request."""
         attachment.answered.add(end.entry.about.number)
         return self._own_end(end.entry, attachment)
 
     def position(self, seq: int) -> bytes:
-        """The frame that tells a viewer how far it is."""
+        """Return the frame with a viewer's position."""
         return _with_seq(jsonrpc.notification(AT, {"sessionId": self._session_id}), seq)
 
     def beginning(self, epoch: str, first: int) -> bytes:
-        """The frame that tells a viewer where an attach begins, in which log."""
+        """Return the frame that says where an attach begins, and in which log."""
         meta = {META: {"epoch": epoch, "from": first}}
         return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
 
     def reset(self, attachment: Attachment, epoch: str, reason: str) -> bytes:
-        """The frame that tells a viewer that it begins with the oldest entry, and why."""
+        """Return the frame that says that a viewer begins with the oldest entry, and why."""
         meta = {META: {"epoch": epoch, "from": 1, "reset": reason}}
         if attachment.viewer.replay:
             return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
@@ -244,11 +244,11 @@ class Renderer:
         return ladder.session_update(self._session_id, update)
 
     def lag(self, behind: int, attachment: Attachment) -> list[bytes]:
-        """The frame that tells a viewer that it lags, if it shows news at all.
+        """Return the frame that says that a viewer lags, if it shows notices.
 
-        It is sent past the log, whose place for it the viewer reaches once it lags no more. A stock
-        client is told nothing: its only way is a line in the transcript, which stays there; nothing
-        is lost, and there is nothing that its user could do.
+        It is sent outside the log, where the viewer would reach it only once it no longer lags. A
+        stock client gets none: it could show it only as a line that stays in the transcript,
+        although nothing is lost and its user can do nothing about it.
         """
         profile = attachment.viewer.profile
         title = f"The connection is slow: {behind} updates are still to come. None is lost."
@@ -271,7 +271,7 @@ class Renderer:
         return [entry.frame] if is_shown else []
 
     def _retry(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
-        """A retry, for a viewer that reads none: a notice, or AIR's warning, if it shows those."""
+        """Return a retry for a viewer without `agent_retry`: a notice or AIR's warning, or none."""
         profile = attachment.viewer.profile
         title = sentence(retrying(entry.frame))
         if profile.notices or not profile.dialect.notice_needs_capability:
@@ -341,9 +341,10 @@ class Renderer:
         return frames
 
     def _ended_away(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
-        """How a viewer's own turn ended while it was away, and which it has not sent again.
+        """Return how the viewer's own turn ended while it was away, if it did not ask again.
 
-        It may have given the turn up; its request is not answered here, which it may yet send.
+        The viewer may have given the turn up, or may still repeat its request, so this is not the
+        answer.
         """
         about = entry.about
         is_news = attachment.viewer.replay and attachment.from_cursor
@@ -380,7 +381,7 @@ class Renderer:
         return [out.frame for out in told]
 
     def _failure_of_another(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
-        """How another viewer's turn failed, told once and as news: it answers nothing."""
+        """Return how another viewer's turn failed, once and as a notice."""
         profile = attachment.viewer.profile
         if profile.dialect.turn_ends_by_state:
             return []  # the agent's own idle state says it
@@ -393,7 +394,7 @@ class Renderer:
 
     @staticmethod
     def _by_thought(attachment: Attachment) -> bool:
-        """Is a thought the only way in which this viewer would be shown a wait?"""
+        """Tell whether this viewer could be shown a wait only as a thought."""
         profile = attachment.viewer.profile
         told = profile.retry or profile.notices or profile.air
         return not told and not profile.dialect.turn_ends_by_state
@@ -412,7 +413,7 @@ class Renderer:
 
 
 def with_session(line: bytes, session_id: str) -> bytes:
-    """The frame with another session's id, where it names one."""
+    """Return the frame with another session's id, if it names one."""
     members = msgspec.json.decode(line, type=dict[str, Raw])
     params = raw_members(members.get("params"))
     if "sessionId" not in params:
@@ -434,7 +435,7 @@ _SEQ = _UPDATE[:_BEFORE_SESSION] + b'"_meta":{"%b":{"seq":%%d}},%%b' % META.enco
 
 
 def _with_seq(line: bytes, seq: int) -> bytes:
-    """The frame with its number in `params._meta`; all else as it came."""
+    """Return the frame with its number in `params._meta`, otherwise unchanged."""
     # Most frames begin like this, and have neither `_meta` nor a key that could be one in disguise.
     if line.startswith(_UPDATE) and b"_meta" not in line and b"\\u" not in line:
         return _SEQ % (seq, line[_BEFORE_SESSION:])
@@ -442,7 +443,7 @@ def _with_seq(line: bytes, seq: int) -> bytes:
 
 
 def _with_ours(line: bytes, **numbers: int) -> bytes:
-    """The frame with numbers of ours in `params._meta`."""
+    """Return the frame with lastword's numbers in `params._meta`."""
     members = msgspec.json.decode(line, type=dict[str, Raw])
     params = raw_members(members.get("params"))
     meta = raw_members(params.get("_meta"))
@@ -476,7 +477,7 @@ def _member(line: bytes, name: str) -> Any:
 
 
 def _without_ours(error: object) -> dict[str, Any]:
-    """The error as the agent had sent it, before the sidecar put the payload into its data."""
+    """Return the agent's original error, without the payload that the sidecar added."""
     members = dict(object_of(error))
     data = {
         key: value

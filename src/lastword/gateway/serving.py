@@ -1,6 +1,6 @@
-"""Serving: the front in its process, from its start to its replacement by a newer one.
+"""Serving: the front's process, from its start to its replacement by a newer one.
 
-Owns the listening socket, which a re-execution inherits, the folders, and the signals.
+Owns the listening socket, which survives a re-execution, the folders, and the signals.
 """
 
 from __future__ import annotations
@@ -51,32 +51,32 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gateway is started with.
+    """The settings of a gateway.
 
     Attributes:
-        host: the address that it listens at.
-        port: the port; 0 for any that is free.
-        path: of ACP's own transport.
-        state_folder: where keys and logs are.
-        record_folder: where the record is; empty for none.
-        command: the agent's.
-        options: of `lastword run`.
-        root: sessions work in it, or below.
-        sessions: how many agents there may be.
-        hosts: further names that it is reached by.
+        host: the address to listen on.
+        port: the port; 0 for any free one.
+        path: the path of ACP's own transport.
+        state_folder: the folder of keys and logs.
+        record_folder: the folder of the record; empty for none.
+        command: the agent's command.
+        options: the options of `lastword run`.
+        root: sessions work in this folder or below it.
+        sessions: the maximum number of agents.
+        hosts: further names of the gateway.
         origins: further origins of pages.
-        behind_proxy: a proxy in front of it does TLS, and its word on the peer is trusted.
-        proxies: the addresses or networks that this word is trusted from; empty for loopback.
+        behind_proxy: a trusted proxy does TLS, and says who the peer is.
+        proxies: the addresses or networks of trusted proxies; empty for loopback.
         ping_seconds: how often a socket is pinged.
         pong_seconds: how long the answer may take.
-        frame_limit_bytes: how large a viewer's frame may be.
+        frame_limit_bytes: the maximum size of a viewer's frame.
         compress: offer to compress frames.
-        log_limit_bytes: how large a session's log grows.
-        unattended_seconds: how long a question waits for somebody; `None` not at all.
+        log_limit_bytes: the maximum size of a session's log.
+        unattended_seconds: how long a question waits for a viewer; `None` for not at all.
         client_fs: the agent may use the client's file system and terminals.
-        viewers: how many may be attached to one session at once.
-        idle_close_seconds: a session that nobody is at, and in which no turn runs, ends after it.
-        detach_grace_seconds: a session that nobody is at ends after it, turn or not; 0 for never.
+        viewers: the maximum number of viewers attached to one session.
+        idle_close_seconds: when to end a session without viewers in which no turn is running.
+        detach_grace_seconds: when to end a session without viewers, turn or not; 0 for never.
         log_age_seconds: how long a session's log is kept after its end.
         report: where failures are reported.
     """
@@ -109,13 +109,13 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Welcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How to come to a gateway that serves.
+    """How to connect to a running gateway.
 
     Attributes:
-        url: of ACP's own transport.
-        token: a controller's.
-        page: where the page is.
-        link: makes a link that leads into it, once.
+        url: the URL of ACP's own transport.
+        token: a controller's token.
+        page: the page's URL.
+        link: makes a link to the page that works once.
     """
 
     url: str
@@ -129,12 +129,12 @@ class ServingError(Exception):
 
 
 def folder_of(settings: GatewaySettings) -> str:
-    """The gateway's folder."""
+    """Return the gateway's folder."""
     return os.path.join(settings.state_folder, "gateway")
 
 
 def run_folder_of(settings: GatewaySettings, port: int) -> str:
-    """The folder of sockets of the gateway at a port; short, as a socket's path has to be.
+    """Return the socket folder of the gateway on a port; a socket's path has to be short.
 
     Raises:
         StoreError: No folder has a path that is short enough.
@@ -157,7 +157,7 @@ def run_folder_of(settings: GatewaySettings, port: int) -> str:
 
 
 def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
-    """Serve until a signal ends it; `ready` is told where, and how to come in.
+    """Serve until a signal ends it; `ready` gets the URLs and a token.
 
     Raises:
         ServingError: It cannot be started.
@@ -227,7 +227,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
 
 
 async def _serve(settings: GatewaySettings, front: Front, listening: socket.socket) -> bool:
-    """Serve; gives whether a newer front is to take over."""
+    """Serve; return whether a newer front is to take over."""
     config = uvicorn.Config(
         front.app,
         http=AbortableHttp,
@@ -281,14 +281,14 @@ async def _forget_old(holders: Holders, age_seconds: float) -> None:
 
 
 def _reap() -> None:
-    """Let go of holders that have ended, those of the front before a re-execution among them."""
+    """Reap ended holders, including those that were started before a re-execution."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
 def _inherited() -> tuple[socket.socket, int] | None:
-    """What the front before this one has left: its socket, and the file that it holds."""
+    """Return the previous front's socket and lock file."""
     listening, _, pid_file = os.environ.pop(INHERITED, "").partition(",")
     if not (listening.isdecimal() and pid_file.isdecimal()):
         return None
@@ -316,7 +316,7 @@ def _listening(settings: GatewaySettings) -> socket.socket:
 
 
 def _become_newer(listening: socket.socket, pid_file: int) -> None:
-    """Take the code that is installed now, with the socket at which clients wait meanwhile."""
+    """Run the code that is installed now, keeping the socket on which clients wait."""
     for number in (listening.fileno(), pid_file):
         os.set_inheritable(number, True)  # noqa: FBT003 - its only form
     os.environ[INHERITED] = f"{listening.fileno()},{pid_file}"
@@ -336,10 +336,10 @@ def _make_private(folder: str) -> None:
 
 
 def _write_pid(run_folder: str, inherited: int) -> int:
-    """Say which process serves, in a file that is locked for as long; gives its descriptor.
+    """Write this process' id to a file that stays locked; return the descriptor.
 
     Raises:
-        ServingError: Another one serves.
+        ServingError: Another front is running.
         StoreError: The file cannot be written.
     """
     path = _pid_path(run_folder)
@@ -363,10 +363,9 @@ def _pid_path(run_folder: str) -> str:
 
 
 def pid_of(run_folder: str) -> int | None:
-    """The process of the front that serves from a run folder.
+    """Return the process id of the front that serves a run folder.
 
-    A process that has the number of one that has died is not told from it by its number, so the
-    lock says whether one serves.
+    A process may have the id of a dead one, so the lock shows whether a front is running.
     """
     try:
         with open(_pid_path(run_folder), "rb") as file:
@@ -379,5 +378,5 @@ def pid_of(run_folder: str) -> int | None:
 
 
 def addresses(values: Sequence[str]) -> list[str]:
-    """Names in one list, however often the option was given."""
+    """Return the names as one list, however often the option was given."""
     return [name.strip() for value in values for name in value.split(",") if name.strip()]

@@ -1,7 +1,6 @@
-"""A session as its holder has it: the log on disk, the hub on it, and the viewers that pull.
+"""A session in its holder: the log on disk, its hub, and the viewers that pull.
 
-Owns the waking of viewers when the log grows, the trimming of it, and the return of a session to a
-new agent.
+Owns waking viewers when the log grows, trimming it, and resuming a session with a new agent.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ class HeldSession:
 
     @classmethod
     def made(cls, holder: Holder, agents_id: str) -> HeldSession:
-        """A session that the agent has just made, under a name that no other has or had.
+        """Return a session that the agent has just made, under a name that has never been used.
 
         Raises:
             StoreError: Its log cannot be made.
@@ -113,7 +112,7 @@ class HeldSession:
 
     @classmethod
     def open(cls, holder: Holder, session_id: str, agents_id: str = "") -> HeldSession:
-        """Open a session's log, made where there is none.
+        """Open a session's log, creating it if needed.
 
         Raises:
             StoreError: It cannot be used.
@@ -139,7 +138,7 @@ class HeldSession:
     def remember(
         self, params: dict[str, Any], result: dict[str, Any], client: dict[str, Any]
     ) -> None:
-        """Keep what a later holder needs to bring the session back, and a viewer to load it."""
+        """Store what a later holder needs to resume the session, and a viewer to load it."""
         known = {key: value for key, value in result.items() if key != "sessionId"}
         kept = {"params": params, "result": known, "client": client, "agent": self.agent}
         for name, value in kept.items():
@@ -147,17 +146,17 @@ class HeldSession:
 
     @property
     def agent(self) -> dict[str, Any]:
-        """What the agent calls itself."""
+        """Return the agent's own name and version."""
         initialized = self._holder.initialized
         dialect = acp.dialect(initialized.get("protocolVersion"))
         return object_of(initialized.get(dialect.agent_info))
 
     def recall(self, name: str) -> dict[str, Any]:
-        """What was kept."""
+        """Return what was stored."""
         return object_of(jsonrpc.loads(self.disk.remembered(name).encode()))
 
     def loaded(self) -> dict[str, Any]:
-        """The result of loading it: what opening it gave, with the mode that is in force."""
+        """Return the result of loading it: that of opening it, with the current mode."""
         result = self.recall("result")
         for kept in self.log.pins_of("state:"):
             update = object_of(
@@ -171,10 +170,10 @@ class HeldSession:
         return result
 
     async def restore(self, initialized: dict[str, Any]) -> str:
-        """Have a new agent take the session over; gives what it knows of the past.
+        """Have a new agent resume the session; return what it knows of the past.
 
         Raises:
-            RequestFailedError: It cannot.
+            RequestFailedError: The agent cannot.
         """
         params = self.recall("params")
         wanted = {"sessionId": self.agents_id} | {
@@ -194,7 +193,7 @@ class HeldSession:
     # What is said.
 
     def from_agent(self, frames: list[Frame]) -> None:
-        """Take in what the agent said of this session in one read."""
+        """Take in the agent's output for this session from one read."""
         if self.suppressed:
             self._has_replayed |= any(_is_said(frame) for frame in frames)
             frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
@@ -203,7 +202,7 @@ class HeldSession:
             self._holder.close_session(self, "closed")
 
     def carry_out(self, effects: list[HubEffect]) -> None:
-        """Do what the hub asks for; what it says has been committed."""
+        """Carry out the hub's effects, which have been committed."""
         for effect in effects:
             if isinstance(effect, ToAgent):
                 self._holder.agent.send(self._towards_agent(effect.line))
@@ -223,14 +222,14 @@ class HeldSession:
         return line if self.agents_id == self.id else with_session(line, self.agents_id)
 
     def receive(self, attached: AttachedSession, frame: Frame) -> None:
-        """Take in a frame of a viewer's."""
+        """Take in a viewer's frame."""
         if self.failed is not None and frame.message.request_id and frame.message.method:
             attached.send(jsonrpc.error(frame.message.request_id, self.failed))
             return
         self.carry_out(self.hub.receive(attached.attachment, frame, _now_ms()))
 
     def grew(self) -> None:
-        """The log may have grown: wake whoever waits for it."""
+        """Wake the waiting viewers: the log may have grown."""
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch
             self.hub.note(_now_ms(), "log_reset", reason="disk", epoch=self._epoch)
@@ -248,7 +247,7 @@ class HeldSession:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[asyncio.Event]:
-        """An event that is set whenever the log has grown, and at the session's end."""
+        """Return an event that is set when the log grows, and at the session's end."""
         grown = asyncio.Event()
         self._watching.add(grown)
         try:
@@ -257,7 +256,7 @@ class HeldSession:
             self._watching.discard(grown)
 
     def end(self, word: str) -> None:
-        """Its holder ends it: the log says so, and who is there is told."""
+        """End it for the holder: log that, and tell the viewers."""
         at_ms = _now_ms()
         self.hub.note(at_ms, "session_ended", cause=word)
         with contextlib.suppress(sqlite3.Error):  # of a full disk: the file's own state has to do
@@ -291,17 +290,17 @@ class HeldSession:
             self.grew()
 
     def _tell_lag(self, viewer_id: str, behind: int) -> None:
-        """Tell a viewer now: the place of it in the log is behind all that it has not read."""
+        """Tell a viewer now: in the log, it would reach this only after all it has not read."""
         for attached in self._attached:
             if attached.attachment.viewer.id == viewer_id:
                 attached.send(*self.renderer.lag(behind, attached.attachment))
 
     def bytes_after(self, seq: int) -> float:
-        """How large the entries after one are, about."""
+        """Return the approximate size of the entries after one."""
         return max(self.log.written_bytes - self._lag.bytes_until(seq), 0.0)
 
     def tells_gap(self, attachment: Attachment, gap: Gap) -> None:
-        """A viewer is told that entries are no more."""
+        """Note that a viewer is told about missing entries."""
         facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
         self.hub.note(_now_ms(), "gap_told", viewer=attachment.viewer.id, **facts)
         self.grew()
@@ -309,13 +308,13 @@ class HeldSession:
     # Who is there.
 
     def add(self, attached: AttachedSession) -> None:
-        """A viewer pulls from here."""
+        """Add a viewer that pulls from here."""
         self._attached.add(attached)
         self._alone_since = None
         self.grew()  # by the entry that says so, which the others are else behind by
 
     def remove(self, attached: AttachedSession, *, code: int, cause: str) -> None:
-        """A viewer is gone."""
+        """Remove a viewer."""
         if attached in self._attached:
             self._attached.discard(attached)
             if not self._attached:
@@ -327,11 +326,11 @@ class HeldSession:
 
     @property
     def is_full(self) -> bool:
-        """Are as many viewers there as may be?"""
+        """Tell whether there are as many viewers as allowed."""
         return len(self._attached) >= self._holder.settings.viewers
 
     def supersede(self, viewer_id: str) -> None:
-        """The same viewer comes by another socket: the newest one wins."""
+        """Close a viewer's older socket: the newest one wins."""
         for attached in list(self._attached):
             if attached.attachment.viewer.id == viewer_id:
                 self.remove(attached, code=4409, cause="superseded")
@@ -348,7 +347,7 @@ class HeldSession:
         self.log.close()
 
     def describe(self) -> dict[str, Any]:
-        """How it is, without content."""
+        """Return its status, without content."""
         attached = [each.attachment.viewer for each in self._attached]
         return {
             "sessionId": self.id,
@@ -379,7 +378,7 @@ class HeldSession:
 
 
 async def pump(attached: AttachedSession) -> None:
-    """Send a viewer what the log has for it, as fast as its socket takes it, for ever."""
+    """Send a viewer what the log has for it, as fast as its socket takes it, until cancelled."""
     attachment = attached.attachment
     while True:
         pulled = attachment.reader.pull()
@@ -403,7 +402,7 @@ _SAID = acp.TEXT_KINDS | {"user_message_chunk", "user_message"}
 
 
 def _is_said(frame: Frame) -> bool:
-    """Is it a piece of a conversation?"""
+    """Tell whether it is part of the conversation."""
     update = frame.message.update
     return update is not None and update.session_update in _SAID
 

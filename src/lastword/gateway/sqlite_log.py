@@ -1,13 +1,13 @@
-"""A session's log on disk: one SQLite file a session.
+"""A session's log on disk: one SQLite file for each session.
 
-Owns the file: its rights, its settings, its epoch, and what becomes of one that is broken or that
-cannot be written any more. One row holds what was appended in one call, so that a commit costs a
-frame about 1 µs where the agent is fast. Deleting a log is deleting its file.
+Owns the file: its permissions, settings and epoch, and the handling of a broken file or a disk
+that cannot be written. One row holds what was appended in one call, so that a commit costs about
+1 µs a frame with a fast agent. Deleting a log means deleting its file.
 
-Write-ahead log with `synchronous=NORMAL`: a process that dies loses nothing of what was committed;
-a machine that loses its power may lose the last commits, which is why a log that was not closed
-cleanly gets a new epoch after a reboot. Checkpoints cost 15 to 22 ms at p99.9 where they are made
-within a commit (fsync), so a thread of their own makes them.
+The journal mode is WAL with `synchronous=NORMAL`. A process that dies loses nothing that was
+committed; a machine that loses power may lose the last commits, so a log that was not closed
+cleanly gets a new epoch after a reboot. Checkpoints within a commit take 15 to 22 ms at p99.9
+(fsync), so a separate thread makes them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _entry_of = msgspec.msgpack.Decoder(LogEntry)
 
 
 def boot_id() -> str:
-    """Names this boot of the machine; empty where the system does not say."""
+    """Return the id of this boot of the machine; empty if the system has none."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()
@@ -65,13 +65,13 @@ def boot_id() -> str:
 
 
 class SqliteLog:
-    """A log in a file, of which this process is the only writer."""
+    """A log in a file, whose only writer is this process."""
 
     def __init__(self, path: str) -> None:
-        """Open a log, made where there is none; one that is broken is set aside, not deleted.
+        """Open a log, creating it if needed. A broken file is set aside, not deleted.
 
         Raises:
-            StoreError: It cannot be used, and no other can be made in its place.
+            StoreError: It cannot be used or replaced.
         """
         self.path = path
         self.set_aside: str = ""
@@ -120,9 +120,9 @@ class SqliteLog:
         self._load()
 
     def _why_another_epoch(self, facts: dict[str, str]) -> str:
-        """Why the numbers of this file may name other entries than they did; empty if they don't.
+        """Return why this file's numbers may have changed meaning; empty if they have not.
 
-        A file that was closed cleanly, or whose machine is still up, has lost nothing.
+        A file that was closed cleanly, or whose machine has not rebooted, has lost nothing.
         """
         if "epoch" not in facts:
             return "new"
@@ -152,11 +152,11 @@ class SqliteLog:
         self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
 
     def remember(self, name: str, value: str) -> None:
-        """Keep a fact about the session beside its entries."""
+        """Store a fact about the session beside its entries."""
         self._remember(**{f"session.{name}": value})
 
     def remembered(self, name: str) -> str:
-        """A fact that was kept; empty where there is none."""
+        """Return a stored fact; empty if there is none."""
         found = self._db.execute("SELECT value FROM facts WHERE name=?", (f"session.{name}",))
         row = found.fetchone()
         return row[0] if row else ""
@@ -188,7 +188,7 @@ class SqliteLog:
 
     @property
     def is_behind(self) -> bool:
-        """Is so much not yet checkpointed that the agent should not be read on?"""
+        """Tell whether so much awaits a checkpoint that reading from the agent should pause."""
         return self._checkpoints.waiting_bytes > WAL_LIMIT_BYTES
 
     def append(self, entries: Sequence[LogEntry]) -> int:
@@ -294,9 +294,9 @@ def read_batches(
     max_bytes: int,
     recent: OrderedDict[int, Batch],
 ) -> list[Numbered]:
-    """The oldest entries after a number in a log's file.
+    """Return the oldest entries after a number in a log's file.
 
-    A batch that cannot be read is as one that is gone. Those in `recent` are not read again.
+    A batch that cannot be read counts as missing. Those in `recent` are not read again.
     """
     rows = db.execute(
         "SELECT first, entries FROM batches WHERE first >="
@@ -309,7 +309,7 @@ def read_batches(
 
 
 def _decoded(rows: Iterable[tuple[int, bytes]], recent: OrderedDict[int, Batch]) -> Iterator[Batch]:
-    """The batches of rows, up to one that cannot be read where any could be."""
+    """Decode the batches of rows; stop at the first unreadable one after a readable one."""
     is_any = False
     for first, blob in rows:
         batch = recent.get(first)
@@ -330,13 +330,13 @@ def _decoded(rows: Iterable[tuple[int, bytes]], recent: OrderedDict[int, Batch])
 
 
 def pins_in(db: sqlite3.Connection) -> Pins:
-    """What a log's file has pinned."""
+    """Return the pinned entries of a log's file."""
     rows = db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
     return Pins((name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows)
 
 
 class _Checkpoints:
-    """The thread that moves what was committed from the write-ahead log into the file."""
+    """The thread that moves commits from the write-ahead log into the file."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -348,11 +348,11 @@ class _Checkpoints:
 
     @property
     def waiting_bytes(self) -> int:
-        """How much waits, about."""
+        """Return approximately how much is waiting."""
         return self._since
 
     def written(self, size: int) -> None:
-        """Take in that so many bytes were committed."""
+        """Note that this many bytes were committed."""
         with self._lock:
             self._since += size
             if self._since > CHECKPOINT_BYTES:
@@ -386,10 +386,10 @@ class _Checkpoints:
 
 
 class LastingLog:
-    """A log on disk that goes on in memory where the disk takes no more.
+    """A log on disk that continues in memory if the disk can take no more.
 
-    The numbers go on, and the epoch is a new one: whoever comes back after this process has ended
-    must not take another entry for the one that it knew.
+    The numbers continue in a new epoch: a viewer that returns after this process has ended must
+    not mistake another entry for one it knew.
     """
 
     def __init__(self, disk: SqliteLog) -> None:
@@ -401,7 +401,7 @@ class LastingLog:
         """Why it goes on in memory; empty while it does not."""
 
     def _leave_disk(self, error: sqlite3.Error) -> MemoryLog:
-        """Go on in memory, with all that is pinned."""
+        """Continue in memory, with all pinned entries."""
         self.failed = str(error)
         self._memory = MemoryLog(first=self._disk.head + 1, pins=self._disk.pins)
         return self._memory
@@ -496,7 +496,7 @@ class LastingLog:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Is a file itself broken? A full disk or one that may not be written says nothing of it."""
+    """Tell whether the file is broken, as opposed to a full or read-only disk."""
     if not isinstance(error, sqlite3.Error):
         return True
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
@@ -504,7 +504,7 @@ def _is_damage(error: Exception) -> bool:
 
 
 def _set_aside(path: str) -> str:
-    """Put a broken file out of the way; gives where it is."""
+    """Move a broken file aside; return its new path."""
     aside = f"{path}.broken-{int(time.time())}"
     for companion in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):

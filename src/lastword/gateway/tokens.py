@@ -1,8 +1,8 @@
-"""Tokens: who may come to the gateway, as what, to which session, and until when.
+"""Tokens: who may connect to the gateway, in which role, to which session, and until when.
 
-Owns the key file and what is derived from it. A token is `v1.ROLE.SESSION.EXPIRES.MAC`: the members
-in base64url or digits, the last an HMAC-SHA256 over the others, so that a front that has just been
-started knows every token that the one before it gave out.
+Owns the key file and what is derived from it. A token is `v1.ROLE.SESSION.EXPIRES.MAC`: its
+members are base64url or digits, and the last is an HMAC-SHA256 over the others, so that a
+restarted front accepts every token of its predecessor.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 class TokenError(Exception):
-    """A token is none of ours, or no longer."""
+    """A token is not valid, or no longer."""
 
 
 class TokenExpiredError(TokenError):
-    """A token was one of ours, so nobody has guessed it."""
+    """A token has expired; it was valid, so nobody has guessed it."""
 
 
 class Keeper:
-    """Makes tokens and reads them."""
+    """Makes and reads tokens."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     @classmethod
     def at(cls, folder: str) -> Keeper:
-        """The keeper of a state folder, whose key is made at the first start.
+        """Return the keeper of a state folder, whose key is made at the first start.
 
         Raises:
             StoreError: The key cannot be read or made.
@@ -90,16 +90,16 @@ class Keeper:
         return cls(key)
 
     def token(self, grant: Grant) -> str:
-        """The token for a grant."""
+        """Return the token for a grant."""
         session = base64.urlsafe_b64encode(grant.session.encode()).decode().rstrip("=")
         said = f"{_VERSION}.{grant.role.value}.{session}.{grant.expires}"
         return f"{said}.{self._mac(b'token', said)}"
 
     def read(self, token: str, now: float) -> Grant:
-        """What a token allows.
+        """Return what a token allows.
 
         Raises:
-            TokenError: It is none, or it has expired; the text says which.
+            TokenError: It is not valid or has expired; the text says which.
         """
         said, _, mac = token.rpartition(".")
         if not hmac.compare_digest(mac.encode(), self._mac(b"token", said).encode()):
@@ -111,11 +111,11 @@ class Keeper:
         return Grant(Role(role), base64.urlsafe_b64decode(padded).decode(), int(expires))
 
     def secret(self, viewer_id: str) -> str:
-        """What a viewer shows for being that viewer when it comes back."""
+        """Return the secret by which a returning viewer proves its identity."""
         return self._mac(b"viewer", viewer_id)
 
     def is_secret(self, viewer_id: str, secret: str) -> bool:
-        """Is this that viewer's secret?"""
+        """Tell whether this is that viewer's secret."""
         return hmac.compare_digest(secret.encode(), self.secret(viewer_id).encode())
 
     def _mac(self, use: bytes, said: str) -> str:
@@ -125,20 +125,20 @@ class Keeper:
 
 
 class Failures:
-    """Wrong tokens, by who sent them."""
+    """Wrong tokens, by the peer that sent them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._by_peer: dict[str, deque[float]] = {}
 
     def note(self, peer: str) -> None:
-        """A peer sent a wrong one."""
+        """Count a wrong token of a peer."""
         if peer not in self._by_peer and len(self._by_peer) >= MAX_PEERS:
             self._by_peer.pop(next(iter(self._by_peer)))
         self._by_peer.setdefault(peer, deque(maxlen=FAILURES)).append(self._clock())
 
     def wait_seconds(self, peer: str) -> int:
-        """How long a peer has to wait before it is heard again; 0 for not at all."""
+        """Return how long a peer must wait before its next attempt; 0 for not at all."""
         times = self._by_peer.get(peer)
         if times is None or len(times) < FAILURES:
             return 0

@@ -1,8 +1,8 @@
-"""A viewer's link: its frames to the holders that they are for, and back.
+"""A viewer's link: carries frames between the viewer and the holders.
 
-Owns `initialize`, which is answered here, and the way of each frame. One connection to a holder for
-each agent that the viewer uses; what the viewer does not take is not read from there. How frames
-come from the viewer and go to it is the transport's (`viewer_socket`, `viewer_streams`).
+Owns `initialize`, which is answered here, and the routing of each frame. There is one connection
+to a holder for each agent that the viewer uses, and nothing is read from it faster than the
+viewer reads. The transports are `viewer_socket` and `viewer_streams`.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class Upstream:
 
     @classmethod
     async def open(cls, path: str, hello: dict[str, Any]) -> Upstream:
-        """Connect, and be welcomed.
+        """Connect, and wait for the holder's welcome.
 
         Raises:
-            OSError: The holder is not there.
+            OSError: The holder is not running.
         """
         # The reader holds twice its limit at most: what a viewer does not take stays in the log.
         reader, writer = await asyncio.open_unix_connection(path, limit=READ_BYTES)
@@ -90,7 +90,7 @@ class Upstream:
             self.writer.write(line + b"\n")
 
     async def close(self, code: int, cause: str) -> None:
-        """Leave, with the reason."""
+        """Disconnect, with the reason."""
         if self.task is not None:
             self.task.cancel()
         self.send(wire.control(wire.LEAVE, code=code, cause=cause))
@@ -105,7 +105,7 @@ class ViewerLink(ABC):
     """What a metric calls the way that it came by."""
 
     def __init__(self, front: Front, grant: Grant, only: str = "") -> None:
-        """For whoever was granted this; `only` is the session that it came for by URL, if any."""
+        """Begin for the holder of this grant; `only` is the session that its URL names, if any."""
         self.connection_id: str = secrets.token_hex(16)
         self.grant = grant
         self._front = front
@@ -130,15 +130,15 @@ class ViewerLink(ABC):
 
     @abstractmethod
     async def send(self, *lines: bytes) -> None:
-        """Send the viewer frames, once it takes them."""
+        """Send the viewer frames, once it can take them."""
 
     @property
     def takes_framed(self) -> bool:
-        """Can WebSocket frames be sent to it that are ready?"""
+        """Tell whether it can take encoded WebSocket frames."""
         return False
 
     async def send_framed(self, frames: bytes) -> None:
-        """Send the viewer such frames, once it takes them."""
+        """Send the viewer encoded frames, once it can take them."""
         raise NotImplementedError
 
     @abstractmethod
@@ -149,16 +149,16 @@ class ViewerLink(ABC):
     """What comes from a log is wanted with its places there (`events`)."""
 
     def before(self, frame: Frame) -> list[bytes]:  # noqa: ARG002 - some do look at it
-        """Control lines that go ahead of a frame to its holder."""
+        """Return the control lines that precede a frame to its holder."""
         return []
 
     async def leave(self) -> None:
-        """The viewer has gone: tell the holders."""
+        """Tell the holders that the viewer has gone."""
         upstreams = list(self._upstreams.values())
         await asyncio.gather(*(each.close(self.code, self.cause) for each in upstreams))
 
     async def introduce(self, frame: Frame) -> bytes:
-        """Take `initialize`; gives its answer."""
+        """Take `initialize`; return its answer."""
         self._client = jsonrpc.params_of(frame)
         self._know(object_of(object_of(self._client.get("_meta")).get(META)))
         request_id = frame.message.request_id or jsonrpc.NULL_ID
@@ -175,7 +175,7 @@ class ViewerLink(ABC):
         return jsonrpc.result(request_id, self._greeting(upstream.welcome))
 
     def _know(self, ours: dict[str, Any]) -> None:
-        """Who it is: the viewer whose secret it has, else a new one."""
+        """Return the viewer whose secret was sent, or else a new one."""
         viewer, secret = ours.get("viewer"), ours.get("secret")
         self._replay = ours.get("replay") == 1
         self._takes_lines = ours.get("lines") == 1
@@ -193,7 +193,7 @@ class ViewerLink(ABC):
         return await self._front.holders.spare(self._client)
 
     def _greeting(self, welcome: dict[str, Any]) -> dict[str, Any]:
-        """What the agent said of itself, with what the gateway can beside."""
+        """Return the agent's capabilities, and those that the gateway adds."""
         result = object_of(welcome.get("initialize"))
         dialect = acp.dialect(result.get("protocolVersion"))
         capabilities = object_of(result.get(dialect.agent_capabilities))
@@ -210,7 +210,7 @@ class ViewerLink(ABC):
     # The way of a frame.
 
     async def take(self, line: bytes) -> None:
-        """Take a frame of the viewer's."""
+        """Take a frame from the viewer."""
         frame = jsonrpc.decode(line)
         if not isinstance(frame, jsonrpc.Frame):
             batch = line.lstrip()[:1] == b"["
@@ -242,7 +242,7 @@ class ViewerLink(ABC):
             await self.send(jsonrpc.error(request_id, error_object))
 
     async def _is_answered_here(self, frame: Frame) -> bool:
-        """Is there no single holder that this frame is for? Then it is done with."""
+        """Handle a frame that is for no single holder; return whether it was one."""
         method, request_id = frame.message.method, frame.message.request_id
         answer = None
         if method == "_lastword/ping":
@@ -263,7 +263,7 @@ class ViewerLink(ABC):
         return answer is not None
 
     def _refusal(self, frame: Frame) -> dict[str, Any] | None:
-        """Why a frame is not passed on."""
+        """Return why a frame is not passed on."""
         message = frame.message
         if message.session_id is not None:
             allowed = {"", message.session_id}
@@ -282,14 +282,14 @@ class ViewerLink(ABC):
         return {"code": INVALID_PARAMS, "message": said}
 
     def _refusal_of_no_session(self, frame: Frame) -> dict[str, Any] | None:
-        """A login and the like, which reach the agent itself, are a controller's."""
+        """Refuse an observer's request that reaches the agent itself, such as a login."""
         message = frame.message
         if message.session_id is not None or message.method in {None, "session/list"}:
             return None
         return None if self.grant.role.value == "controller" else refusals.observes()
 
     async def _way_of(self, frame: Frame) -> Upstream | None:
-        """The holder that a frame is for."""
+        """Return the holder that a frame is for."""
         message = frame.message
         holders = self._front.holders
         if message.method is None:
@@ -312,7 +312,7 @@ class ViewerLink(ABC):
         return next(iter(self._upstreams.values()), None)
 
     def _asker_of(self, request_id: bytes | None) -> Upstream | None:
-        """Who asked what this answers: its id names the session, as questions' ids do."""
+        """Return who asked what this answers; the id of a question names its session."""
         return self._by_ask.get(read_ask_id(request_id)[0])
 
     async def _upstream(self, path: str) -> Upstream:
@@ -347,7 +347,7 @@ class ViewerLink(ABC):
             await self.close(HOLDER_LOST, "agent_lost")
 
     async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
-        """Send on what came: frames that are ready, or those of one read together."""
+        """Pass on encoded frames, or those of one read together."""
         if isinstance(item, bytes):
             await self.send_framed(item)
         elif isinstance(item, wire.Control):
@@ -377,11 +377,11 @@ class ViewerLink(ABC):
 
 
 def _is_within(folder: str, root: str) -> bool:
-    """Is an absolute path this folder's, or below it, whatever links it goes by?"""
+    """Tell whether an absolute path is this folder or below it, after following links."""
     real = os.path.realpath(folder) if os.path.isabs(folder) else ""
     return real == root or real.startswith(root.rstrip("/") + "/")
 
 
 def _real(path: str) -> str:
-    """The socket itself, which a session's link leads to."""
+    """Return the socket itself, to which a session's link leads."""
     return os.path.realpath(path)

@@ -1,7 +1,7 @@
 """A viewer's WebSocket.
 
-Owns its life: that it says who it is first and in time, that it takes what it is sent, and how it
-closes.
+Owns its life: the viewer must introduce itself in time and read what it is sent; otherwise the
+socket is closed.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class ViewerSocket(ViewerLink):
                 pass  # it has gone meanwhile
 
     async def _receive(self) -> bytes | None:
-        """The next text frame; `None` for what is none.
+        """Return the next text frame; `None` for any other message.
 
         Raises:
-            WebSocketDisconnect: There will be no more.
+            WebSocketDisconnect: The socket is closed.
         """
         message = await self._websocket.receive()
         if message["type"] == "websocket.disconnect":
@@ -82,14 +82,14 @@ class ViewerSocket(ViewerLink):
 
     @property
     def takes_framed(self) -> bool:
-        """Can frames be sent that are ready, each a message of its own?"""
+        """Tell whether it can take encoded frames, each of which is one message."""
         return not self._takes_lines and frames_of(self._websocket.scope) is not None
 
     async def send(self, *lines: bytes) -> None:
         """Send frames, or close a socket that does not take them.
 
-        A browser takes 60 µs for a message, however short it is: to whoever asked for lines, what
-        came together goes as one.
+        A browser needs 60 µs for a message, however short. A viewer that asked for lines gets the
+        frames of one read in one message.
         """
         texts = [jsonrpc.as_text(line) for line in lines]
         if self._takes_lines:
@@ -102,7 +102,7 @@ class ViewerSocket(ViewerLink):
             await self._while_it_takes(self._websocket.send_text(text.decode()))
 
     async def send_framed(self, frames: bytes) -> None:
-        """Send frames that are ready."""
+        """Send encoded frames."""
         write = frames_of(self._websocket.scope)
         if write is not None:
             await self._while_it_takes(write(frames))
@@ -117,7 +117,7 @@ class ViewerSocket(ViewerLink):
             pass  # the reading side hears of it
 
     async def _introduce(self) -> bool:
-        """Take the first frame, which has to be `initialize`."""
+        """Take the first frame, which must be `initialize`."""
         line = None
         async with asyncio.timeout(INITIALIZE_SECONDS):  # its agent's start takes what it takes
             while line is None:

@@ -1,8 +1,8 @@
-"""A viewer over plain HTTP: what it posts, and the streams of events on which it is answered.
+"""A viewer over plain HTTP: its posts, and the event streams that carry the answers.
 
-Owns one connection of ACP's streamable HTTP transport: a queue for the connection's own stream and
-one for each session's, which of them a frame belongs on, and what a frame becomes as an event. What
-nobody reads is not pulled from the log: a full queue holds its holder's connection up.
+Owns one connection of ACP's streamable HTTP transport: a queue for the connection's own stream
+and one for each session's, the choice between them, and the event for each frame. What is not
+read is not pulled from the log: a full queue pauses its holder's connection.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ON_CONNECTION = frozenset({"session/new", acp.LOAD, acp.FORK, "session/list", "a
 
 
 class SessionEvents:
-    """One stream: frames that wait for whoever reads it."""
+    """One stream: frames that wait for a reader."""
 
     def __init__(self) -> None:
         self._waiting: deque[StreamEvent] = deque()
@@ -62,21 +62,21 @@ class SessionEvents:
         self._has_come.set()
 
     def go_back(self) -> None:
-        """Take in all that comes until the holder has gone back: of that nothing is read."""
+        """Discard frames until the holder has gone back."""
         self._goes_back = True
         self._reader = None
         self._has_come.set()  # whoever reads looks up
         self._has_room.set()
 
     def has_gone_back(self, *, is_refused: bool) -> None:
-        """What comes now is what follows the place that was asked for, if it could be had."""
+        """Note that the frames now follow the requested position, if that was available."""
         self._goes_back = False
         if not is_refused:
             self._waiting = deque(event for event in self._waiting if not event.is_kept)
             self._has_room.set()
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """The events for a reader, until another takes its place."""
+        """Yield the events to a reader, until another one replaces it."""
         self._reader = reader = object()
         self._has_come.set()  # whoever read before looks up
         try:
@@ -93,7 +93,7 @@ class SessionEvents:
                 self._reader = None
 
     async def _comes(self) -> bool:
-        """Wait until something may have come; not for ever."""
+        """Wait until something may have come, within a bound."""
         self._has_come.clear()
         try:
             async with asyncio.timeout(COMMENT_SECONDS):
@@ -103,7 +103,7 @@ class SessionEvents:
 
     @property
     def is_read(self) -> bool:
-        """Does somebody read it?"""
+        """Tell whether it has a reader."""
         return self._reader is not None
 
 
@@ -125,7 +125,7 @@ class ViewerStreams(ViewerLink):
         """For each open request the session on whose stream it is answered; empty for our own."""
 
     def stream(self, session_id: str) -> SessionEvents | None:
-        """A session's stream, or the connection's own; `None` where there are too many."""
+        """Return a session's stream, or the connection's own; `None` if there are too many."""
         if not session_id:
             return self._own
         if session_id not in self._sessions and len(self._sessions) >= MAX_STREAMS:
@@ -134,11 +134,11 @@ class ViewerStreams(ViewerLink):
 
     @property
     def is_read(self) -> bool:
-        """Is a stream of it open?"""
+        """Tell whether one of its streams is open."""
         return self._own.is_read or any(stream.is_read for stream in self._sessions.values())
 
     async def post(self, line: bytes) -> None:
-        """Take a frame of the viewer's; its answer comes on a stream."""
+        """Take a frame from the viewer; its answer comes on a stream."""
         frame = jsonrpc.decode(line)
         if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
             request_id = frame.message.request_id
@@ -148,7 +148,7 @@ class ViewerStreams(ViewerLink):
         await self.take(line)
 
     def before(self, frame: Frame) -> list[bytes]:
-        """Where an attach begins, and whether it is to be answered first.
+        """Return where an attach begins, and whether it is to be answered first.
 
         Some clients open a session's stream only once the answer has named it.
         """
@@ -161,12 +161,12 @@ class ViewerStreams(ViewerLink):
         return lines
 
     async def resume(self, session_id: str, last: str) -> None:
-        """Have a session's stream go on after the last event that its viewer has had.
+        """Resume a session's stream after the last event that its viewer has had.
 
         Raises:
-            CursorError: That is no event of the session's log.
+            CursorError: That is not an event of the session's log.
             ConnectionError: The connection is over.
-            TimeoutError: What else the viewer does not read is in the way.
+            TimeoutError: The viewer does not read its other streams, which blocks this one.
         """
         place = read_id(last)
         stream, upstream = self.stream(session_id), self._by_session.get(session_id)
@@ -205,7 +205,7 @@ class ViewerStreams(ViewerLink):
             await super()._control(word, facts)
 
     async def _queue_event(self, session_id: str, event: StreamEvent) -> None:
-        """Queue what comes from a session's log: on its stream, but for what was asked of ours."""
+        """Queue a frame from a session's log on its stream, except answers to the gateway."""
         upstream = self._by_session.get(session_id)
         if upstream is not None:
             self._note(upstream, event.frame)
@@ -220,7 +220,7 @@ class ViewerStreams(ViewerLink):
             await stream.put(event)
 
     async def send(self, *lines: bytes) -> None:
-        """Queue frames on the streams where they belong."""
+        """Queue frames on the streams to which they belong."""
         for line in lines:
             await self._queue(line)
 
@@ -239,7 +239,7 @@ class ViewerStreams(ViewerLink):
             await stream.put(StreamEvent(line))
 
     async def close(self, code: int, reason: str) -> None:
-        """End the connection, with its streams."""
+        """End the connection and its streams."""
         self.ended(code, reason)
         self.is_over.set()
         for waits in self._resumes.values():
@@ -247,7 +247,7 @@ class ViewerStreams(ViewerLink):
                 waits.set_exception(ConnectionResetError(reason))
 
     async def wait_until_over(self) -> None:
-        """Wait until it is closed, or until nobody has read a stream of it for a while."""
+        """Wait until it is closed, or until none of its streams has had a reader for a while."""
         while not self.is_over.is_set():
             try:
                 async with asyncio.timeout(ALONE_SECONDS):

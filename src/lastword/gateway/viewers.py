@@ -1,7 +1,7 @@
-"""Viewers: who looks at a session, and what each of them may do and can read.
+"""Viewers: the clients of a session, what each may do, and what it understands.
 
-Owns the value that a viewer is, and what is known of one of its attachments. A viewer is logical:
-its sockets come and go, and the newest one wins.
+Owns the value for a viewer, and the state of each of its attachments. A viewer is a logical
+client: its sockets come and go, and the newest one wins.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
     """One viewer.
 
     Attributes:
-        id: names it, over all its sockets.
+        id: identifies it, over all its sockets.
         role: what it may do.
         profile: what its `initialize` said.
         replay: it negotiated cursors, so its frames carry their sequence numbers.
-        is_new: it came without a secret, so none of its requests was sent over an earlier link.
+        is_new: it came without a secret, so it sent no requests over an earlier link.
     """
 
     id: str
@@ -47,27 +47,27 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def controls(self) -> bool:
-        """May it prompt, decide and answer?"""
+        """Tell whether it may prompt, decide and answer."""
         return self.role is Role.CONTROLLER
 
 
 class Attachment:
-    """One socket of a viewer's at one session: its position, and what it has been given.
+    """One socket of a viewer at one session: its position, and what it has received.
 
     Attributes:
-        viewer: whose it is.
+        viewer: the viewer.
         reader: its position in the log.
-        live_from: the log's head when it attached; up to there it is told the past.
+        live_from: the log's head when it attached; entries up to there are the past.
         from_cursor: it came with a cursor, so it knows what it said itself.
-        open_asks: the numbers of the questions that were open when it attached; of the past, those
-            alone are asked again.
+        open_asks: the numbers of the questions that were open when it attached; only those of the
+            past are asked again.
         asked: the numbers of the questions that it has open.
-        answered: the numbers of its own requests whose answers it has been given.
-        wanted: the numbers of requests that it sent again, whose answers are ahead of its position.
-        owed: answers of its own that stand in a gap, for when that has been told.
-        compact: of the past, the pieces of a message are joined.
-        again_until: up to there it has gone back: it is told again what it was told before.
-        parts: the number of an entry of several frames, and how many of them it has had.
+        answered: the numbers of its own requests whose answers it has received.
+        wanted: the numbers of requests that it repeated, whose answers are ahead of its position.
+        owed: its own answers that are in a gap, to be sent after the gap.
+        compact: the pieces of a past message are joined.
+        again_until: it has gone back; entries up to here are sent for a second time.
+        parts: the number of an entry of several frames, and how many of them it has received.
     """
 
     __slots__ = (
@@ -109,17 +109,16 @@ class Attachment:
         self.parts: tuple[int, int] = (0, 0)
 
     def go_back(self, after: int, parts: int = 0) -> None:
-        """Go on after an entry that it has applied, and the first frames of the next one."""
+        """Continue after an entry that it has applied, and the first frames of the next one."""
         self.again_until = max(self.again_until, self.reader.pos)
         self.reader.go_to(after)
         self.owed = []
         self.parts = (after + 1, parts)
 
     def waits_for(self, end: Numbered) -> bool:
-        """Is this answer to a request of its own news to it?
+        """Tell whether it still needs this answer to a request of its own.
 
-        Of the past it has had the answers, but for those that it says it has not, by sending its
-        request again.
+        It has received the answers of the past, except those for which it repeats its request.
         """
         about = end.entry.about
         number = about.number
@@ -130,6 +129,6 @@ class Attachment:
         return not is_past or number in self.wanted
 
     def take_owed(self) -> list[Numbered]:
-        """What was owed, which is told now."""
+        """Remove and return the owed answers, which are sent now."""
         owed, self.owed = self.owed, []
         return owed

@@ -1,7 +1,7 @@
-"""Retries of the agent's, for viewers that read no `agent_retry`.
+"""The agent's retries, for viewers that do not know `agent_retry`.
 
-Owns when a wait has lasted long enough to be told as a line, which is the sidecar's own rule, and
-the line. The line is an entry of the log, so every such viewer is told the same.
+Owns when a wait has lasted long enough for a line, by the sidecar's own rule, and the text of the
+line. The line is an entry of the log, so all such viewers see the same.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ WAITS = "waits"
 
 
 class WaitLines:
-    """What one session's turn waits for."""
+    """The waits of one session's turn."""
 
     def __init__(self) -> None:
         self._told = ToldRetries()
 
     def note(self, frame: Frame, now: float) -> None:
-        """Take in what the agent said."""
+        """Take in the agent's output."""
         update = frame.message.update
         if update is None:
             return
@@ -44,22 +44,22 @@ class WaitLines:
             self._told.forget_wait()
 
     def end(self) -> None:
-        """The turn has ended."""
+        """Note the end of the turn."""
         self._told = ToldRetries()
 
     @property
     def due(self) -> float | None:
-        """When a line is due."""
+        """Return when a line is due."""
         return self._told.due
 
     def take(self, now: float) -> str:
-        """The line that is due; empty where none is."""
+        """Return the line that is due; empty if none is."""
         word = self._told.take_due(now)
         return sentence(word, passed_seconds=now - self._told.word_at) if word is not None else ""
 
 
 def retrying(line: bytes) -> Retrying:
-    """What an `agent_retry` update says."""
+    """Return the text for an `agent_retry` update."""
     params = object_of(object_of(jsonrpc.loads(line)).get("params"))
     told = read_retry(object_of(params.get("update")))
     error_type = told.error.type if told.error else ErrorType.UNKNOWN
@@ -72,7 +72,7 @@ def retrying(line: bytes) -> Retrying:
 
 
 def sentence(word: Retrying, *, passed_seconds: float = 0.0) -> str:
-    """What failed, and when the agent tries again."""
+    """Return what failed, and when the agent tries again."""
     left = None
     if word.wait_seconds is not None:
         left = max(math.ceil(word.wait_seconds - passed_seconds), 0) or None

@@ -1,7 +1,7 @@
-"""The page: its login, and how its files are served.
+"""The web page: its login, and its files.
 
-Owns what is served at `/` and below `/page/`. The files are the same for everybody and hold
-nothing of a session, so they take no token; the page itself takes the cookie that a link gives.
+Owns what is served at `/` and below `/page/`. The files are the same for everybody and contain
+nothing about a session, so they need no token; the page itself needs the cookie that a link sets.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class PageSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page is told of its gateway.
+    """What the page knows about its gateway.
 
     Attributes:
-        path: of ACP's own transport, over which a session is opened.
-        root: sessions work in it, or below; empty for whoever may open none.
-        role: what whoever asks may do.
-        version: of lastword.
+        path: the path of ACP's own transport, over which a session is opened.
+        root: sessions work in this folder or below it; empty if the user may open none.
+        role: what the user may do.
+        version: lastword's version.
     """
 
     path: str
@@ -46,7 +46,7 @@ class WebPage:
     """Serves the page."""
 
     def __init__(self, doorkeeper: Doorkeeper, keeper: Keeper) -> None:
-        """Let in whom the doorkeeper does; cookies are the keeper's tokens."""
+        """Admit those whom the doorkeeper admits; cookies are the keeper's tokens."""
         self._doorkeeper = doorkeeper
         self._keeper = keeper
 
@@ -62,7 +62,7 @@ class WebPage:
         return _packed(request, kept, 200, headers, TYPES[suffix])
 
     def page(self, request: Request) -> Response:
-        """`GET /`, to somebody who was let in."""
+        """`GET /`, for an admitted user."""
         headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
         return _packed(request, page_files()["index.html"], 200, headers, "text/html")
 
@@ -70,7 +70,7 @@ class WebPage:
         """`GET /?code=…`: follow a link.
 
         Raises:
-            Refusal: It leads nowhere any more.
+            Refusal: It is not valid any more.
         """
         if request.method != "GET":  # whoever only looks where a link leads has not followed it
             return Response(status_code=204, headers=SAFE)
@@ -88,7 +88,7 @@ class WebPage:
 
 
 def refused(refusal: Refusal) -> Response:
-    """A refusal as a page in words."""
+    """Return a refusal as a page of text."""
     said, how = refusal.said, ""
     if refusal.status == 401:  # noqa: PLR2004
         said, how = f"{said.partition('.')[0]}.", _HOW  # what to do stands below, for a browser

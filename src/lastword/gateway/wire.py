@@ -1,10 +1,10 @@
 """The line protocol between a front and a holder, on a Unix socket.
 
-Owns its version and its control lines. A line that begins with `{` is an ACP frame, passed as it
-is; one that begins with `!` is a control line. A front of version n speaks to holders of n and
-n - 1, which live on until their sessions end. Version 2 has `EVENTS_PAGE` and `NOTE`, and a
-holder's `STATUS` says its version; one of version 1 does not, and leaves a word unanswered that it
-does not know.
+Owns its version and its control lines. A line that begins with `{` is an ACP frame, passed on
+unchanged; one that begins with `!` is a control line. A front of version n talks to holders of
+versions n and n - 1, which run until their sessions end. Version 2 added `EVENTS_PAGE` and
+`NOTE`, and the version in a holder's `STATUS`; a holder of version 1 does not answer unknown
+words.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ NOTE = "note"
 
 
 def control(word: str, **facts: Any) -> bytes:
-    """A control line without its end."""
+    """Return a control line without its line end."""
     return CONTROL + jsonrpc.dumps({"word": word} | facts)
 
 
 def block(frames: bytes) -> bytes:
-    """Frames that are ready, with the line before them that says so."""
+    """Return encoded frames, preceded by the line that announces them."""
     return control(BLOCK, bytes=len(frames)) + b"\n" + frames
 
 
 class Control(NamedTuple):
-    """A control line: its word and its facts."""
+    """A control line: a word and its facts."""
 
     word: str
     facts: dict[str, Any]
@@ -77,7 +77,7 @@ Lines: TypeAlias = list[bytes]
 
 
 class Incoming:
-    """What comes from a holder, taken apart as far as it is whole."""
+    """Data from a holder, split into complete parts."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -85,7 +85,7 @@ class Incoming:
         """How many bytes of a block are to come."""
 
     def feed(self, data: bytes) -> list[Lines | Control | bytes]:
-        """Take in what was read; gives frames, control lines and ready blocks in their order."""
+        """Take in what was read; return frames, control lines and encoded blocks in order."""
         self._rest += data
         found: list[Lines | Control | bytes] = []
         at = 0
@@ -122,19 +122,19 @@ class Incoming:
 
 
 def read_control(line: bytes) -> tuple[str, dict[str, Any]]:
-    """A control line's word and facts; an empty word where it is none."""
+    """Return a control line's word and facts; an empty word if it is not one."""
     facts = object_of(jsonrpc.loads(line[len(CONTROL) :])) if line[:1] == CONTROL else {}
     word = facts.pop("word", "")
     return (word if isinstance(word, str) else ""), facts
 
 
 def name_of(session_id: str) -> str:
-    """The name of a session's files: an id may hold what no file's name can."""
+    """Return the name of a session's files; its id may contain what file names cannot."""
     return hashlib.sha256(session_id.encode(errors="surrogatepass")).hexdigest()[:24]
 
 
 def peer_user(connection: socket.socket) -> int | None:
-    """The user at the other end of a Unix socket; `None` where the system does not say."""
+    """Return the user at the other end of a Unix socket; `None` if the system does not say."""
     if sys.platform != "linux":
         return None
     credentials = connection.getsockopt(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lastword.core.timeline.entry import Entry
     from lastword.record.recorder import Recorder
     from lastword.record.run import Run
-    from lastword.record.sink import Sink
+    from lastword.record.sink import ReportSink, Sink
     from lastword.record.thread import RecorderThread
 
 logger: logging.Logger = logging.getLogger("lastword")
@@ -141,7 +141,7 @@ class Journal:
             logger.warning("Nothing more is recorded (%s: %s).", type(error).__name__, error)
 
 
-def _reports(folder: str | None, run: Run) -> Sink | None:
+def _reports(folder: str | None, run: Run) -> ReportSink | None:
     """The outbox, where the environment asks for reports."""
     if not settings.reports():
         return None

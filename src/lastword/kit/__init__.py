@@ -1,7 +1,7 @@
-"""The kit: agents, providers and clients to try a side of the protocol with.
+"""The kit: agents, providers and clients with which to try out one side of the protocol.
 
-A scripted agent, a provider that fails on purpose, the checks, the doctor and the demo: all of them
-play with real processes on this machine's loopback.
+It has a scripted agent, a provider that fails on purpose, the checks, the doctor and the demo.
+All of them use real processes on this machine's loopback interface.
 
-Private: its names may change with any version.
+Private: its names may change in any version.
 """

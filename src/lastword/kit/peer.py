@@ -1,8 +1,8 @@
-"""An agent's process as a strict client has it: bytes, then frames, then ACP's own words.
+"""An agent's process as a strict client sees it: bytes, then frames, then ACP messages.
 
-Owns the process, its three pipes, and the record of what passed. One thread: what is not asked for
-is not read, every wait is bounded, and nothing of the agent is left when it is closed. Does not own
-what is said or thought of it, which is the doctor's, the checks', the demo's and the tests'.
+Owns the process, its three pipes, and the record of what passed. It has one thread: nothing is
+read unasked, every wait is bounded, and nothing of the agent is left when it is closed. The
+doctor, the checks, the demo and the tests decide what to send, and judge the answers.
 """
 
 from __future__ import annotations

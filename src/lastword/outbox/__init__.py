@@ -1,8 +1,8 @@
-"""The outbox: reports of failures on their way to a collector, each a row before it is sent.
+"""The outbox: failure reports on their way to a collector, stored on disk before they are sent.
 
-Owns what a report says, the file that holds those which have not arrived, and their sending. No
-turn waits for any of it, nothing is loaded where nobody asked for reports, and no report holds a
-word of a conversation.
+Owns the content of a report, the file of those that have not arrived, and sending them. No turn
+waits for any of it, nothing is loaded unless reports are enabled, and no report contains text of
+a conversation.
 
-Private: its names may change with any version.
+Private: its names may change in any version.
 """

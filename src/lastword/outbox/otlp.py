@@ -1,7 +1,7 @@
 """OTLP: a report as the JSON of one log record (`ExportLogsServiceRequest`).
 
-Owns its shape. Field names, and numbers of 64 bits as texts, are those of OTLP 1.x's JSON encoding;
-attributes of others' have their conventional names.
+Owns its shape. Field names, and 64-bit numbers as strings, follow OTLP 1.x's JSON encoding;
+attributes that OpenTelemetry defines have their conventional names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CONVENTIONAL = {
 
 
 def body_of(report: FailureReport) -> bytes:
-    """The body of a request that exports it."""
+    """Return the body of a request that exports it."""
     resource = {"service.name": report.program, "service.instance.id": report.run_id}
     resource |= {"os.type": report.platform, "lastword.door": report.door}
     scope = {"name": "lastword", "version": report.lastword_version}
@@ -55,7 +55,7 @@ def _record(report: FailureReport) -> dict[str, Any]:
 
 
 def _sentence(report: FailureReport) -> str:
-    """Our own words: which kind of thing failed, and of what."""
+    """Return lastword's own sentence: which kind of thing failed, and why."""
     words = [str(report.facts[name]) for name in ("type", "reason") if name in report.facts]
     return f"{report.what} failed: {', '.join(words) or 'unknown'}"
 

@@ -1,6 +1,6 @@
-"""Reports of our own processes that have no record: a gateway, and what holds its agents.
+"""Reports about lastword's processes without a record: a gateway and its holders.
 
-Owns that nobody waits for one: a thread, begun at the first, writes and sends it.
+Owns a thread, started at the first report, that stores and sends them, so that nobody waits.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ DOOR = "gateway"
 
 
 class OwnReports:
-    """Takes the failures of one process."""
+    """Reports of one process."""
 
     def __init__(self, wish: Wish, folder: str, program: str) -> None:
-        """Begin nothing yet.
+        """Start nothing yet.
 
         Args:
-            wish: Where reports go; without an address the environment says it, if anything does,
-                for no credential in there is to come into a command line.
-            folder: Of the outbox.
-            program: The agent's.
+            wish: Where reports go. Without an address, the environment's is used, since no
+                credential in it may be put on a command line.
+            folder: The outbox's folder.
+            program: The agent's program.
         """
         self._wish = wish if wish.url else Wish(_named(), wish.form, wish.secret_file)
         self._outbox = Outbox(folder)
@@ -40,12 +40,12 @@ class OwnReports:
         self._sender: Sender | None = None
 
     def tell(self, what: str, members: Mapping[str, object], session_id: str = "") -> None:
-        """Report a failure, where somebody wants it.
+        """Report a failure, if reports are enabled.
 
         Args:
             what: As `FailureReport.what`.
             members: A payload.
-            session_id: The session, where there is one.
+            session_id: The session, if there is one.
         """
         if not self._wish.url:
             return
@@ -63,7 +63,7 @@ class OwnReports:
 
 
 def _named() -> str:
-    """The address in the environment."""
+    """Return the address in the environment."""
     try:
         return wish_in(os.environ).url
     except TargetError:

@@ -1,8 +1,8 @@
-"""One request of HTTP: a report sent, and what was answered, within one deadline for all of it.
+"""One HTTP request: sends a report and reads the answer, within one deadline.
 
 Owns the connection: certificates are verified, redirects are not followed, the environment's
-proxies are used as `urllib` does, and an answer is read as far as it matters. A collector that
-sends a byte a second keeps nobody: at the deadline the socket is shut, whatever waits for it.
+proxies are used as in `urllib`, and only the relevant part of an answer is read. At the deadline
+the socket is shut down, so a collector that sends one byte a second delays nobody.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_ANSWER_BYTES = 64 * 1024
 
 
 class PostError(Exception):
-    """There was no answer; the text says why, in a few words of ours."""
+    """There was no answer; the text says why, in lastword's own words."""
 
 
 def post(  # noqa: PLR0913 - what a request of HTTP has, and what is on its way
@@ -37,18 +37,18 @@ def post(  # noqa: PLR0913 - what a request of HTTP has, and what is on its way
     certificates: str | None = None,
     proxied: bool = True,
 ) -> CollectorAnswer:
-    """Send a body, and give the answer.
+    """Send a body, and return the answer.
 
     Args:
-        url: Where to.
-        body: What.
-        headers: Beside those of the connection.
-        deadline_seconds: How long all of it may take.
-        certificates: A file of certificates that are trusted in place of the system's.
-        proxied: The environment's proxies are on the way.
+        url: The address.
+        body: The body.
+        headers: Headers in addition to those of the connection.
+        deadline_seconds: The time limit for everything.
+        certificates: A file of trusted certificates, in place of the system's.
+        proxied: Use the environment's proxies.
 
     Raises:
-        PostError: There was none.
+        PostError: There was no answer.
     """
     try:
         connection, path, extra = _connection(url, deadline_seconds, certificates, proxied=proxied)
@@ -96,7 +96,7 @@ def _reason(error: Exception) -> str:
 
 
 class _Shuttable:
-    """A connection that another thread can end, in whatever it waits for."""
+    """A connection that another thread can end, whatever it is waiting for."""
 
     sock: socket.socket | None
 
@@ -144,7 +144,7 @@ class _Secure(_Shuttable, http.client.HTTPSConnection):
 def _connection(
     url: str, timeout: float, certificates: str | None, *, proxied: bool
 ) -> tuple[_Plain | _Secure, str, dict[str, str]]:
-    """The connection, the path to ask for, and headers for a proxy on the way."""
+    """Return the connection, the path to request, and headers for a proxy."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     path = parts.path + (f"?{parts.query}" if parts.query else "")

@@ -1,8 +1,8 @@
-"""Reports: what is told of a failure, as a row of the record has it, without anybody's words.
+"""Reports: a failure as a row of the record has it, without anybody's text.
 
-Owns which facts leave the machine. They are words of low cardinality, numbers and ids of our own:
-no message, no detail, no name of a file, also where the record keeps errors' words. A session's id
-is hashed. What a secret looks like is `core.redact`'s, which every row has passed before.
+Owns which facts leave the machine: words of low cardinality, numbers, and lastword's own ids.
+There is no message, no detail and no file name, even if the record keeps error texts, and a
+session's id is hashed. `core.redact` has already removed secrets from every row.
 """
 
 from __future__ import annotations
@@ -52,21 +52,22 @@ class FailureReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     Attributes:
         report_id: the same however often it is sent.
         at_epoch_ms: when it happened, in milliseconds since 1970 UTC.
-        what: what failed: `turn`, `request`, `start` (a request before the agent was ready, or
-            a start of ours), `holder`, `client` (a page's or a connector's own error) or `test`.
+        what: what failed: `turn`, `request`, `start` (a request before the agent was ready, or the
+            start of a lastword process), `holder`, `client` (an error in a page or a connector) or
+            `test`.
         run_id: incident ids begin with it.
         door: `run`, `guard`, `serve` or `gateway`.
-        program: the agent's program, its base name alone.
-        lastword_version: ours.
-        platform: as `linux`.
+        program: the base name of the agent's program.
+        lastword_version: lastword's version.
+        platform: such as `linux`.
         session: the session's id, hashed.
         turn: the turn's number in the run.
-        agent: its name for itself.
+        agent: the agent's own name.
         agent_version: its version.
-        client: the client's name for itself.
+        client: the client's own name.
         client_version: its version.
         traceparent: the client's span, in W3C's form.
-        facts: of the payload, those in `FACTS`.
+        facts: the payload's facts that `FACTS` lists.
     """
 
     report_id: str
@@ -88,7 +89,7 @@ class FailureReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 def facts_of(members: Mapping[str, Any]) -> dict[str, Value]:
-    """What of a payload, or of an entry's facts, may be reported."""
+    """Return the facts of a payload or an entry that may be reported."""
     found: dict[str, Value] = {}
     for name in _WORDS:
         value = members.get(name)
@@ -110,19 +111,19 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def hashed(session_id: str | None) -> str:
-    """A session's id, in a form from which it cannot be had back."""
+    """Return a session's id, hashed irreversibly."""
     if not session_id:
         return ""
     return hashlib.sha256(f"lastword {session_id}".encode(errors="replace")).hexdigest()[:16]
 
 
 def name_of(text: object) -> str:
-    """A name that a program gives itself, in one short line."""
+    """Return the name that a program gives itself, as one short line."""
     return one_line(text)[:MAX_NAME_CHARS] if isinstance(text, str) else ""
 
 
 class ReportWriter:
-    """Makes the reports of one run out of its rows."""
+    """Makes reports from the rows of one run."""
 
     __slots__ = ("_names", "_run", "_traced")
 
@@ -132,7 +133,7 @@ class ReportWriter:
         self._traced: OrderedDict[tuple[str | None, int | None], str] = OrderedDict()
 
     def take(self, rows: Sequence[Row]) -> list[FailureReport]:
-        """What there is to report of these rows."""
+        """Return the reports for these rows."""
         found = []
         for row in rows:
             if row.kind == Kind.ERROR:
@@ -178,13 +179,13 @@ class ReportWriter:
 def own_report(
     run: Run, what: str, members: Mapping[str, Any], session_id: str = ""
 ) -> FailureReport:
-    """A report of a process of ours that has no record, such as a gateway that cannot start.
+    """Return a report about a process without a record, such as a gateway that cannot start.
 
     Args:
         run: This process, as a run.
         what: As `FailureReport.what`.
         members: A payload.
-        session_id: The session, where there is one.
+        session_id: The session, if there is one.
     """
     return FailureReport(
         report_id=secrets.token_hex(16),

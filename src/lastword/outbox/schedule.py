@@ -1,8 +1,8 @@
-"""The schedule of a report: what a collector's answer means, and when it is tried again.
+"""The schedule of a report: the meaning of a collector's answer, and when to try again.
 
-Owns both as functions of their arguments: no clock, no file, no socket. Which statuses are final
-follows OTLP's specification, with two that HTTP says may be tried again (408, 425); every other
-failure may be of the moment, and the outbox's bounds end it.
+Owns both as pure functions: no clock, no file, no socket. The final statuses are those of OTLP's
+specification, except for two that HTTP allows to retry (408, 425). Every other failure may be
+temporary, and the outbox's bounds limit the retries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_DOUBLINGS = 16
 
 
 class Fate(Enum):
-    """What became of a report that was sent."""
+    """The outcome of sending a report."""
 
     DELIVERED = auto()
     REFUSED = auto()
@@ -38,14 +38,14 @@ class Fate(Enum):
 
 
 class CollectorAnswer(msgspec.Struct, frozen=True):
-    """What a collector answered.
+    """A collector's answer.
 
     Attributes:
-        status: of HTTP.
-        body: as far as it was read.
+        status: the HTTP status.
+        body: the part that was read.
         retry_after: the header of that name.
-        date: the collector's own clock, as its header has it.
-        is_whole: the body was read to its end.
+        date: the collector's own time, from its header.
+        is_whole: the whole body was read.
     """
 
     status: int
@@ -64,7 +64,7 @@ class _Taken(msgspec.Struct, rename="camel"):
 
 
 def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
-    """What an answer means, and in a few words why."""
+    """Return what an answer means, and briefly why."""
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return _taken(answer) if is_otlp else (Fate.DELIVERED, "")
@@ -77,7 +77,7 @@ def fate_of(answer: CollectorAnswer, *, is_otlp: bool) -> tuple[Fate, str]:
 
 
 def _taken(answer: CollectorAnswer) -> tuple[Fate, str]:
-    """A page that a network puts in a collector's place says 200 as well: it is no JSON."""
+    """Tell whether it was accepted: a login page of a network also has 200, but is not JSON."""
     if not answer.body.strip() and answer.is_whole:
         return Fate.DELIVERED, ""
     try:
@@ -97,11 +97,11 @@ def _words(status: int) -> str:
 
 
 def asked_wait(answer: CollectorAnswer, now_seconds: float) -> float | None:
-    """How long the collector asks to wait, in seconds: from a number, or a date by its own clock.
+    """Return the wait in seconds that the collector asks for, as a number or a date.
 
     Args:
-        answer: What it answered.
-        now_seconds: The time of day here, in seconds since 1970 UTC.
+        answer: The answer.
+        now_seconds: The local time of day, in seconds since 1970 UTC.
     """
     text = answer.retry_after.strip()
     if text.isascii() and text.isdigit():
@@ -126,11 +126,11 @@ def _moment(text: str) -> float | None:
 
 
 def wait_seconds(failures: int, asked: float | None, roll: float) -> float:
-    """How long to wait after so many failures in a row, in seconds.
+    """Return how many seconds to wait after this many failures in a row.
 
     Args:
         failures: From 1 up.
-        asked: What the collector asked for; never waited less.
+        asked: The wait that the collector asked for, which is the minimum.
         roll: A random number from 0 to 1.
     """
     doublings = min(failures - 1, _MAX_DOUBLINGS)
@@ -140,6 +140,6 @@ def wait_seconds(failures: int, asked: float | None, roll: float) -> float:
 
 
 def is_due(due_epoch_ms: int, now_epoch_ms: int) -> bool:
-    """Is it time? A moment further away than any wait was set by a clock that has been set back."""
+    """Tell whether it is time. A time beyond any wait means that a clock was set back."""
     longest = int(MAX_ASKED_SECONDS * 1000)
     return due_epoch_ms <= now_epoch_ms or due_epoch_ms - now_epoch_ms > longest

@@ -1,7 +1,7 @@
-"""The sender: a thread that takes reports out of the outbox, one by one, and sends them.
+"""The sender: a thread that sends the reports of the outbox, one by one.
 
-Owns the thread, and that one process at a time sends to a target. It sleeps until there is
-something to send; when its process ends it is given a moment, and what is left is the next run's.
+Owns the thread, and the rule that one process at a time sends to a target. It sleeps until there
+is something to send. When its process ends it gets a moment, and the next run sends the rest.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Sender:
     """Sends the reports of one outbox to one target."""
 
     def __init__(self, outbox: Outbox, target: ReportTarget) -> None:
-        """Start the thread, which begins with what earlier runs have left."""
+        """Start the thread, which begins with what earlier runs left."""
         self._outbox = outbox
         self._target = target
         self._given: deque[FailureReport] = deque()
@@ -62,16 +62,16 @@ class Sender:
         self._thread.start()
 
     def wake(self) -> None:
-        """There is something to send."""
+        """Wake the thread: there is something to send."""
         self._news.set()
 
     def put(self, report: FailureReport) -> None:
-        """Put a report into the outbox, and send it; never waits."""
+        """Put a report into the outbox and send it, without waiting."""
         self._given.append(report)
         self._news.set()
 
     def finish(self, seconds: float) -> None:
-        """Send what can be sent within so many seconds, and wait for as long at most."""
+        """Send what can be sent within this many seconds, and wait at most that long."""
         self._ends_at = time.monotonic() + seconds
         self._news.set()
         self._thread.join(seconds)
@@ -96,17 +96,17 @@ class Sender:
             self._news.wait(min(rest, left))
 
     def _left(self) -> float:
-        """How many seconds there are, as far as is known now."""
+        """Return how many seconds remain, as far as is known."""
         return IDLE_SECONDS if self._ends_at is None else self._ends_at - time.monotonic()
 
 
 def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) -> float:
-    """Send what is due, one after the other; gives in how many seconds to look again.
+    """Send what is due, one by one; return in how many seconds to look again.
 
     Args:
-        outbox: Where the reports are.
-        target: Where they go.
-        left: How many seconds there are for it.
+        outbox: The outbox.
+        target: Where the reports go.
+        left: Returns how many seconds remain.
 
     Raises:
         StoreError: The outbox cannot be used.
@@ -149,10 +149,10 @@ def _send(outbox: Outbox, target: ReportTarget, waiting: Waiting) -> None:
 
 
 def ask(target: ReportTarget, report: FailureReport) -> CollectorAnswer:
-    """Send a report once; gives the answer.
+    """Send a report once; return the answer.
 
     Raises:
-        PostError: There was none.
+        PostError: There was no answer.
     """
     body = otlp.body_of(report)
     headers = {

@@ -1,7 +1,7 @@
 """The outbox as a sink of a run's rows, beside the record and telemetry.
 
-Owns the order: a report is on disk before its rows go on to anybody else. It may wait for the disk
-and is called in a process or a thread of its own, as every sink is.
+Owns the order: a report is on disk before its rows go to the other sinks. Like every sink it is
+called in its own process or thread, so it may wait for the disk.
 """
 
 from __future__ import annotations
@@ -26,18 +26,25 @@ class OutboxSink:
     def __init__(
         self, folder: str, target: ReportTarget, run: Run, *, finish_seconds: float = FINISH_SECONDS
     ) -> None:
-        """Reports of failures go into the outbox in a folder, and from there to a target."""
+        """Put failure reports into the outbox of a folder, and send them to a target."""
         self._outbox = Outbox(folder)
         self._target = target
         self._reports = ReportWriter(run)
         self._finish_seconds = finish_seconds
         self._sender = Sender(self._outbox, target)
+        self._has_news = False
 
     def send(self, rows: list[Row]) -> None:
         """Take rows."""
         reports = self._reports.take(rows)
         if reports:
             self._outbox.add(reports, self._target)
+            self._has_news = True
+
+    def wake(self) -> None:
+        """Send what was taken, now that whoever handed it over knows that it is on disk."""
+        if self._has_news:
+            self._has_news = False
             self._sender.wake()
 
     def close(self) -> None:

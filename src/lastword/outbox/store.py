@@ -1,8 +1,8 @@
-"""The outbox on disk: reports that have not arrived, and the counts of what became of the others.
+"""The outbox on disk: reports that have not arrived, and counts of the others.
 
-Owns the file, its bounds, and that its counts add up: what was ever put into it was sent, waits, is
-dead, or was dropped for a reason that is told. Each step is one transaction that is on disk before
-the next begins, so that whatever ends a process ends it between two.
+Owns the file, its bounds, and the sum of its counts: every report was sent, is waiting, was
+refused, or was dropped for a stated reason. Each step is one transaction that is on disk before
+the next one begins, so a process can die only between two steps.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Given = TypeVar("_Given")
 
 
 class Outbox:
-    """The outbox of one folder; every process of the user's may have it open."""
+    """The outbox of one folder, which several processes of the user may have open."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -49,7 +49,7 @@ class Outbox:
     # What comes in.
 
     def add(self, reports: Sequence[FailureReport], target: ReportTarget) -> bool:
-        """Put reports in, and those that could not be put in before; gives whether all are in."""
+        """Add reports, and those that could not be added before; return whether all are stored."""
         with self._lock:
             self._unwritten += [(report, target) for report in reports]
             if not (self._unwritten or self._lost) or self._write():
@@ -81,10 +81,10 @@ class Outbox:
     # What goes out.
 
     def take(self, target: ReportTarget) -> tables.Waiting | None:
-        """The report that is to be sent there now, its try counted; `None` where none is due.
+        """Return the report to send now, its attempt counted; `None` if none is due.
 
         Raises:
-            StoreError: The outbox cannot be written, so that nothing may be sent.
+            StoreError: The outbox cannot be written, so nothing may be sent.
         """
         now = now_ms()
 
@@ -110,7 +110,7 @@ class Outbox:
         return found
 
     def due_epoch_ms(self, target: ReportTarget) -> int | None:
-        """When the next report is to be sent there; `None` where none waits.
+        """Return when the next report is to be sent; `None` if none is waiting.
 
         Raises:
             StoreError: The outbox cannot be read.
@@ -125,10 +125,10 @@ class Outbox:
         return self._transact(due)
 
     def delivered(self, number: int, target: ReportTarget) -> None:
-        """It has arrived.
+        """Note that a report has arrived.
 
         Raises:
-            StoreError: That cannot be written down; this process will not send it again.
+            StoreError: That cannot be stored; this process will not send the report again.
         """
         self._done.add(number)
 
@@ -141,10 +141,10 @@ class Outbox:
         self._done.discard(number)
 
     def refused(self, number: int, target: ReportTarget, said: str) -> None:
-        """It will never be taken.
+        """Note that a report will never be accepted.
 
         Raises:
-            StoreError: That cannot be written down.
+            StoreError: That cannot be stored.
         """
 
         def dead(db: sqlite3.Connection) -> None:
@@ -155,10 +155,10 @@ class Outbox:
         self._transact(dead)
 
     def failed(self, target: ReportTarget, said: str, wait: Callable[[int], float]) -> None:
-        """It could not be sent; `wait` gives the seconds to the next try after so many failures.
+        """Note a failed attempt; `wait` returns the seconds to the next one.
 
         Raises:
-            StoreError: That cannot be written down.
+            StoreError: That cannot be stored.
         """
 
         def later(db: sqlite3.Connection) -> None:
@@ -172,7 +172,7 @@ class Outbox:
 
     @contextlib.contextmanager
     def as_sender(self, target: ReportTarget) -> Iterator[bool]:
-        """Be the one process that sends to a target; gives whether it is this one.
+        """Become the one process that sends to a target; return whether this process is.
 
         Raises:
             StoreError: The folder cannot be written.
@@ -195,7 +195,7 @@ class Outbox:
     # What is asked.
 
     def status(self) -> tables.Status:
-        """How it is.
+        """Return its status.
 
         Raises:
             StoreError: It cannot be used.
@@ -204,7 +204,7 @@ class Outbox:
         return self._transact(lambda db: tables.status_of(db, now))
 
     def clear_dead(self) -> int:
-        """Forget the dead letters; gives how many there were.
+        """Remove the refused reports; return how many there were.
 
         Raises:
             StoreError: It cannot be used.
@@ -218,7 +218,7 @@ class Outbox:
         return self._transact(clear)
 
     def hurry(self, target: ReportTarget) -> None:
-        """Let what waits be tried at once.
+        """Make waiting reports due at once.
 
         Raises:
             StoreError: It cannot be used.
@@ -226,7 +226,7 @@ class Outbox:
         self._transact(lambda db: tables.set_pace(db, target, 0, 0, ""))
 
     def _transact(self, work: Callable[[sqlite3.Connection], _Given]) -> _Given:
-        """One transaction on a connection of its own: the file may be another by now."""
+        """Run one transaction on its own connection: the file may have been replaced."""
         for last in (False, True):
             try:
                 with self._opened() as db:
@@ -260,7 +260,7 @@ class Outbox:
             connection.close()
 
     def _set_aside(self) -> None:
-        """Begin anew where the file is damaged, once among all processes that see it."""
+        """Start a new file if this one is damaged, once among all processes that see it."""
         number = _lock_file(f"{self.path}.lock")
         try:
             fcntl.flock(number, fcntl.LOCK_EX)
@@ -292,5 +292,5 @@ def _lock_file(path: str) -> int:
 
 
 def now_ms() -> int:
-    """The time of day, in milliseconds since 1970 UTC."""
+    """Return the time of day, in milliseconds since 1970 UTC."""
     return time.time_ns() // 1_000_000

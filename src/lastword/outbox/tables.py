@@ -1,7 +1,7 @@
-"""The outbox's tables: what a row is, how many there may be, and what is counted of the others.
+"""The outbox's tables: the rows, their limits, and the counts.
 
-Owns the statements, which run within a transaction of somebody else's. That a transaction is one,
-and what becomes of a file that is damaged, is `outbox.store`'s.
+Owns the SQL statements, which run within the caller's transaction. `outbox.store` owns the
+transactions and the handling of a damaged file.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ NEXT = """SELECT id, body FROM reports WHERE target = ? AND dead = 0
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """A report that is to be sent now.
+    """A report to send now.
 
     Attributes:
-        number: of its row.
-        report: what it says.
+        number: its row's number.
+        report: its content.
     """
 
     number: int
@@ -72,14 +72,14 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How the sending to one target goes.
+    """The state of sending to one target.
 
     Attributes:
-        place: where it is.
-        failures: how often in a row it failed.
-        due_epoch_ms: not before then.
-        said: why it failed last.
-        waiting: reports.
+        place: the target's place.
+        failures: the number of failures in a row.
+        due_epoch_ms: the earliest time of the next attempt.
+        said: why the last attempt failed.
+        waiting: the number of waiting reports.
         oldest_epoch_ms: when the oldest of them happened.
     """
 
@@ -92,15 +92,15 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """How the outbox is.
+    """The state of the outbox.
 
     Attributes:
-        waiting: reports that will be tried again.
-        dead: reports that were refused for good.
-        bytes: of both.
-        counts: what became of the others, by `COUNTS`.
-        targets: where the waiting ones go.
-        dead_letters: the last of the refused: where to, why, and what.
+        waiting: the number of reports that will be tried again.
+        dead: the number of reports that were refused for good.
+        bytes: the size of both.
+        counts: the outcomes of the others, by `COUNTS`.
+        targets: the targets of the waiting ones.
+        dead_letters: the last refused reports: where to, why, and the report.
     """
 
     waiting: int
@@ -112,10 +112,10 @@ class Status(msgspec.Struct, frozen=True):
 
 
 def prepare(db: sqlite3.Connection, path: str) -> None:
-    """Make the tables where there are none.
+    """Create the tables if needed.
 
     Raises:
-        StoreError: It is a database of something else, or of a newer lastword.
+        StoreError: It is another program's database, or that of a newer lastword.
     """
     (version,) = db.execute("PRAGMA user_version").fetchone()
     (owner,) = db.execute("PRAGMA application_id").fetchone()
@@ -138,7 +138,7 @@ def prepare(db: sqlite3.Connection, path: str) -> None:
 
 
 def put(db: sqlite3.Connection, report: FailureReport, target: ReportTarget) -> None:
-    """Put a report in, once."""
+    """Add a report, once."""
     made = db.execute(
         "INSERT OR IGNORE INTO reports (report_id, target, place, at_epoch_ms, body)"
         " VALUES (?, ?, ?, ?, ?)",
@@ -151,7 +151,7 @@ def put(db: sqlite3.Connection, report: FailureReport, target: ReportTarget) -> 
 
 
 def keep_within(db: sqlite3.Connection, now: int) -> None:
-    """Let go of what is too old, and of the oldest where there is too much: dead letters first."""
+    """Drop what is too old, and the oldest if there is too much, refused reports first."""
     oldest = now - int(MAX_AGE_SECONDS * 1000)
     gone = db.execute("DELETE FROM reports WHERE at_epoch_ms < ?", (oldest,)).rowcount
     add_to(db, "dropped_old", gone)
@@ -173,7 +173,7 @@ def keep_within(db: sqlite3.Connection, now: int) -> None:
 
 
 def add_to(db: sqlite3.Connection, name: str, more: int) -> None:
-    """Count so many more."""
+    """Add to a count."""
     if more:
         db.execute(
             "INSERT INTO counts (name, value) VALUES (?, ?)"
@@ -183,7 +183,7 @@ def add_to(db: sqlite3.Connection, name: str, more: int) -> None:
 
 
 def due_at(db: sqlite3.Connection, key: str) -> int:
-    """When a target is to be tried next, in milliseconds since 1970 UTC."""
+    """Return when to try a target next, in milliseconds since 1970 UTC."""
     row = db.execute("SELECT due_epoch_ms FROM targets WHERE target = ?", (key,)).fetchone()
     return int(row[0]) if row else 0
 
@@ -191,7 +191,7 @@ def due_at(db: sqlite3.Connection, key: str) -> int:
 def set_pace(
     db: sqlite3.Connection, target: ReportTarget, failures: int, due_epoch_ms: int, said: str
 ) -> None:
-    """How the sending to a target goes now."""
+    """Store the state of sending to a target."""
     db.execute(
         "INSERT OR REPLACE INTO targets (target, failures, due_epoch_ms, said) VALUES (?, ?, ?, ?)",
         (target.key, failures, due_epoch_ms, said),
@@ -202,7 +202,7 @@ MAX_SHOWN_LETTERS = 20
 
 
 def status_of(db: sqlite3.Connection, now: int) -> Status:
-    """How the outbox is."""
+    """Return the state of the outbox."""
     keep_within(db, now)
     waiting, dead, size = db.execute(
         "SELECT coalesce(sum(dead = 0), 0), coalesce(sum(dead), 0),"
@@ -229,7 +229,7 @@ def status_of(db: sqlite3.Connection, now: int) -> Status:
 
 
 def decoded(body: object) -> FailureReport | None:
-    """The report of a row; `None` for one that cannot be read."""
+    """Return the report of a row; `None` if it cannot be read."""
     try:
         return msgspec.json.decode(body, type=FailureReport) if isinstance(body, bytes) else None
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -1,7 +1,7 @@
-"""The target of reports: where they go, in which form, and by which credentials.
+"""The target of reports: where they go, in which form, and with which credentials.
 
-Owns the variables of the environment that say so, and that no credential is written down: the rows
-of a target are known by a name which is a hash of its place.
+Owns the environment variables for that, and the rule that no credential is stored: a target's
+rows have a name that is a hash of its place.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _OTEL_PLACES = ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 
 
 class TargetError(Exception):
-    """Nothing can be sent there; the text says why, and holds no credential."""
+    """Nothing can be sent there; the text says why, and contains no credential."""
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What somebody asked for, as the options have it.
+    """The target that the options ask for.
 
     Attributes:
         url: where reports go; empty for nowhere.
@@ -54,9 +54,9 @@ class ReportTarget(msgspec.Struct, frozen=True):
     Attributes:
         url: the whole address, without credentials.
         form: `otlp` or `webhook`.
-        headers: beside those of every report; credentials are among them.
-        secret: of the signature; empty for none.
-        key: names the target in the outbox.
+        headers: additional headers, including credentials.
+        secret: the signature's secret; empty for none.
+        key: identifies the target in the outbox.
         place: scheme, host and port, which may be shown.
     """
 
@@ -73,7 +73,7 @@ class ReportTarget(msgspec.Struct, frozen=True):
 
 
 def wish_of(values: Mapping[str, object]) -> Wish:
-    """What the options say, by their keys."""
+    """Return the target in the options' values."""
     return Wish(
         str(values.get("report_to") or ""),
         str(values.get("report_format") or OTLP),
@@ -82,10 +82,10 @@ def wish_of(values: Mapping[str, object]) -> Wish:
 
 
 def wish_in(environment: Mapping[str, str]) -> Wish:
-    """What the environment says, in the variables of `lastword run`.
+    """Return the target in the environment, from the variables of `lastword run`.
 
     Raises:
-        TargetError: The address, or the form, is none.
+        TargetError: The address or the form is not valid.
     """
     values: dict[str, object] = {}
     for key in ("report_to", "report_format", "report_secret_file"):
@@ -98,10 +98,10 @@ def wish_in(environment: Mapping[str, str]) -> Wish:
 
 
 def target_of(wish: Wish, environment: Mapping[str, str]) -> ReportTarget:
-    """The target that somebody asked for.
+    """Return the requested target.
 
     Raises:
-        TargetError: There is no such place, or a file cannot be read.
+        TargetError: The address is not valid, or a file cannot be read.
     """
     try:
         parts = urlsplit(wish.url)
@@ -127,7 +127,7 @@ def target_of(wish: Wish, environment: Mapping[str, str]) -> ReportTarget:
 
 
 def _headers(wish: Wish, place: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Our own variable's, else OTLP's: those are for the place that OTLP's variables name."""
+    """Return the headers of lastword's variable, or OTLP's if its variables name this place."""
     own = environment.get("LASTWORD_REPORT_HEADERS")
     if own:
         if own.startswith("@"):
@@ -151,7 +151,7 @@ def _is_at(url: str, place: str) -> bool:
 
 
 def _pairs(text: str, variable: str) -> dict[str, str]:
-    """`name=value,name=value`, percent-encoded, as OTLP's exporters have it."""
+    """Return `name=value,name=value`, percent-encoded, as in OTLP's exporters."""
     found: dict[str, str] = {}
     for pair in text.strip().split(","):
         name, mark, value = pair.partition("=")

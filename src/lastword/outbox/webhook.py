@@ -1,7 +1,7 @@
-"""A webhook's headers: by which its receiver knows who sent a report, and whether it has it.
+"""A webhook's headers, by which its receiver verifies the sender and detects repeats.
 
-Owns the signature, which is that of the Standard Webhooks specification (HMAC-SHA256 over id, time
-and body), for which libraries exist. The body is the one that a collector gets.
+Owns the signature of the Standard Webhooks specification (HMAC-SHA256 over id, time and body),
+for which libraries exist. The body is the same as for a collector.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ SECRET_PREFIX = "whsec_"  # noqa: S105 - how a secret begins that is written in 
 
 
 def headers_of(report_id: str, body: bytes, secret: bytes, now_seconds: int) -> dict[str, str]:
-    """The headers of one sending; without a secret there is no signature.
+    """Return the headers of one request; without a secret there is no signature.
 
     Args:
-        report_id: The report's.
-        body: What is sent.
+        report_id: The report's id.
+        body: The body.
         secret: Shared with the receiver; may be empty.
         now_seconds: The time of day, in seconds since 1970 UTC.
     """
@@ -32,7 +32,7 @@ def headers_of(report_id: str, body: bytes, secret: bytes, now_seconds: int) -> 
 
 
 def secret_of(text: str) -> bytes:
-    """The secret that a text stands for, with or without the prefix of the specification."""
+    """Return the secret in a text, with or without the specification's prefix."""
     text = text.strip()
     if text.startswith(SECRET_PREFIX):
         try:

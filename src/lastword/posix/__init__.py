@@ -1,4 +1,4 @@
-"""The operating system: processes, descriptors, and what names this run.
+"""The operating system: processes, descriptors, and the identity of a run.
 
-Private: its names may change with any version.
+Private: its names may change in any version.
 """

@@ -1,7 +1,7 @@
 """Framing on file descriptors: whole lines in, bounded pending bytes out.
 
-Owns buffers and their bounds. Does not look into a line, and never waits: it works on descriptors
-that say they are ready. A slow reader slows its writer; nothing is buffered without a bound.
+Owns buffers and their bounds. It does not interpret lines, and never waits: it works on
+descriptors that are ready. A slow reader slows down its writer; every buffer is bounded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PIPE_BUF_BYTES = 4096
 
 
 def whole_lines(block: bytes) -> list[bytes]:
-    """The lines of a block, without those that are blank."""
+    """Return the lines of a block, without blank ones."""
     return [line for line in block.split(b"\n") if line and not line.isspace()]
 
 
@@ -53,9 +53,9 @@ def _keep(pieces: MutableSequence[_Piece], data: _Piece) -> None:
 
 
 class LineReader:
-    """Bytes in, blocks of whole lines out. One line never takes more memory than its limit.
+    """Bytes in, blocks of whole lines out. One line never takes more memory than the limit.
 
-    A limit of 0 is none.
+    A limit of 0 means no limit.
     """
 
     __slots__ = ("_head", "_limit", "_pieces", "_size", "_skipping", "_tail")
@@ -71,9 +71,8 @@ class LineReader:
         """Take bytes in.
 
         Returns:
-            The beginning and, behind a line end, the last of a line that was over the limit and
-            has just been skipped whole, if there was one, and the lines that are complete now,
-            with their line ends.
+            The beginning and end of a line over the limit that has just been skipped, if any, and
+            the lines that are now complete, with their line ends.
         """
         oversized = None
         if self._skipping:
@@ -100,16 +99,16 @@ class LineReader:
 
     @property
     def holds_part(self) -> bool:
-        """Is there a line that has begun and not ended?"""
+        """Tell whether a line has begun and not ended."""
         return bool(self._pieces) or self._skipping
 
     @property
     def part_bytes(self) -> int:
-        """How much is kept of a line that has not ended."""
+        """Return how much is kept of an unfinished line."""
         return self._size
 
     def rest(self) -> bytes:
-        """What came after the last line end; afterwards there is nothing."""
+        """Return what came after the last line end, and empty the buffer."""
         rest = b"".join(self._pieces)
         self._pieces.clear()
         self._size = 0
@@ -129,7 +128,7 @@ class LineReader:
 
 
 class FrameWriter:
-    """Whole frames out, on a descriptor that does not block."""
+    """Whole frames out, on a non-blocking descriptor."""
 
     __slots__ = ("_pending", "broken", "closed", "failure", "fd", "pending_bytes")
 
@@ -146,7 +145,7 @@ class FrameWriter:
 
     @property
     def full(self) -> bool:
-        """Does so much wait that its source should not be read?"""
+        """Tell whether so much is pending that its source should not be read."""
         return self.pending_bytes > HIGH_WATER_BYTES
 
     def write(self, data: bytes) -> None:
@@ -162,7 +161,7 @@ class FrameWriter:
         self.pending_bytes += len(rest)
 
     def flush(self) -> None:
-        """Write what waits, as far as the reader takes it."""
+        """Write what is pending, as far as the reader takes it."""
         while self._pending and not self.broken:
             data = self._pending.popleft()
             self.pending_bytes -= len(data)
@@ -173,14 +172,14 @@ class FrameWriter:
                 return
 
     def close(self) -> None:
-        """Close the descriptor; what still waits is lost."""
+        """Close the descriptor; pending bytes are lost."""
         if not self.closed:
             self.closed = True
             self._drop()
             close(self.fd)
 
     def give_up(self) -> None:
-        """The reader is gone."""
+        """Give up: the reader is gone."""
         self.broken = True
         self._drop()
 
@@ -189,7 +188,7 @@ class FrameWriter:
         self.pending_bytes = 0
 
     def _write_now(self, data: _Piece) -> _Piece:
-        """Write, and give back what was not taken."""
+        """Write, and return what was not taken."""
         try:
             written = os.write(self.fd, data)
             while written < len(data):
@@ -206,10 +205,10 @@ class FrameWriter:
 
 
 class StderrWriter:
-    """Passes the agent's stderr on without ever blocking, and says what it had to leave out.
+    """Passes the agent's stderr on without ever blocking, and reports what it left out.
 
-    Our stderr may be somebody's terminal, whose flags are not ours to change: so it stays a
-    blocking descriptor, and gets no more at a time than a pipe that is ready must take.
+    The inherited stderr may be a terminal shared with others, whose flags must not be changed. It
+    stays a blocking descriptor, and gets no more at a time than a ready pipe must take.
     """
 
     __slots__ = ("_cut_bytes", "_pending", "broken", "fd")
@@ -222,7 +221,7 @@ class StderrWriter:
 
     @property
     def pending(self) -> bool:
-        """Is there something to write?"""
+        """Tell whether there is something to write."""
         return bool(self._pending or self._cut_bytes) and not self.broken
 
     def write(self, data: bytes) -> None:

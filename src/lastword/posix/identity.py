@@ -1,7 +1,7 @@
-"""The identity of one run of lastword, and what its core is told of this process.
+"""The identity of one run of lastword, and the core's source of local time and random numbers.
 
-Owns the run's id, the local clock and the lots. The core knows neither environment nor time of
-day, and draws none itself.
+Owns the run's id, the local clock and the random numbers. The core does not read the environment
+or the time of day, and draws no random numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RUN_ID_CHARS = 26
 
 
 def local_time() -> datetime:
-    """The time of day where the user is, with its zone."""
+    """Return the user's local time, with its zone."""
     # Loaded at the first failure: no part of a healthy turn.
     from datetime import datetime  # noqa: PLC0415
 
@@ -31,12 +31,12 @@ def local_time() -> datetime:
 
 
 def roll() -> float:
-    """A random number from 0 to 1, for jitter."""
+    """Return a random number from 0 to 1, for jitter."""
     # `random` takes 3 ms to load; the system's own source is there.
     return int.from_bytes(os.urandom(6), "big") / 2**48
 
 
 def run_id() -> str:
-    """A ULID: sorts by time, and differs between runs."""
+    """Return a ULID: it sorts by time, and differs between runs."""
     number = int(time.time() * 1000) << 80 | int.from_bytes(os.urandom(10), "big")
     return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))

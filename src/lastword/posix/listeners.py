@@ -1,7 +1,7 @@
-"""Listeners on loopback: a port that is free for one, and whose process it is that listens there.
+"""Listeners on loopback: a free port for an agent, and which process listens on it.
 
-Owns what Linux tells of it in /proc; elsewhere there is no telling, and so no port. Loaded where an
-agent is to be asked by a port of its own.
+Owns reading this from /proc on Linux; other systems do not tell, so there is no port. It is
+loaded for an agent that is to serve on a port of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TABLE = "/proc/net/tcp"
 
 
 def free_port() -> int | None:
-    """A port on loopback that nobody listens on, and that no connection is given by chance."""
+    """Return a free port on loopback that no outgoing connection is given by chance."""
     try:
         with open(_RANGE, encoding="ascii") as file:
             given_from = int(file.read().split()[0])
@@ -41,7 +41,7 @@ def free_port() -> int | None:
 
 
 def listens(port: int, group: int) -> bool:
-    """Is it a process of this group that listens on a port on loopback?"""
+    """Tell whether a process of this group listens on a port on loopback."""
     inode = _inode_of(port)
     if inode is None:
         return False
@@ -64,7 +64,7 @@ def _inode_of(port: int) -> str | None:
 
 
 def _members(group: int) -> list[int]:
-    """The processes of a group, the one that leads it first."""
+    """Return the processes of a group, its leader first."""
     try:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()][:MAX_PROCESSES]
     except OSError:

@@ -1,7 +1,7 @@
-"""The agent's process: spawned into a group of its own, watched, stopped, and never left behind.
+"""The agent's process: spawned into its own group, watched, stopped, and never left behind.
 
-Owns pids, groups, signals and the guardian. Knows nothing of frames. Loaded before anything else
-of lastword's and before the agent starts, so it imports as little as it can.
+Owns process ids, groups, signals and the guardian. It knows nothing about frames. It is loaded
+first and before the agent starts, so it imports as little as possible.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PIPE_BYTES = 1024 * 1024
 
 
 class Exit:
-    """How a process ended: one of the two is set, or neither if nobody can tell any more."""
+    """How a process ended: one of the two is set, or neither if that is unknown."""
 
     __slots__ = ("code", "signal")
 
@@ -34,19 +34,19 @@ class Exit:
 
     @property
     def status(self) -> int:
-        """As a shell reports it: 128 + N for signal N."""
+        """Return the exit status as a shell reports it: 128 + N for signal N."""
         if self.signal is not None:
             return 128 + self.signal
         return self.code if self.code is not None else 1
 
     @property
     def clean(self) -> bool:
-        """Did it end by itself, saying that all is well?"""
+        """Tell whether it exited by itself, with success."""
         return self.code == 0
 
 
 class Agent:
-    """A running agent and our ends of its pipes."""
+    """A running agent, and the sidecar's ends of its pipes."""
 
     __slots__ = ("_reaped", "exit", "pid", "stderr", "stdin", "stdout")
 
@@ -59,7 +59,7 @@ class Agent:
         self._reaped = False
 
     def poll(self) -> Exit | None:
-        """Has it ended? The process is left a zombie, so that its group's id stays its own."""
+        """Return its exit, if it has ended. It stays a zombie, so its group's id is not reused."""
         if self.exit is None:
             try:
                 info = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -74,14 +74,14 @@ class Agent:
         return self.exit
 
     def signal_group(self, number: int) -> None:
-        """Send a signal to every process of the agent's group, and to an agent that has left it."""
+        """Send a signal to the agent's whole group, and to an agent that has left it."""
         if not self._reaped:
             _signal_group(self.pid, number)
             if _has_left_its_group(self.pid):
                 _signal_process(self.pid, number)
 
     def reap(self) -> None:
-        """Let the ended process go."""
+        """Reap the ended process."""
         if not self._reaped:
             self._reaped = True
             try:
@@ -90,7 +90,7 @@ class Agent:
                 return
 
     def group_alive(self) -> bool:
-        """Is any process of its group left? Only to be asked once it is reaped."""
+        """Tell whether any process of its group is left. Call it only after reaping."""
         try:
             os.killpg(self.pid, 0)
         except ProcessLookupError:
@@ -100,7 +100,7 @@ class Agent:
         return True
 
     def end_group(self, number: int) -> None:
-        """Signal what the reaped agent left behind in its group."""
+        """Signal what the reaped agent left in its group."""
         _signal_group(self.pid, number)
 
 
@@ -110,16 +110,16 @@ def spawn(
     environment: Mapping[str, str] | None = None,
     apart: bool = False,
 ) -> Agent:
-    """Start the agent: own process group, our working directory.
+    """Start the agent in its own process group and this working directory.
 
     Args:
-        command: The agent's; found on our own PATH.
-        environment: The agent's whole environment, where it is not to be ours.
-        apart: It has nothing of ours: a session of its own and so no terminal, no descriptor that
-            is open here, and pipes that hold what they usually do.
+        command: The agent's command; looked up on this process' PATH.
+        environment: The agent's whole environment, if it is not this process'.
+        apart: It inherits nothing: it gets a session of its own and so no terminal, no open
+            descriptors, and pipes of the default size.
 
     Raises:
-        OSError: it could not be started; `errno` says why (not found, not executable).
+        OSError: It could not be started; `errno` says why (not found, not executable).
     """
     ensure_standard_streams()
     (stdin_read, stdin_write), (stdout_read, stdout_write), (stderr_read, stderr_write) = _pipes(3)
@@ -155,7 +155,7 @@ def spawn(
 
 
 def _inherited() -> list[int]:
-    """The descriptors beside the standard streams that a child would find open."""
+    """Return the descriptors, besides the standard streams, that a child would inherit."""
     found = []
     for name in os.listdir("/dev/fd"):
         try:
@@ -167,7 +167,7 @@ def _inherited() -> list[int]:
 
 
 def _pipes(count: int) -> list[tuple[int, int]]:
-    """So many pipes, or none."""
+    """Return this many pipes, or none."""
     pipes: list[tuple[int, int]] = []
     try:
         for _ in range(count):
@@ -181,7 +181,7 @@ def _pipes(count: int) -> list[tuple[int, int]]:
 
 
 def close(fd: int) -> None:
-    """Close a descriptor; it is gone even where the system reports an error of what it was for."""
+    """Close a descriptor; it is closed even if the system reports a write error."""
     try:
         os.close(fd)
     except OSError:
@@ -189,7 +189,7 @@ def close(fd: int) -> None:
 
 
 def ensure_standard_streams() -> None:
-    """No pipe of ours may be given the number of a standard stream that we were started without."""
+    """Open missing standard streams, so that no pipe gets one of their numbers."""
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)
@@ -198,7 +198,7 @@ def ensure_standard_streams() -> None:
 
 
 def widen(fd: int) -> None:
-    """Let a pipe hold 1 MiB: fewer wake-ups, and a crash's last words fit."""
+    """Let a pipe hold 1 MiB: fewer wake-ups, and the last output of a crash fits."""
     if sys.platform == "linux":
         import fcntl  # noqa: PLC0415  (does not exist everywhere)
 
@@ -209,7 +209,7 @@ def widen(fd: int) -> None:
 
 
 def unread_bytes(fd: int) -> int:
-    """How much waits in a pipe."""
+    """Return how much is waiting in a pipe."""
     # Only asked for when an agent has died; not everywhere there.
     import fcntl  # noqa: PLC0415
     import termios  # noqa: PLC0415
@@ -237,7 +237,7 @@ def _signal_process(pid: int, number: int) -> None:
 
 
 def _has_left_its_group(pid: int) -> bool:
-    """Is the process that led the group of this id in another one now?"""
+    """Tell whether the former leader of this group is in another one now."""
     try:
         return os.getpgid(pid) != pid
     except (ProcessLookupError, PermissionError):
@@ -245,15 +245,15 @@ def _has_left_its_group(pid: int) -> bool:
 
 
 class Guardian:
-    """A process that waits for us to vanish, and then ends the agent's group.
+    """A process that waits for this one to vanish, and then ends the agent's group.
 
-    A parent-death signal would reach only the agent's first process, and not exist outside Linux.
+    A parent-death signal would reach only the agent's first process, and exists only on Linux.
     """
 
     __slots__ = ("_fd", "_pid")
 
     def __init__(self, pgid: int) -> None:
-        """Fork it. To be called before any thread exists."""
+        """Fork it. Call this before any thread exists."""
         read_end, write_end = os.pipe()
         self._fd = write_end
         leader = _open_process(pgid)
@@ -271,7 +271,7 @@ class Guardian:
                 close(leader)
 
     def disarm(self) -> None:
-        """There is nothing left to guard: let it end."""
+        """End it: there is nothing left to guard."""
         self._tell(b"0")
         close(self._fd)
         try:
@@ -287,7 +287,7 @@ class Guardian:
 
 
 def guardian_of(agent: Agent) -> Guardian | None:
-    """A guardian for an agent that runs."""
+    """Return a guardian for a running agent."""
     try:
         return Guardian(agent.pid)
     except OSError:
@@ -295,7 +295,7 @@ def guardian_of(agent: Agent) -> Guardian | None:
 
 
 def _open_process(pid: int) -> int | None:
-    """A descriptor that stands for a process, whoever gets its number later; Linux has it."""
+    """Return a descriptor for a process, unaffected by reuse of its id; Linux has it."""
     try:
         return os.pidfd_open(pid) if sys.platform == "linux" else None
     except OSError:
@@ -303,7 +303,7 @@ def _open_process(pid: int) -> int | None:
 
 
 def _guard(read_end: int, pgid: int, leader: int | None) -> None:
-    """The guardian's whole life; never returns."""
+    """Run the guardian; never returns."""
     try:
         signal.set_wakeup_fd(-1)
         # Out of our group and session: what is sent to us must not reach it.
@@ -325,7 +325,7 @@ def _guard(read_end: int, pgid: int, leader: int | None) -> None:
 
 
 def _end(pgid: int, leader: int | None, number: int) -> bool:
-    """Signal a group, and its first process where that has left it; is anything of them there?"""
+    """Signal a group, and its former leader; return whether any of them exists."""
     found = False
     try:
         os.killpg(pgid, number)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lastword.record.retention import Limits
-    from lastword.record.sink import StartSink, StoreSink
+    from lastword.record.sink import StartReportSink, StartSink, StoreSink
 
 MAX_PENDING_BYTES = 1024 * 1024
 """What waits for a recorder that does not read, beside the pipe's own megabyte."""
@@ -72,7 +72,7 @@ class RecorderProcess:
         limits: Limits,
         *,
         telemetry: StartSink | None = None,
-        reports: StartSink | None = None,
+        reports: StartReportSink | None = None,
     ) -> None:
         """Fork it. To be called before any thread exists.
 
@@ -252,7 +252,7 @@ def sinks_of(
     limits: Limits,
     *,
     telemetry: StartSink | None = None,
-    reports: StartSink | None = None,
+    reports: StartReportSink | None = None,
 ) -> StoreSink:
     """What a recorder writes to, begun in its own process."""
     # Loaded here: the sidecar itself never needs them.
@@ -316,9 +316,9 @@ def _write_all(sinks: StoreSink, board: _Board | None) -> None:
             data += more
         *lines, rest = (rest + data).split(b"\n")
         ended = ended or b"" in lines
-        sinks.send([decoder.decode(line) for line in lines if line])
-        if board is not None:
-            board.written(sum(line.startswith(_URGENT) for line in lines))
+        urgent = sum(line.startswith(_URGENT) for line in lines)
+        note = None if board is None else partial(board.written, urgent)
+        sinks.send([decoder.decode(line) for line in lines if line], note=note)
     signal.alarm(LAST_SECONDS)
     sinks.close_record(ended=ended)
     if board is not None:

@@ -31,8 +31,19 @@ class Sink(Protocol):
         ...
 
 
+class ReportSink(Sink, Protocol):
+    """Takes rows first, and sends reports of the failures among them."""
+
+    def wake(self) -> None:
+        """Send what was taken: whoever handed it over knows that it is on disk."""
+        ...
+
+
 StartSink: TypeAlias = "Callable[[Run], Sink | None]"
 """Begins what else takes the rows of a run, such as telemetry, where somebody wants it."""
+
+StartReportSink: TypeAlias = "Callable[[Run], ReportSink | None]"
+"""Begins what sends reports."""
 
 
 class StoreSink:
@@ -44,7 +55,7 @@ class StoreSink:
         run: Run,
         limits: Limits,
         *,
-        reports: Sink | None = None,
+        reports: ReportSink | None = None,
         telemetry: Sink | None = None,
         secrets: tuple[str, ...] = (),
     ) -> None:
@@ -63,14 +74,24 @@ class StoreSink:
         self._telemetry = telemetry
         self._scrub = Scrub(secrets)
 
-    def send(self, rows: list[Row]) -> None:
-        """Take rows."""
+    def send(self, rows: list[Row], *, note: Callable[[], None] | None = None) -> None:
+        """Take rows.
+
+        Args:
+            rows: the rows.
+            note: called once they are on disk, before a report is sent: what is killed between a
+                report's sending and its note would have it sent again.
+        """
         rows = [self._scrub(row) for row in rows]
         reports, writer, telemetry = self._reports, self._writer, self._telemetry
         if reports is not None and not _done(lambda: reports.send(rows)):
             self._reports = None
         if writer is not None and not _done(lambda: writer.write(rows)):
             self._writer = None
+        if note is not None:
+            note()
+        if self._reports is not None:
+            self._reports.wake()
         if telemetry is not None and not _done(lambda: telemetry.send(rows)):
             self._telemetry = None
 

@@ -1,4 +1,4 @@
-"""The sidecar: a client on standard streams, an agent in a child process, the core between.
+"""The sidecar: a client on standard streams, an agent in a child process, and the core between.
 
-Private: its names may change with any version.
+Private: its names may change in any version.
 """

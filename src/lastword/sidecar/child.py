@@ -1,7 +1,7 @@
-"""One agent process in the sidecar: from its start until nothing of it is left.
+"""One agent process in the sidecar, from its start until nothing of it is left.
 
-Owns what there is once for each process that is started: the process, its guardian, its stop
-sequence, and when it was seen to end. The sidecar has one at a time, and tidies up after others.
+Owns the state of one process: the process, its guardian, its stop sequence, and when it was seen
+to end. The sidecar has one at a time, and cleans up after earlier ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Child:
-    """An agent's process and its end."""
+    """An agent's process, and its end."""
 
     __slots__ = ("_guardian", "agent", "exit_seen_at", "last_bytes", "over_at", "stop")
 
@@ -32,12 +32,12 @@ class Child:
 
     @property
     def descriptors(self) -> tuple[int, int, int] | None:
-        """Our ends of its stdin, stdout and stderr."""
+        """Return the sidecar's ends of its stdin, stdout and stderr."""
         agent = self.agent
         return (agent.stdin, agent.stdout, agent.stderr) if agent else None
 
     def look_for_exit(self, now: float) -> Exit | None:
-        """Has it ended?"""
+        """Return its exit, if it has ended."""
         exit_ = self.agent.poll() if self.agent else None
         if exit_ is not None and self.agent is not None and self.exit_seen_at is None:
             self.exit_seen_at = now
@@ -45,7 +45,7 @@ class Child:
         return exit_
 
     def tidy(self, now: float) -> bool:
-        """Go on with its stop sequence; `True` once nothing of it is left."""
+        """Continue its stop sequence; return `True` once nothing of it is left."""
         self.stop.run(now)
         over = self.over_at is not None and not self.stop.group_left
         if over:
@@ -54,13 +54,13 @@ class Child:
         return over
 
     def dismiss_guardian(self) -> None:
-        """There is nothing left to guard."""
+        """End the guardian: there is nothing left to guard."""
         guardian, self._guardian = self._guardian, None
         if guardian is not None:
             guardian.disarm()
 
     def close(self) -> None:
-        """Close our ends of its output; its stdin is its outlet's to close."""
+        """Close the sidecar's ends of its output; its stdin is closed by its writer."""
         if self.agent is not None:
             close(self.agent.stdout)
             close(self.agent.stderr)

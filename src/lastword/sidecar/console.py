@@ -1,6 +1,6 @@
-"""The console: what lastword itself says, on stderr.
+"""The console: lastword's own messages on stderr.
 
-Owns our sentences there: in line with what the agent writes to its own stderr, and never blocking.
+Owns these messages. They are ordered with the agent's own stderr output, and never block.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Console:
-    """Says sentences on the stderr that the agent's is passed on to."""
+    """Writes messages to the stderr to which the agent's is passed on."""
 
     __slots__ = ("_verbose", "stderr")
 
@@ -24,19 +24,19 @@ class Console:
         self._verbose = verbose
 
     def say(self, sentence: str) -> None:
-        """Say a sentence."""
+        """Write a message."""
         self.stderr.write(f"lastword: {one_line(sentence)}\n".encode(errors="replace"))
 
     def record(self, entry: Entry) -> None:
-        """Tell of what happened, where somebody asked to be told."""
+        """Describe an event, if the output is verbose."""
         if self._verbose:
             known = {"session": entry.session_id} | entry.facts
             facts = [f"{key}={value}" for key, value in known.items() if value is not None]
             self.say(" ".join([entry.kind.value, *facts]))
 
     def report(self, error: Exception) -> None:
-        """Tell of a bug of ours."""
+        """Report a bug in lastword."""
         self.say(
-            f"a bug in lastword ({type(error).__name__}: {error}); from here on frames only pass "
-            "through. Please report it."
+            f"a bug in lastword ({type(error).__name__}: {error}); from now on messages pass "
+            "through unchanged. Please report it."
         )

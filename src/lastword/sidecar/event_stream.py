@@ -1,8 +1,8 @@
-"""The event stream that opencode serves: one request, never waited for, and one kind of event read.
+"""The event stream that opencode serves: one request, nothing awaited, one kind of event read.
 
-Owns a connection to the agent's own port and as much of HTTP/1.1 and of server-sent events as that
-needs. The stream holds the conversation: only a line that tells of a retry is decoded, and nothing
-is kept. A stream that is none, floods or ends is closed; nothing is lost by it but its hints.
+Owns a connection to the agent's own port, and the necessary parts of HTTP/1.1 and server-sent
+events. The stream contains the conversation: only a line about a retry is decoded, and nothing is
+kept. A stream that is malformed, too fast or ended is closed; only its hints are lost.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _UNDER_WAY = {0, errno.EINPROGRESS, errno.EWOULDBLOCK}
 
 
 class EventStream:
-    """A connection that tells of retries."""
+    """A connection that reports retries."""
 
     __slots__ = ("_answered", "_body", "_lines", "_read", "_since", "_socket", "fd", "wants")
 
     def __init__(self, port: int, now: float) -> None:
-        """Begin to connect. Raises OSError where that fails at once."""
+        """Begin to connect. Raises OSError if that fails at once."""
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.settimeout(0)
         self.fd: int = self._socket.fileno()
@@ -68,21 +68,21 @@ class EventStream:
 
     @property
     def is_open(self) -> bool:
-        """Is there something to be waited for?"""
+        """Tell whether there is something to wait for."""
         return self.fd >= 0
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         self._socket.close()
         self.fd = -1
 
     def look(self, now: float) -> None:
-        """Give up on an answer that does not begin."""
+        """Give up if no answer has begun in time."""
         if self._answered is not None and now - self._since > ANSWER_SECONDS:
             self.close()
 
     def ready(self, now: float) -> list[Hint]:
-        """Take in what is there: the retries that are told of."""
+        """Read what is available; return the retries that it reports."""
         try:
             if self.wants == select.POLLOUT:
                 self._ask()
@@ -112,7 +112,7 @@ class EventStream:
         return self._read > FLOOD_BYTES
 
     def _take_head(self, data: bytes) -> bool:
-        """Take bytes in; `False` where this is no stream of events."""
+        """Take bytes in; return `False` if this is not an event stream."""
         if self._answered is None:
             return self._take_body(data)
         self._answered += data
@@ -144,7 +144,7 @@ class EventStream:
 
 
 class Chunks:
-    """The body of an answer that comes in chunks, without their frames."""
+    """The body of a chunked response, without the chunks' framing."""
 
     __slots__ = ("_head", "_left")
 
@@ -155,7 +155,7 @@ class Chunks:
         """How much of the chunk is to come, with the line's end behind it."""
 
     def take(self, data: bytes) -> bytes | None:
-        """The bytes of the body, `None` at its end or where there are no chunks."""
+        """Return the bytes of the body; `None` at its end or if it is malformed."""
         body: list[bytes] = []
         while data:
             if self._left > 0:
@@ -180,7 +180,7 @@ class Chunks:
 
 
 class EventLines:
-    """Lines of a stream of events: those with the marks in them, and no more."""
+    """The lines of an event stream that contain the marks."""
 
     __slots__ = ("_found", "_part", "_skips")
 
@@ -206,7 +206,7 @@ class EventLines:
             self._part, self._skips = b"", True
 
     def marked(self) -> list[bytes]:
-        """The lines with the marks, once."""
+        """Return the lines with marks, once."""
         found, self._found = self._found, []
         return found
 
@@ -216,7 +216,7 @@ def _tells(line: bytes) -> bool:
 
 
 def _hint(line: bytes, now: float) -> Hint | None:
-    """What an event tells of a retry."""
+    """Return what an event says about a retry."""
     name, _, told = line.partition(b":")
     if name != b"data":
         return None

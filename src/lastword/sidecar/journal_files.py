@@ -1,7 +1,8 @@
-"""Files of somebody else's that are read while they grow: found, opened with care, read in bounds.
+"""Files that other programs write, read while they grow: finding and reading them safely.
 
-Owns what may be read at all: a regular file of this user's, no link, the last of what was appended.
-Whatever else is there, or goes wrong, is no news. What a line means is `sidecar.journal_lines`'s.
+Owns what may be read: only regular files of this user, no links, and only the end of what was
+appended. Anything else, and every error, counts as nothing new. `sidecar.journal_lines`
+interprets the lines.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def is_plain(session_id: str) -> bool:
-    """Can an id that an agent made up be part of a path, and is it that part alone?"""
+    """Tell whether an id made up by an agent can safely be one part of a path."""
     short = 0 < len(session_id) <= MAX_ID_CHARS
     return short and session_id[0] != "." and _ID_CHARS.issuperset(session_id)
 
 
 def find(folder: str, path: str) -> str | None:
-    """The file that a path leads to, `*` being any names; of several, the one written last."""
+    """Return the file that a path matches, with `*` for any name; the latest one of several."""
     budget = iter(range(MAX_ENTRIES))
     ways = [folder]
     for name in path.split("/"):
@@ -44,7 +45,7 @@ def find(folder: str, path: str) -> str | None:
 
 
 def _ending_so(folder: str, ending: str, budget: Iterator[int]) -> list[str]:
-    """What is in a folder under a name that ends so, as far as may be looked."""
+    """Return the entries of a folder whose names end like this, up to a limit."""
     try:
         with os.scandir(folder) as entries:
             looked_at = zip(budget, entries, strict=False)
@@ -61,7 +62,7 @@ def _written_at(path: str) -> float:
 
 
 class GrowingFile:
-    """What is appended to a file from one look to the next."""
+    """What is appended to a file between two looks."""
 
     __slots__ = ("_at", "_known", "_path")
 
@@ -72,9 +73,9 @@ class GrowingFile:
         self._at = 0
 
     def news(self) -> bytes:
-        """Whole lines that were appended since the last look; at the first, the last of them all.
+        """Return whole lines appended since the last look; at the first look, the last lines.
 
-        A file that was cut or exchanged is read as one that is new.
+        A file that was truncated or replaced is read as a new one.
         """
         try:
             seen = os.lstat(self._path)
@@ -105,9 +106,9 @@ class GrowingFile:
 
 
 def appended(fd: int, begin: int, size: int, *, cut: bool) -> tuple[bytes, int]:
-    """The whole lines between two places of a file, and the end of the last of them.
+    """Return the whole lines between two positions of a file, and the end of the last one.
 
-    Where more was there before (`cut`), the first line is no whole one.
+    If there was more before (`cut`), the first line is incomplete and left out.
     """
     data = os.pread(fd, min(size - begin, MAX_NEWS_BYTES), begin)
     end = data.rfind(b"\n") + 1

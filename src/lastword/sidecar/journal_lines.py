@@ -1,8 +1,8 @@
-"""One line of an agent's journal, and what it says of a model call that failed.
+"""One line of an agent's journal, and what it says about a failed model call.
 
-Owns reading a line by its row (`quirks.journals`): the moment, the verdict, the try. Reads no file
-and no clock; a line that does not fit its row tells nothing. Nothing of the line leaves but in the
-verdict, whose text the core redacts.
+Owns reading a line according to its row (`quirks.journals`): its time, the verdict, the attempt.
+It reads no file and no clock, and ignores a line that does not fit its row. Nothing of the line
+is passed on except in the verdict, whose text the core redacts.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ MAX_WAIT_SECONDS = 366 * 24 * 3600.0
 
 
 class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What a line tells of.
+    """What a line says about a failed call.
 
     Attributes:
         at_epoch: when the line was written, in seconds of the time of day.
-        verdict: what the call failed of.
-        session_id: the agent's id of the session, where the line has it.
-        attempt: the number of the try that comes next; the first was 1.
-        max_attempts: how many there are at most.
-        wait_seconds: how long the agent waits until then.
-        side: the call was for something beside the turn.
-        goes_on: does the line say that the agent tries again? `None` where its row does, or nobody.
+        verdict: why the call failed.
+        session_id: the agent's id of the session, if the line has it.
+        attempt: the number of the next attempt; the first was 1.
+        max_attempts: the maximum number of attempts.
+        wait_seconds: how long the agent waits before it.
+        side: the call was not part of the turn itself.
+        goes_on: the line says whether the agent tries again; `None` if the line does not say.
     """
 
     at_epoch: float
@@ -56,7 +56,7 @@ class FailedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_line(row: KnownJournal, line: bytes) -> FailedCall | None:
-    """What a marked line says, `None` where it says nothing that is understood."""
+    """Return what a marked line says; `None` if it is not understood."""
     if len(line) > (MAX_LINE_BYTES if row.members else MAX_TEXT_BYTES):
         return None
     if row.members is None:
@@ -119,7 +119,7 @@ def _unquoted(told: str) -> str:
 
 
 def _within(told: Any, path: Path) -> Any:
-    """The value that this path leads to, or nothing."""
+    """Return the value at this path, or nothing."""
     if not path:
         return None
     for member in path:
@@ -128,9 +128,9 @@ def _within(told: Any, path: Path) -> Any:
 
 
 def moment(told: object) -> float | None:
-    """A moment as seconds of the time of day: in ISO 8601, without a zone a local one, or counted.
+    """Return a time in seconds: ISO 8601 (local without a zone), or a number.
 
-    A count that is too great for seconds is one of milliseconds.
+    A number too large for seconds is in milliseconds.
     """
     if isinstance(told, int | float) and not isinstance(told, bool):
         seconds = told / 1000 if told > _SECONDS_TO else told
@@ -144,7 +144,7 @@ def moment(told: object) -> float | None:
 
 
 def _next_try(told: object) -> int | None:
-    """The number of the try that follows so many."""
+    """Return the number of the attempt after this many."""
     count = _number(told, MAX_ATTEMPT)
     return None if count is None else int(count) + 1
 

@@ -1,8 +1,8 @@
-"""The journals of one agent: which there are, and what they say of the turns that are silent.
+"""The journals of one agent: where they are, and what they say about silent turns.
 
-Owns where an agent's journals are by the environment that it inherits, and what of their news is a
-hint: the last line about each session that is no older than its turn. Loaded when a turn has first
-been silent for a while. When a look is due is `sidecar.sources`'s.
+Owns the location of an agent's journals, given the environment that it inherits, and the choice
+of hints: the last line about each session that is no older than its turn. It is loaded when a
+turn has first been silent for a while. `sidecar.sources` decides when to look.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ SESSION = "{session}"
 
 
 def rows_of(agent_name: str | None) -> list[KnownJournal]:
-    """The journals that an agent of this name may keep."""
+    """Return the journals that an agent of this name may keep."""
     key = agent_key(agent_name)
     return [row for row in journals.ROWS if row.agent == key]
 
 
 def folder_of(row: KnownJournal, environment: Mapping[str, str]) -> str:
-    """Where an agent in this environment keeps a journal."""
+    """Return where an agent in this environment keeps a journal."""
     for variable, rest in row.variables:
         if environment.get(variable):
             return os.path.join(environment[variable], rest)
@@ -53,7 +53,7 @@ def folder_of(row: KnownJournal, environment: Mapping[str, str]) -> str:
 
 
 def by_file(rows: Sequence[KnownJournal]) -> list[list[KnownJournal]]:
-    """The rows, those together that read lines of one file."""
+    """Return the rows, grouped by the file that they read."""
     files: dict[tuple[object, ...], list[KnownJournal]] = {}
     for row in rows:
         files.setdefault((row.variables, row.default, row.path), []).append(row)
@@ -61,7 +61,7 @@ def by_file(rows: Sequence[KnownJournal]) -> list[list[KnownJournal]]:
 
 
 class Journals:
-    """What an agent's journals say from one look to the next."""
+    """New lines of an agent's journals."""
 
     __slots__ = ("_environment", "_files", "_given", "_rows_by_file")
 
@@ -71,12 +71,12 @@ class Journals:
         environment: Mapping[str, str],
         given: GivenFile | None = None,
     ) -> None:
-        """Look for them.
+        """Find the journals.
 
         Args:
-            agent_name: What the agent calls itself.
-            environment: The agent's.
-            given: The file that it was told to write to, if it was.
+            agent_name: The agent's own name.
+            environment: The agent's environment.
+            given: The file that the agent was told to write to, if any.
         """
         rows = [row for row in rows_of(agent_name) if row.path or given]
         self._rows_by_file = by_file(rows)
@@ -85,11 +85,11 @@ class Journals:
         self._files: dict[tuple[str, str | None], GrowingFile] = {}
 
     def __bool__(self) -> bool:
-        """May there be any?"""
+        """Tell whether there may be any."""
         return bool(self._rows_by_file)
 
     def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
-        """What is new of these turns, the oldest first."""
+        """Return what is new about these turns, the oldest first."""
         # Between the two clocks of this machine there is so much; lines tell the time of day.
         since = time.time() - now
         hints: list[Hint] = []
@@ -132,7 +132,7 @@ def _hints(  # noqa: PLR0913, PLR0917 - a line's row, its text, and what it is m
     now: float,
     since: float,
 ) -> Iterator[Hint]:
-    """The last line about each session, and about what is beside it."""
+    """Return the last line about each session, and about calls outside turns."""
     if row.marker not in news:
         return
     # Loaded at the first marked line: a turn that is silent and well needs no classifier.
@@ -162,7 +162,7 @@ def _hints(  # noqa: PLR0913, PLR0917 - a line's row, its text, and what it is m
 
 
 def _marked(marker: bytes, news: bytes) -> list[bytes]:
-    """The last lines with the marker in them, found from the end."""
+    """Return the last lines with the marker, searching from the end."""
     lines: list[bytes] = []
     end = len(news)
     while len(lines) < MAX_LINES:

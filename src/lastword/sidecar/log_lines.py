@@ -1,9 +1,9 @@
-"""One line of an agent's own log or session file, whose format no row tells: by its form alone.
+"""One line of an agent's own log or session file in an unknown format, judged by its form alone.
 
-Owns which lines tell of a model call that failed. Such files hold prompts and the output of tools,
-too, so two signs of different kinds are asked for: who writes it calls it a failure (a level, a
-status, a stop reason), and what is said is a provider's error that the tables name. What a prompt,
-a tool or another server says is never looked at. Reads no file and no clock.
+Owns which lines report a failed model call. Such files also contain prompts and the output of
+tools, so a line needs two different signs: its writer marks it as a failure (a level, a status, a
+stop reason), and its text is a provider's error that the tables know. Text from a prompt, a tool
+or another server is never considered. It reads no file and no clock.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ _WAIT = re.compile(
 
 
 def read_own_line(line: bytes, *, of_session: bool) -> FailedCall | None:
-    """What a line says of a failed call of the model, `None` where it says nothing of one.
+    """Return what a line says about a failed model call; `None` if nothing.
 
     Args:
         line: One whole line.
-        of_session: Is the file the session's own, or does the line name the session?
+        of_session: Whether the file is the session's own, or the line names the session.
     """
     if len(line) > MAX_LINE_BYTES or MARKS.search(line) is None:
         return None
@@ -77,7 +77,7 @@ def read_own_line(line: bytes, *, of_session: bool) -> FailedCall | None:
 
 
 def _names(verdict: Verdict | None) -> bool:
-    """Is it an error that a model's call can fail with, known by more than what prose may mean?"""
+    """Tell whether it is an error of a model call, recognised by more than prose can mean."""
     if verdict is None or verdict.type not in TOLD:
         return False
     rule = verdict.rule.removeprefix("log:")
@@ -146,7 +146,7 @@ _STATUS_FROM, _STATUS_TO = 400, 599
 
 
 class _Told(msgspec.Struct):
-    """What an object tells of a failure, gathered leaf by leaf."""
+    """What an object says about a failure, collected from its leaves."""
 
     message: str | None = None
     status: int | None = None
@@ -159,7 +159,7 @@ class _Told(msgspec.Struct):
     wait_ms: float | None = None
 
     def take(self, parent: str, key: str, value: str | float) -> None:
-        """Take in a member that is a text or a number."""
+        """Take in a member that is a string or a number."""
         if isinstance(value, str):
             self._take_text(parent, key, value)
         elif key in _STATUSES and _STATUS_FROM <= value <= _STATUS_TO:
@@ -218,7 +218,7 @@ def _from_object(line: bytes, *, of_session: bool) -> FailedCall | None:
 
 
 def _leaves(whole: dict[str, Any]) -> Iterator[tuple[str, str, str | float]]:
-    """The texts and numbers of an object with the names that lead to them, but what is spoken."""
+    """Yield an object's strings and numbers with the names leading to them, without speech."""
     waiting: list[tuple[str, dict[str, Any], int]] = [("", whole, 0)]
     left = _MAX_LEAVES
     while waiting and left > 0:
@@ -240,5 +240,5 @@ def _is_told(value: object) -> bool:
 
 
 def _plain(name: str) -> str:
-    """A member's name without what programs put between its words."""
+    """Return a member's name without separators."""
     return "".join(char for char in name.lower() if char.isalnum())

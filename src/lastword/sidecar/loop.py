@@ -1,8 +1,7 @@
-"""The sidecar's loop: descriptors that are ready, and clocks.
+"""The sidecar's loop: ready descriptors and due timers.
 
-Owns poll, which descriptor is read when, and the order in which things are looked at: input that
-is ready comes before a clock that is due. What is read goes through `relay`; when the session
-between the two processes is over is `sidecar`'s.
+Owns poll, the reading of descriptors, and the order: input that is ready is handled before a
+timer that is due. `relay` handles what is read; `session` decides when the session is over.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
 class Descriptors(msgspec.Struct, frozen=True, kw_only=True):
-    """What the loop works on. All but the client's reading end are expected not to block.
+    """What the loop works on. All but the client's reading end should not block.
 
     Attributes:
-        client: the client's, to read and to write.
-        agent: the agent's stdin, stdout and stderr, `None` where it could not be started.
+        client: for reading from and writing to the client.
+        agent: the agent's stdin, stdout and stderr; `None` if it could not be started.
         wake: wakes the loop when it is readable; its owner reads it.
     """
 
@@ -100,7 +99,7 @@ class PollLoop:
         """Was something of the client's unanswered when as much was read as may be?"""
 
     def detach_agent(self) -> None:
-        """The agent has ended; its descriptors are about to be closed."""
+        """Stop using the descriptors of an agent that has ended."""
         if self.to_agent is not None:
             self.to_agent.close()
         self.to_agent = None
@@ -109,7 +108,7 @@ class PollLoop:
         self._agent_fd = self._stderr_fd = -1
 
     def attach_agent(self, agent: tuple[int, int, int]) -> None:
-        """There is a new agent, with these descriptors."""
+        """Use the descriptors of a new agent."""
         self.to_agent = FrameWriter(agent[0])
         self.relay.attach_agent(self.to_agent)
         self._agent_fd, self._stderr_fd = agent[1], agent[2]
@@ -118,11 +117,11 @@ class PollLoop:
 
     @property
     def talking(self) -> bool:
-        """Are both pipes of the agent's open?"""
+        """Tell whether both pipes of the agent are open."""
         return self.agent_open and self.to_agent is not None and not self.to_agent.broken
 
     def wait(self, wake_at: float | None) -> None:
-        """Wait until something happens, `wake_at` at the latest, and move what is there."""
+        """Wait until something happens, at most until `wake_at`, and move the available bytes."""
         self._update_interest()
         before = time.monotonic()
         due = None if self.to_client.pending_bytes else self._connection.next_timeout()
@@ -141,17 +140,17 @@ class PollLoop:
         self._note_blocking(now)
 
     def is_clock_due(self, now: float) -> bool:
-        """Is something to be done by a clock?
+        """Tell whether a timer is due.
 
-        What is ready has been read before: an agent that spoke in time must not look stalled
-        because we were late. While the client takes nothing, no clock runs.
+        Ready input has been read before, so that an agent that answered in time does not look
+        stalled when lastword is late. No timer runs while the client does not read.
         """
         due = self._connection.next_timeout()
         late = LATE_SECONDS if self._busy else 0.0
         return due is not None and due + late <= now and not self.to_client.pending_bytes
 
     def look_at_clocks(self, now: float) -> None:
-        """Do what is due."""
+        """Handle the timers that are due."""
         self.relay.apply(self._connection.handle_timeout(now))
 
     def _update_interest(self) -> None:
@@ -188,10 +187,10 @@ class PollLoop:
         self._interest = wanted
 
     def _far_ahead(self) -> bool:
-        """Was enough read of the client for an agent that takes nothing?
+        """Tell whether enough has been read from the client for an agent that reads nothing.
 
-        Its memory is bounded so: what filled the pipe, as much as may be read ahead, and one line,
-        which is read to its end.
+        This bounds the memory: a full pipe, the read-ahead, and one line, which is read to its
+        end.
         """
         if self._owes_answer and self._connection.idle:
             # We answered in the agent's place: what was asked behind that is to be heard as well.
@@ -219,7 +218,7 @@ class PollLoop:
             self.beside.ready(now)
 
     def _note_blocking(self, now: float) -> None:
-        """While the client takes nothing, the agent cannot show progress: its clocks stand."""
+        """Stop the timers while the client does not read: the agent cannot show progress."""
         if not self.to_client.pending_bytes:
             if self._blocked_since is not None and now - self._blocked_since > BLOCKED_SECONDS:
                 self._connection.stand_still(now - self._blocked_since)
@@ -228,7 +227,7 @@ class PollLoop:
             self._blocked_since = now
 
     def read_agent(self, now: float) -> int:
-        """Read once from the agent; gives how many bytes there were."""
+        """Read once from the agent; return the number of bytes."""
         data = _read(self._agent_fd)
         if not data:
             self.agent_open = data is None
@@ -242,11 +241,11 @@ class PollLoop:
 
     @property
     def holds_part(self) -> bool:
-        """Has the agent begun a line that it has not ended?"""
+        """Tell whether the agent has begun a line that it has not ended."""
         return self._agent_lines.holds_part
 
     def last_line(self, now: float) -> None:
-        """The agent is gone: its last line counts even without a line end, if it is whole."""
+        """Take the last line of an agent that has gone, if it is complete but for its line end."""
         rest = self._agent_lines.rest()
         if not rest or rest.isspace():
             return
@@ -273,7 +272,7 @@ class PollLoop:
                 self._owes_answer = not self._connection.idle
 
     def read_stderr(self, now: float) -> bool:
-        """Read once from the agent's stderr; gives whether there was anything."""
+        """Read once from the agent's stderr; return whether there was anything."""
         data = _read(self._stderr_fd)
         if not data:
             self.stderr_open = data is None
@@ -284,9 +283,9 @@ class PollLoop:
 
 
 def _read(fd: int, console: Console | None = None) -> bytes | None:
-    """Read once: what is there, `b""` at the end, `None` where there is nothing now.
+    """Read once: return the bytes, `b""` at the end, or `None` if there is nothing now.
 
-    A failure is an end; what the session ends of is said.
+    A failure counts as the end; a failure that ends the session is reported.
     """
     try:
         return os.read(fd, READ_BYTES)
@@ -294,5 +293,5 @@ def _read(fd: int, console: Console | None = None) -> bytes | None:
         return None
     except OSError as error:
         if console is not None:
-            console.say(f"the client cannot be read from: {error.strerror}")
+            console.say(f"cannot read from the client: {error.strerror}")
         return b""

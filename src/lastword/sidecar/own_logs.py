@@ -1,9 +1,9 @@
-"""The logs and session files of an agent that no row tells of, found by the agent's own name.
+"""Logs and session files of an agent without known journals, found by the agent's own name.
 
-Owns where they may be and which of them are read: in folders that carry the agent's name, files
-whose path has the session's id, and logs, as long as they are written while a turn is silent. What
-a line of them says is `sidecar.log_lines`'s part; that nobody else's file is opened, and in what
-bounds it is read, is `sidecar.journal_files`'s. Loaded when a turn has first been silent.
+Owns where they may be and which are read: in folders with the agent's name, files whose path has
+the session's id, and logs, if they are written while a turn is silent. `sidecar.log_lines`
+interprets the lines; `sidecar.journal_files` opens the files safely and within bounds. It is
+loaded when a turn has first been silent.
 """
 
 from __future__ import annotations
@@ -81,13 +81,13 @@ _SKIPPED = frozenset({
 
 
 def words_of(name: str | None) -> frozenset[str]:
-    """The words of an agent's name that tell it from others."""
+    """Return the words of an agent's name that distinguish it from others."""
     words = _WORD.findall((name or "")[:96].lower())
     return frozenset(word for word in words if len(word) > 1 and word not in _COMMON)
 
 
 def folders_of(words: frozenset[str], environment: Mapping[str, str]) -> list[str]:
-    """The folders that carry one of these words, by the agent's environment and by its home."""
+    """Return the folders with one of these words, from the agent's environment and home."""
     home = environment.get("HOME") or os.path.expanduser("~")
     found: dict[str, None] = {}
     for variable, value in environment.items():
@@ -104,13 +104,13 @@ def folders_of(words: frozenset[str], environment: Mapping[str, str]) -> list[st
 
 
 def _is_below(folder: str, home: str) -> bool:
-    """Is this a folder that does not hold the whole home?"""
+    """Tell whether this is a folder that does not contain the whole home."""
     whole = os.path.join(os.path.normpath(folder), "")
     return os.path.isabs(folder) and not os.path.join(home, "").startswith(whole)
 
 
 def _named_so(folder: str, words: frozenset[str], *, hidden: bool) -> list[str]:
-    """The folders within this one whose names have one of the words in them."""
+    """Return the folders within this one whose names contain one of the words."""
     try:
         with os.scandir(folder) as entries:
             return [
@@ -125,12 +125,12 @@ def _named_so(folder: str, words: frozenset[str], *, hidden: bool) -> list[str]:
 
 
 class OwnLogs:
-    """What an agent's own files say from one look to the next."""
+    """New lines of an agent's own files."""
 
     __slots__ = ("_due", "_files", "_folders", "_found", "_told")
 
     def __init__(self, agent_name: str | None, environment: Mapping[str, str]) -> None:
-        """Find the folders of the agent that calls itself so, and has this environment."""
+        """Find the folders of the agent with this name and environment."""
         words = words_of(agent_name)
         self._folders = folders_of(words, environment) if words else []
         self._files: dict[str, GrowingFile] = {}
@@ -142,11 +142,11 @@ class OwnLogs:
         """When the call of each session failed that was told last."""
 
     def __bool__(self) -> bool:
-        """May there be any?"""
+        """Tell whether there may be any."""
         return bool(self._folders)
 
     def look(self, turns: Sequence[SilentTurn], now: float) -> list[Hint]:
-        """What is new of these turns, the oldest first."""
+        """Return what is new about these turns, the oldest first."""
         # Between the two clocks of this machine there is so much; lines tell the time of day.
         since = time.time() - now
         hints: list[Hint] = []
@@ -157,9 +157,9 @@ class OwnLogs:
         return sorted(hints, key=lambda hint: hint.at_seconds)
 
     def _not_told(self, turn: SilentTurn, found: Sequence[Hint]) -> Iterator[Hint]:
-        """The last of what was found, the most telling one first, unless it was told before.
+        """Return the last finding, the most informative one first, unless reported before.
 
-        Agents write of one failure into several files.
+        Agents write about one failure in several files.
         """
         if not found:
             return
@@ -187,7 +187,7 @@ class OwnLogs:
         return [path for path in self._found[session] if _changed_at(path) >= began_at]
 
     def _news(self, path: str, turn: SilentTurn, now: float, since: float) -> Iterator[Hint]:
-        """The last failed call that a file tells of."""
+        """Return the last failed call that a file reports."""
         if path not in self._files and len(self._files) >= MAX_KEPT:
             del self._files[next(iter(self._files))]
         news = self._files.setdefault(path, GrowingFile(path)).news()
@@ -212,7 +212,7 @@ class OwnLogs:
 
 
 def _marked(lines: list[bytes], marks: re.Pattern[bytes]) -> list[bytes]:
-    """The last lines with a mark in them; one at whose end a server's page begins, with it."""
+    """Return the last lines with a mark, including an error page that follows such a line."""
     found = [number for number, line in enumerate(lines) if marks.search(line)][-MAX_LINES:]
     ends = [number + (_PAGE_LINES if _PAGE.search(lines[number]) else 1) for number in found]
     return [b" ".join(lines[number:end]) for number, end in zip(found, ends, strict=True)]
@@ -232,9 +232,9 @@ def _hint(session_id: str | None, at: float, call: FailedCall) -> Hint:
 
 
 def search(folders: Sequence[str], session_id: str) -> list[str]:
-    """The session's files and the agent's logs, the one that was written last first.
+    """Find the session's files and the agent's logs, the latest first.
 
-    Folders that were changed last are looked at first, as far as may be looked at all.
+    The folders that changed last are searched first, up to a limit.
     """
     named = is_plain(session_id) and len(session_id) >= MIN_ID_CHARS
     waiting = [(-_changed_at(folder), folder, 0) for folder in folders]

@@ -1,7 +1,7 @@
-"""Frames through the core: lines that came from one side, and what goes to either for them.
+"""Frames through the core: lines from one side, and what is written to either side.
 
-Owns the way of a line from its bytes to the effects that the core gives, and runs of lines that
-pass untouched with one write. Reads no descriptor.
+Owns the path of a line from its bytes to the core's effects, and the writing of unchanged lines
+in runs. It reads no descriptor.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ class Relay:
         self.noise_cut: bool = False
 
     def attach_agent(self, to_agent: FrameWriter | None) -> None:
-        """From now on this leads to the agent; with `None` there is none."""
+        """Write to this agent from now on; `None` for no agent."""
         self._to_agent = to_agent
 
     def take_orders(self) -> list[Order]:
-        """What the core has asked for since the last time, for the sidecar to carry out."""
+        """Return the core's requests since the last call, for the sidecar to carry out."""
         orders = self.orders.copy()
         self.orders.clear()
         return orders
 
     def from_agent(self, block: bytes, now: float) -> None:
-        """Take in whole lines of the agent's."""
+        """Take in whole lines from the agent."""
         messages = jsonrpc.decode_block(block)
         taken = self._connection.observe(messages, 0, now) if messages else 0
         if messages and taken == len(messages):
@@ -102,7 +102,7 @@ class Relay:
         self._ends.carry_out(effects, AGENT, frame)
 
     def _note(self, line: bytes) -> None:
-        """Keep a line that is no frame, for whoever ran a command such as `agent --help`."""
+        """Keep a line that is not a frame, for users who ran a command such as `agent --help`."""
         if self.client_spoke or self.noise_cut:
             return
         self.noise_cut = len(self.noise) + len(line) >= MAX_NOISE_BYTES
@@ -110,7 +110,7 @@ class Relay:
             self.noise += line + b"\n"
 
     def from_client(self, block: bytes, now: float) -> None:
-        """Take in whole lines of the client's."""
+        """Take in whole lines from the client."""
         for line in whole_lines(block):
             self.client_spoke = True
             frame = jsonrpc.decode(line)
@@ -119,7 +119,7 @@ class Relay:
         self._write_runs()
 
     def apply(self, effects: list[Effect]) -> None:
-        """Carry out effects that came of no line."""
+        """Carry out effects that were not caused by a line."""
         if effects:
             self._ends.carry_out(effects)
             self._write_runs()

@@ -1,7 +1,7 @@
-"""The sidecar: a client on our standard streams, an agent in a child process, the core between.
+"""The sidecar's session: a client on the standard streams, an agent in a child process.
 
-Owns the life of the session: from the agent's start, through its exit, to ours, and what we say of
-it on stderr. Loaded while the agent is already starting.
+Owns the life of the session, from the agent's start through its exit to the sidecar's own, and
+the messages about it on stderr. It is loaded while the agent is already starting.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _LAST_STDERR_READS = 16
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the command line decides beyond the core's options."""
+    """The command line's settings beyond the core's options."""
 
     start: AgentStart
     line_limit_bytes: int
@@ -129,14 +129,14 @@ class Sidecar:
 
     def _without_record(self, error: Exception) -> None:
         self._recorder = None
-        self._console.say(f"nothing more is recorded ({type(error).__name__}: {error})")
+        self._console.say(f"recording has stopped ({type(error).__name__}: {error})")
 
     def _agent_runs(self, now: float) -> None:
         program = os.path.basename(self._settings.start.command[0])
         self._note(Entry(kind=Kind.AGENT_STARTED, at_seconds=now, facts={"program": program}))
 
     def refuse(self, error: OSError) -> None:
-        """The agent could not be started: every request is answered with the reason."""
+        """Answer every request with the reason why the agent could not be started."""
 
         def cause() -> Verdict:
             # Loaded at the first failure: no part of a healthy start.
@@ -148,7 +148,7 @@ class Sidecar:
         self._loop.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
 
     def run(self) -> Exit | None:
-        """Relay until the session is over; gives how the agent ended."""
+        """Relay until the session is over; return how the agent ended."""
         now = time.monotonic()
         if self._child.agent is not None:
             self._agent_runs(now)
@@ -236,7 +236,7 @@ class Sidecar:
             loop.client_open = False
             failure, loop.to_client.failure = loop.to_client.failure, None
             if failure is not None:
-                self._console.say(f"the client cannot be written to: {failure.strerror}")
+                self._console.say(f"cannot write to the client: {failure.strerror}")
         if loop.client_open:
             return
         self._lose_client(now)
@@ -265,7 +265,7 @@ class Sidecar:
                 # It lives, but can no longer be talked to: as good as gone.
                 child.stop.after(PIPE_GRACE_SECONDS, now)
             return
-        # What was in its pipe when it died is its own; what comes later is somebody else's, who
+        # What was in its pipe when it died is its own; later output is from another process that
         # holds the pipe open, and gets a moment only if somebody waits for an answer.
         while loop.agent_open and child.last_bytes > 0 and not loop.to_client.full:
             child.last_bytes -= loop.read_agent(now) or child.last_bytes
@@ -350,7 +350,7 @@ class Sidecar:
                 loop.to_client.write(bytes(loop.relay.noise))
                 if loop.relay.noise_cut:
                     self._console.say(
-                        "the rest of what it printed was left out; --passthrough shows all"
+                        "the rest of its output was left out; --passthrough shows all of it"
                     )
         told = not loop.stderr.pending or now >= over_at + STDERR_FLUSH_SECONDS
         flushed = not loop.to_client.pending_bytes and told
@@ -358,7 +358,7 @@ class Sidecar:
 
 
 def describe(exit_: Exit) -> str:
-    """How it ended, in words."""
+    """Return how it ended, in words."""
     if exit_.signal is not None:
         try:
             return f"killed by {signal.Signals(exit_.signal).name}"

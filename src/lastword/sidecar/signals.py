@@ -1,7 +1,8 @@
 """Signals as something that a poll loop can read.
 
-Owns the handlers and the descriptor that wakes the loop. What a signal means is its reader's part.
-Set up before the agent is spawned, so that no signal is lost; so it imports as little as it can.
+Owns the handlers, and the descriptor that wakes the loop. The reader decides what a signal means.
+It is set up before the agent is spawned, so that no signal is lost, and so it imports as little
+as possible.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class SignalInbox:
         self._numbers.append(number)
 
     def take(self) -> list[int]:
-        """The signals since the last call, in order."""
+        """Return the signals since the last call, in order."""
         # The handler has run before anything else runs here: no number means nothing to read. A
         # read that finds nothing costs 3 µs a turn of the loop.
         if not self._numbers:

@@ -1,9 +1,9 @@
-"""The sources beside the pipes: an agent's journals and events, and when they are looked at.
+"""The sources beside the pipes: an agent's journals and events, and when to look at them.
 
-Owns the clock of looks: while a turn is open and has been silent for a second, each second, and
-before a clock of the core's is carried out. A stream of events tells nothing of what was before, so
-it is asked for once the agent is ready. Nothing of a source is loaded sooner, and one that breaks
-says nothing: the session goes on without.
+Owns the schedule: each second while an open turn has been silent for a second or more, and before
+one of the core's timers takes effect. An event stream does not report the past, so it is
+requested once the agent is ready. No source is loaded earlier, and the session continues without
+one that fails.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BEGINNINGS = frozenset({Kind.AGENT_READY, Kind.PROMPT})
 
 
 class Sources:
-    """What can be known of an agent's silence."""
+    """What can be learned about a silent agent."""
 
     __slots__ = (
         "_agent",
@@ -77,7 +77,7 @@ class Sources:
         connection.expects_hints(present=wanted)
 
     def note(self, kind: Kind, now: float) -> None:
-        """Something happened: an agent that serves events is ready, or a turn begins."""
+        """Note that an agent with events is ready, or that a turn begins."""
         if self._start is None or kind not in _BEGINNINGS:
             return
         if self._start.port is not None and self.fd < 0:
@@ -87,11 +87,11 @@ class Sources:
             self.due = now + SILENT_SECONDS
 
     def is_due(self, now: float) -> bool:
-        """Is there a look to be taken?"""
+        """Tell whether it is time to look."""
         return self.due is not None and self.due <= now
 
     def look(self, now: float, *, for_clock: bool = False) -> None:
-        """Look at what there is about turns that are silent, or may end by a clock."""
+        """Look for news about turns that are silent, or that a timer may end."""
         if self._start is None:
             return
         try:
@@ -121,12 +121,12 @@ class Sources:
 
     @property
     def fd(self) -> int:
-        """The descriptor of the agent's stream, -1 where there is none."""
+        """Return the descriptor of the agent's stream, -1 if there is none."""
         return -1 if self._events is None else self._events.fd
 
     @property
     def wants(self) -> int:
-        """What it is waited for, as poll has it."""
+        """Return the events to poll for."""
         return 0 if self._events is None else self._events.wants
 
     def ready(self, now: float) -> None:
@@ -138,7 +138,7 @@ class Sources:
             self._without(error)
 
     def close(self) -> None:
-        """Let go of the stream: an agent may wait for its end before it ends itself."""
+        """Close the stream: an agent may wait for its end before it exits."""
         if self._events is not None:
             self._events.close()
 
@@ -186,4 +186,4 @@ class Sources:
         self._start = self.due = None
         self.close()
         self._connection.expects_hints(present=False)
-        self._console.say(f"no more is looked for beside the agent ({type(error).__name__})")
+        self._console.say(f"the agent's logs are no longer read ({type(error).__name__})")

@@ -1,7 +1,7 @@
-"""The stop sequence: how the agent's processes end, in which order, and by when.
+"""The stop sequence: how the agent's processes are ended, in which order, and by when.
 
-Owns the stop sequences (the client closed its side; we were told to stop) and what a dead agent
-left in its group. Time is given, not read; signals go through `process`.
+Owns the sequences (the client closed its side; lastword was told to stop) and the end of what a
+dead agent left in its group. The time is an argument; signals go through `process`.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class StopSequence:
 
     @property
     def group_left(self) -> bool:
-        """Is there something in a dead agent's group that is still to be ended?"""
+        """Tell whether something in a dead agent's group is still to be ended."""
         return self._group_left
 
     def due(self, now: float) -> float | None:
-        """When `run` is to be called."""
+        """Return when to call `run`."""
         due = self._term_due if self._term_due is not None else self._kill_due
         if due is None:
             due = self._given_up_at
@@ -81,20 +81,20 @@ class StopSequence:
         return due
 
     def after(self, grace_seconds: float, now: float) -> None:
-        """The agent is to leave by itself within the grace; else it is told to."""
+        """Let the agent exit by itself within the grace period; then tell it to."""
         if not self.begun:
             self.begun = True
             self._term_due = now + grace_seconds
 
     def replaced(self, now: float) -> None:
-        """Another process is to take the agent's place: it is told to go, then killed."""
+        """Tell the agent to exit, then kill it: another process is to take its place."""
         if not self.begun:
             self.begun = True
             self._kill_due = now + TOLD_GRACE_SECONDS
             self._signal(signal.SIGTERM)
 
     def told_to_stop(self, number: int, now: float) -> None:
-        """We were sent a signal that ends us: it is the agent's; asked twice, it is killed."""
+        """Pass on a signal that ends lastword; at the second one, kill the agent."""
         if not self.told:
             self._told_at, self._told_by = now, number
             self._kill_due = now + TOLD_GRACE_SECONDS
@@ -124,11 +124,11 @@ class StopSequence:
                 self._given_up_at = now + KILLED_GRACE_SECONDS
 
     def given_up(self, now: float) -> bool:
-        """Was the agent killed, and is still not seen to have ended?"""
+        """Tell whether the agent was killed but has not been seen to end."""
         return self._given_up_at is not None and self._given_up_at <= now
 
     def agent_ended(self, now: float, *, leave_group: bool) -> None:
-        """The agent is dead: reap it, and end what it left in its group unless that is its own."""
+        """Reap the dead agent, and end what it left in its group unless that may stay."""
         agent = self._agent
         if agent is None:
             return
@@ -141,7 +141,7 @@ class StopSequence:
             self._kill_due = now + TOLD_GRACE_SECONDS
 
     def finish(self) -> None:
-        """Our own end: nothing that is to be ended outlives it."""
+        """Finish: nothing that is to be ended survives lastword."""
         if self._group_left:
             self._signal(signal.SIGKILL)
             self._group_left = False

@@ -44,7 +44,7 @@ def toasts(tab: Any) -> str:
     [
         ("load", "The agent was started again and knows nothing of what was said."),
         ("lost", "The agent could not take this session up again."),
-        ("resume", "The agent was started again, and knows this conversation."),
+        ("resume", "The agent was restarted, and knows this conversation."),
     ],
 )
 def test_a_session_that_was_brought_back_is_said_to_be_and_with_what(

@@ -125,7 +125,7 @@ def test_a_rung_that_the_environment_forces_is_said() -> None:
 def test_an_agent_of_version_1_gives_a_client_of_version_2_the_first() -> None:
     rows = {row.client: row for row in clients.table(None, option="auto", speaks_v2=False)}
     assert rows["v2"].rung is Rung.ERROR_WITH_META
-    assert "version 1 alone" in rows["v2"].about
+    assert "only version 1" in rows["v2"].about
 
 
 def test_a_person_reads_it_within_80_columns() -> None:
@@ -167,7 +167,7 @@ def test_what_is_no_program_is_told_apart(tmp_path: Path) -> None:
         ("#!/usr/bin/env no-such-interp\n", "needs no-such-interp"),
         ("#!/usr/bin/env -S no-such-interp -u\n", "needs no-such-interp"),
         ("#!/bin/sh\r\n", "ends in a carriage return"),
-        ("#!\n", "names nothing"),
+        ("#!\n", "names no program"),
         ("", "is empty"),
         ("MZ\0\0", "program for Windows"),
     ],
@@ -246,7 +246,7 @@ def test_an_agent_of_another_protocol_version_is_not_told_as_a_providers_address
 def test_a_program_that_writes_back_what_it_reads_is_no_agent() -> None:
     status, told = report("--", "cat")
     assert status == 1
-    assert "no ACP agent" in problems(told)[0]["says"]
+    assert "not an ACP agent" in problems(told)[0]["says"]
 
 
 def test_a_banner_on_stdout_is_no_problem_with_lastword(tmp_path: Path) -> None:
@@ -350,8 +350,8 @@ def test_good_and_unknown_variables_are_told_apart() -> None:
     said = [f["says"] for f in told["findings"] if f["step"] == "environment"]
     assert status == 0
     assert any("LASTWORD_IDLE_TIMEOUT=5 is set" in text for text in said)
-    assert any("LASTWORD_IDLE_TIMEOUT is meant?" in text for text in said)
-    assert any("LASTWORD_ELSEWHERE is set, and no option of `lastword run`." in t for t in said)
+    assert any("Did you mean LASTWORD_IDLE_TIMEOUT?" in text for text in said)
+    assert any("LASTWORD_ELSEWHERE is set, but is no option of `lastword run`." in t for t in said)
 
 
 def test_what_the_environment_says_of_the_record_is_looked_at(tmp_path: Path) -> None:
@@ -446,7 +446,7 @@ def test_a_journal_that_is_not_there_yet_is_a_note(tmp_path: Path) -> None:
     _, told = report("--", *python(NAMED), **environment)
     found = finding(told, "sources")
     assert found["verdict"] == "note"
-    assert f"journal {tmp_path}/kimi/logs/kimi.log is not there yet" in found["says"]
+    assert f"journal {tmp_path}/kimi/logs/kimi.log does not exist yet" in found["says"]
     assert "given up" in found["says"]
 
 
@@ -455,18 +455,18 @@ def test_events_and_a_file_are_told_of_where_they_are_given(tmp_path: Path) -> N
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="opencode")
     _, told = report("--", program, "acp", **environment)
     says = [found["says"] for found in told["findings"] if found["step"] == "sources"]
-    assert [" ".join(words.split()[:2]) for words in says] == ["Its journal", "It is"]
+    assert [" ".join(words.split()[:2]) for words in says] == ["Its journal", "lastword gives"]
     _, told = report("--", program, "acp", "--port", "1", **environment)
-    assert not finding(told, "sources")["says"].startswith("It is given a port")
+    assert not finding(told, "sources")["says"].startswith("lastword gives it a port")
     program = script(tmp_path, f"#!{sys.executable}\n{NAMED}", name="gemini")
     _, told = report("--", program, AGENT_NAME="gemini-cli", GEMINI_DEBUG_LOG_FILE="")
-    assert "given a file in memory" in finding(told, "sources")["says"]
+    assert "gives it a file in memory" in finding(told, "sources")["says"]
     _, told = report("--", *python(NAMED), AGENT_NAME="gemini-cli")
     assert finding(told, "sources")["verdict"] == "note"
 
 
 def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so() -> None:
     _, told = report("--", *python(NAMED), AGENT_NAME="somebody's agent")
-    assert "No log of this agent is known" in finding(told, "sources")["says"]
+    assert "lastword knows no log of this agent" in finding(told, "sources")["says"]
     _, told = report("--", *python(NAMED), AGENT_NAME="claude", LASTWORD_EVIDENCE="wire")
-    assert "Nothing is looked at" in finding(told, "sources")["says"]
+    assert "nothing but the agent's pipes" in finding(told, "sources")["says"]

@@ -144,7 +144,7 @@ def test_a_session_that_goes_on_is_shown_as_running_and_a_killed_one_as_without_
     finally:
         editor.kill()
     assert " no end recorded\n" in lastword("log", state=tmp_path).stdout
-    assert "ended without a word" in lastword("log", "--last", state=tmp_path).stdout
+    assert "its end was not recorded" in lastword("log", "--last", state=tmp_path).stdout
 
 
 def test_an_agent_that_never_started_is_listed_and_its_incident_opens(tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ def test_ctrl_c_before_it_serves_is_no_other_ctrl_c(
 def test_it_ends_when_nobody_asks(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = Namespace(session=None, last=False, port=None, open=False)
     assert serve(options, str(state / "record.db"), idle_seconds=0.2) == 0
-    assert capsys.readouterr().err.endswith("lastword log: ended: nobody asked for 0 minutes\n")
+    assert capsys.readouterr().err.endswith("lastword log: ended: no request for 0 minutes\n")
 
 
 def test_a_browser_is_opened_at_the_link(state: Path, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def _shown(fd: int, text: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "shown", "said"),
     [
-        (("check", "--only", "opens-session"), "0 of 1 checks done; playing ", "given up"),
+        (("check", "--only", "opens-session"), "0 of 1 checks done; playing ", "stopped"),
         (("doctor",), "Waiting for the agent's first answer (", "the agent has been ended"),
     ],
 )

@@ -63,9 +63,9 @@ def test_a_person_sees_the_change(state: Path) -> None:
     done = lastword("stats", state=state, COLUMNS="60")
     assert (done.returncode, done.stderr) == (0, "")
     rows = {" ".join(line.split()) for line in done.stdout.splitlines()}
-    assert done.stdout.startswith("The last 7 days, and the change against the 7 days")
-    assert {"turns 6 4 more", "failed 4 2 more", "agents started again 1 1 more"} <= rows
-    assert "answered (of those over) 100 %" in rows
+    assert done.stdout.startswith("The last 7 days, compared with the 7 days")
+    assert {"turns 6 4 more", "failed 4 2 more", "agents restarted 1 1 more"} <= rows
+    assert "answered (of those ended) 100 %" in rows
     assert {"rate limit 3 2 more", "network error 0 1 fewer", "new-agent 4 4 more"} <= rows
     assert "old-agent 0 2 fewer" in rows
     assert "to the first text or tool call 500 ms 500 ms 500 ms" in rows
@@ -104,7 +104,7 @@ def test_a_time_without_turns_says_so(tmp_path: Path) -> None:
     write(tmp_path, book, a_run(at_ms=book.began_ms))
     done = lastword("stats", state=tmp_path)
     assert done.returncode == 0
-    assert "No turn is recorded in this time" in done.stdout
+    assert "No turn was recorded in this time" in done.stdout
 
 
 @pytest.mark.parametrize(

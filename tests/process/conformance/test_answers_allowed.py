@@ -161,7 +161,7 @@ def test_what_fails_now_and_then_is_played_again_and_said_so(
 ) -> None:
     told = found(mode, "junk-text", folder=tmp_path)["junk-text"]
     assert told.verdict is verdict
-    assert told.evidence.startswith(f"{often}after a line that is no JSON")
+    assert told.evidence.startswith(f"{often}after a line that is not JSON")
     assert (tmp_path / "plays").read_text() == "x" * 5
 
 

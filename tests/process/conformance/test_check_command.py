@@ -52,7 +52,7 @@ def test_a_failure_is_told_with_its_evidence_and_what_to_do(columns: str) -> Non
     words = " ".join(out.split())
     assert "it is no JSON" in words
     assert "Welcome to the agent!" in words
-    assert "`lastword run --` in front mends it" in words
+    assert "`lastword run --` in front corrects it" in words
     assert max(map(len, out.splitlines())) <= max(32, int(columns))
 
 
@@ -66,7 +66,7 @@ def test_what_could_not_be_reached_says_why() -> None:
 
 def test_what_one_missing_thing_left_out_is_one_line() -> None:
     _, out, _ = check("--only", "AGT-24,AGT-23,AGT-25,AGT-1", "--", *HEALTHY, COLUMNS="300")
-    assert out.count("n/r") == 2  # the line, and the count
+    assert out.count("n/r") == 3  # the line, the count, and what to do
     left_out = "(3): failing-turn-ends, failing-turn-told, failing-turn-no-prose"
     assert left_out in " ".join(out.split())
 
@@ -107,7 +107,7 @@ def test_lastword_in_front_is_no_advice_where_it_is_there() -> None:
     (row,) = json.loads(check(*noise)[1])["checks"]
     assert "in front" not in row["mend"]
     (row,) = json.loads(check("--only", "ids", "--json", "--", *FAULTY)[1])["checks"]
-    assert row["mend"].endswith("`lastword run --` in front mends it.")
+    assert row["mend"].endswith("`lastword run --` in front corrects it.")
 
 
 def test_an_agent_of_which_nothing_can_be_said_is_not_fine() -> None:
@@ -122,7 +122,7 @@ def test_an_agent_of_which_nothing_can_be_said_is_not_fine() -> None:
         ([], "an agent is missing: lastword check -- CMD"),
         (["--", "no-such-agent"], "no-such-agent: not found"),
         (["--only", "AGT-999", "--", "cat"], "there is no check 'AGT-999'"),
-        (["--preset", "foo", "--", "cat"], "there is no preset 'foo'; there are opencode"),
+        (["--preset", "foo", "--", "cat"], "--preset cannot be 'foo': it takes one of opencode"),
         (["--provider-env", "FOO", "--", "cat"], "--provider-env FOO={openai}"),
         (["--scenario-prompts", "x", "--", "cat"], "needs {name}"),
         (["--preset", "kimi", "--keep-home", "--", "cat"], "a home of its own"),
@@ -167,7 +167,7 @@ def test_the_list_is_there_for_people_and_machines() -> None:
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
     listed = json.loads(check("--list", "--json")[1])
-    assert {row["name"] for row in listed} == set(CHECKS)
+    assert {row["name"] for row in listed["checks"]} == set(CHECKS)
 
 
 def test_every_check_is_of_a_requirement_and_every_requirement_of_agents_has_one() -> None:
@@ -218,7 +218,7 @@ def test_a_run_that_is_given_up_leaves_no_agent(tmp_path: Path, number: signal.S
         process.send_signal(number)
         _, err = process.communicate(timeout=FUSE_SECONDS)
         assert process.returncode == 130
-    assert b"given up" in err
+    assert b"stopped" in err
     assert b"Traceback" not in err
     for pid in pids.read_text().split():
         assert not Path(f"/proc/{pid}/cmdline").exists()

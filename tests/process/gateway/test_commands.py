@@ -134,7 +134,7 @@ def test_status_tells_what_runs_and_where_nothing_does(serve: Serve) -> None:
         session = viewer.new(gateway.root)
         told = gateway.tell("status")
         assert told.returncode == 0
-        assert f"front: process {gateway.front.pid}" in told.stdout
+        assert f"gateway: process {gateway.front.pid}" in told.stdout
         assert f"{session}: idle, 1 viewer\n" in told.stdout
         document = json.loads(gateway.tell("status", "--json").stdout)
         assert problems_in(document, "gateway") == []
@@ -142,12 +142,12 @@ def test_status_tells_what_runs_and_where_nothing_does(serve: Serve) -> None:
     gateway.kill_front()
     told = gateway.tell("status")
     assert told.returncode == 1
-    assert "front: none" in told.stdout
+    assert "gateway: not running" in told.stdout
     assert session in told.stdout
     for word in ("reload", "stop"):
         told = gateway.tell(word)
         assert told.returncode == 1
-        assert f"no gateway of yours serves at port {gateway.port}" in told.stderr
+        assert f"you have no gateway running on port {gateway.port}" in told.stderr
 
 
 def test_a_process_that_has_the_number_of_a_dead_front_is_not_signalled(serve: Serve) -> None:

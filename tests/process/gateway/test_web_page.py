@@ -116,6 +116,6 @@ def test_the_start_says_where_the_page_is_and_prints_no_secret_into_a_log(
     said = gateway.stderr()
     assert (
         f"the page is at http://127.0.0.1:{gateway.port}/; "
-        f"`lastword gateway token --link http://127.0.0.1:{gateway.port}` lets you in" in said
+        f"`lastword gateway token --link http://127.0.0.1:{gateway.port}` prints a link" in said
     )
     assert "code=" not in said

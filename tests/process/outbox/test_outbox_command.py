@@ -47,7 +47,7 @@ def test_what_waits_and_why_is_told_and_sent_by_hand(tmp_path: Path) -> None:
         shown = outbox(tmp_path).stdout
         assert "2 waiting, 0 refused, 0 sent" in shown
         assert f"to {collector.url}: 2 reports" in shown
-        assert "503 Service Unavailable, after 1 try; again in" in shown
+        assert "503 Service Unavailable, after 1 try; next try in" in shown
         failed = outbox(tmp_path, "--send", "--report-to", collector.url)
         assert (failed.returncode, failed.stdout.split(",")[0]) == (1, "0 reports sent")
         collector.turn_to(answer(200))
@@ -92,7 +92,7 @@ def test_a_test_report_says_whether_it_is_taken(tmp_path: Path) -> None:
 
 def test_what_cannot_be_asked_is_said(tmp_path: Path) -> None:
     done = outbox(tmp_path, "--send")
-    assert (done.returncode, "say where to" in done.stderr) == (2, True)
+    assert (done.returncode, "the address is missing" in done.stderr) == (2, True)
     done = outbox(tmp_path, "--test", "--report-to", "htp://ada:hunter22@c")
     assert (done.returncode, "hunter22" in done.stderr) == (2, False)
 

@@ -233,7 +233,7 @@ def test_what_cannot_be_reported_to_is_said_and_the_agent_runs(tmp_path: Path) -
         assert "error" in fail(editor)
         editor.leave()
         said = editor.said
-    assert "no failure is reported: LASTWORD_REPORT_HEADERS cannot be used" in said
+    assert "failures are not reported: LASTWORD_REPORT_HEADERS cannot be used" in said
     assert collector.came == []
 
 

@@ -101,6 +101,8 @@ def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
         def send(self, rows: list[Any]) -> None:
             taken.extend(self._writer.take(rows))
 
+        def wake(self) -> None: ...
+
         def close(self) -> None: ...
 
     book = Book()

@@ -1,4 +1,4 @@
-"""`lastword agent`: an agent that fails on purpose, for whoever writes a client."""
+"""`lastword agent`: an agent that fails on purpose, for authors of clients."""
 
 from __future__ import annotations
 
@@ -159,10 +159,10 @@ def _refused(problem: str, see: str = "--list") -> int:
 
 
 def _script(chosen: argparse.Namespace) -> Script:
-    """Return the script that was asked for.
+    """Return the requested script.
 
     Raises:
-        ScriptError: There is none.
+        ScriptError: There is no such script.
     """
     name: str = chosen.scenario or ""
     if chosen.file and name:
@@ -184,7 +184,7 @@ def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
     """Return the arguments of `lastword run`, up to the agent's command.
 
     Raises:
-        UsageError: The script asks for options that do not exist, or cannot be so.
+        UsageError: The script asks for options that do not exist, or with values they do not take.
     """
     if chosen.bare and chosen.fallback:
         raise UsageError("--bare leaves lastword out, and --fallback is its")
@@ -203,7 +203,7 @@ def _in_front(chosen: argparse.Namespace, script: Script) -> list[str]:
 
 
 def _behind_lastword(options: list[str], played: list[str]) -> int:
-    """Be `lastword run` with the agent behind it that plays this."""
+    """Become `lastword run`, with the agent that plays this script behind it."""
     # Only now: a list of scenarios does not need it.
     from lastword.cli.run.command import main as run  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""`lastword agent --list` and `--rungs`: scenarios and rungs, for people and for machines."""
+"""`lastword agent --list` and `--rungs`: scenarios and rungs, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _show(page: Page, scenario: Scenario) -> None:
 
 
 def rungs(chosen: argparse.Namespace) -> str:
-    """Return one failure on every rung."""
+    """Return one failure as it is sent on each rung."""
     told = ladder.listed()
     if chosen.json:
         return envelope.document({"rungs": told})

@@ -1,1 +1,1 @@
-"""`lastword check`: the command, and its findings for a person."""
+"""`lastword check`: the command, and its findings as text."""

@@ -1,4 +1,4 @@
-"""`lastword check`: does an agent keep to the protocol, and to the contract where it claims to?"""
+"""`lastword check`: test an agent against the protocol, and the contract if it claims it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _check(settings, checks, options)
     except KeyboardInterrupt:
-        sys.stderr.write("lastword check: given up; the agents that ran are gone\n")
+        sys.stderr.write("lastword check: stopped; the agents have been ended\n")
         return INTERRUPTED_STATUS
 
 
@@ -153,10 +153,10 @@ def _seconds(text: str) -> float:
 
 
 def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:
-    """Return what the command line asks for.
+    """Return the settings that the command line asks for.
 
     Raises:
-        HookError: It cannot be.
+        HookError: The options do not fit together.
     """
     find(command)
     for path in filter(None, (options.junit and options.junit.parent, options.keep)):

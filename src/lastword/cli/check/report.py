@@ -1,6 +1,6 @@
-"""The findings for a person: a row for each check, and under those that failed what to do.
+"""The findings of a check as text: one row for each check, with advice below each failed one.
 
-Owns the words and the layout. Does not own the findings, nor the page that they stand on.
+Owns the words and the layout. The findings come from `kit.check`, the page from `cli.page`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COUNTED: Mapping[CheckVerdict, str] = {
     CheckVerdict.WARN: "warned",
     CheckVerdict.PASS: "passed",
     CheckVerdict.NOT_APPLICABLE: "not applicable (n/a)",
-    CheckVerdict.UNREACHED: "could not be reached (n/r)",
+    CheckVerdict.UNREACHED: "not reached (n/r)",
 }
 _STYLES: Mapping[CheckVerdict, str] = {
     CheckVerdict.PASS: "green",
@@ -55,7 +55,7 @@ def page() -> Page:
 
 
 def show(page: Page, check: Check, finding: Finding, *, is_in_front: bool) -> None:
-    """Show a check's finding; what says nothing has its line in the summary."""
+    """Show a check's finding. A check that was not judged is listed in the summary instead."""
     if finding.verdict in _SILENT:
         return
     label = f"{LABELS[finding.verdict]:<{_VERDICT_COLUMNS}}"
@@ -66,7 +66,7 @@ def show(page: Page, check: Check, finding: Finding, *, is_in_front: bool) -> No
         for frame in finding.frames:
             page.line(frame, indent=_INDENT, hang=2, at_most=FRAME_LINES)
         for line in finding.stderr[-STDERR_LINES:]:
-            page.line(f"stderr: {line}", "dim", indent=_INDENT, hang=8, at_most=2)
+            page.line(f"stderr: {line.strip()}", "dim", indent=_INDENT, hang=8, at_most=2)
         if finding.fault_of:
             page.line(f"at fault: {finding.fault_of}", indent=_INDENT, hang=2)
         page.line(check.advice(is_in_front=is_in_front), indent=_INDENT + 2)
@@ -74,7 +74,7 @@ def show(page: Page, check: Check, finding: Finding, *, is_in_front: bool) -> No
 
 
 def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
-    """Show why some checks say nothing, and how many came to which verdict."""
+    """Show why some checks were not judged, and how many ended with each verdict."""
     page.line()
     for verdict in _SILENT:
         left_out: dict[str, list[str]] = {}
@@ -89,8 +89,8 @@ def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
     page.line(f"{', '.join(said)}; {seconds:.0f} s")
     if counts[CheckVerdict.FAIL]:
         page.line(
-            "What to do stands below each FAIL; `lastword check --only NAME -- CMD`, with the name "
-            "in brackets there, plays it again."
+            "Each FAIL says what to do. `lastword check --only NAME -- CMD` runs one check again; "
+            "its name is in brackets below it."
         )
     if counts[CheckVerdict.UNREACHED]:
         page.line(
@@ -100,7 +100,7 @@ def show_summary(page: Page, rows: Sequence[Row], seconds: float) -> None:
 
 
 def show_list(page: Page, checks: Sequence[Check]) -> None:
-    """Show the checks that there are."""
+    """List all checks."""
     names = max(len(check.name) for check in checks) + 2
     wide = names + _ID_COLUMNS + MIN_COLUMNS <= page.columns
     for check in checks:

@@ -1,4 +1,4 @@
-"""The script for bash, from 3.2 on, which macOS has; bash-completion is used where it is there."""
+"""The script for bash 3.2 (the one on macOS) and later; it uses bash-completion if installed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """`lastword completion`: print a script for a shell, the manual page, or the recorded sessions.
 
-Owns the exit status. The last is what the scripts call at each TAB, and loads the record alone.
+Owns the exit status. The scripts ask for the sessions at each TAB, so that form loads only the
+record.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ SESSIONS = "sessions"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what was asked for; gives the exit status."""
+    """Print what was asked for; return the exit status."""
     if list(arguments) == [SESSIONS]:
         from lastword.cli.completion.sessions import lines  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The script for fish, from 3.1 on."""
+"""The script for fish 3.1 and later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `lastword completion` can print, by name."""
+"""The forms that `lastword completion` can print, by name."""
 
 from __future__ import annotations
 

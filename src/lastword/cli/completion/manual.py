@@ -1,4 +1,4 @@
-"""The manual page, in the macros of man(7), made from the parsers and their words."""
+"""The manual page, written with the macros of man(7) from the parsers and their texts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _section(name: str) -> str:
 
 
 def _prose(text: str) -> list[str]:
-    """Return paragraphs as such, and lines that are indented as they stand."""
+    """Return paragraphs filled, and indented lines unchanged."""
     lines = []
     block = r"(?:^ .*\n|^ *\n(?= ))+"
     for part in re.split(f"({block})", f"{text.strip()}\n", flags=re.MULTILINE):
@@ -99,13 +99,13 @@ def _prose(text: str) -> list[str]:
 
 
 def _filled(text: str) -> str:
-    """Return a paragraph in lines that are short enough for those who read the source."""
+    """Return a paragraph in lines short enough for readers of the source."""
     lines = textwrap.wrap(text, _COLUMNS, break_on_hyphens=False, break_long_words=False)
     return "".join(f"{_text(line)}\n" for line in lines)
 
 
 def _text(text: str) -> str:
-    """Return text so that troff shows it as it is; hyphens stay what can be copied."""
+    """Return text escaped for troff. Hyphens stay hyphens, so that they can be copied."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     escaped = escaped.replace("`", "\\(ga").replace("~", "\\(ti").replace("^", "\\(ha")
     return f"\\&{escaped}" if escaped.startswith((".", "\\(aq")) else escaped

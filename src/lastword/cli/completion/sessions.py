@@ -1,4 +1,4 @@
-"""The recorded sessions, for a shell that completes one."""
+"""The recorded sessions, for completion in a shell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATEST = 50
 
 
 def lines() -> list[str]:
-    """Return a line for each of the latest sessions: its id, a tab, and when it was; or none."""
+    """Return one line for each of the latest sessions: its id, a tab, and its time."""
     folder = os.environ.get("LASTWORD_RECORD") or state_folder(os.environ)
     try:
         with reader.reading(store_path(named_folder(folder))) as record:

@@ -1,6 +1,6 @@
-"""The command line as a shell and a manual see it: each command's options, and what they take.
+"""The command line as shells and the manual need it: each command's options, and their values.
 
-Owns which parser belongs to which command, and what can stand where a metavar does.
+Owns which parser belongs to which command, and what a shell offers for each metavar.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PARSERS: dict[str, Callable[[], CommandParser]] = {
 
 
 class Completed(StrEnum):
-    """What a shell completes where a value stands."""
+    """What a shell offers for a value."""
 
     NOTHING = "nothing"
     WORDS = "words"
@@ -81,11 +81,11 @@ _WORDS: dict[str, Sequence[str]] = {
 
 
 class CompletedValue(NamedTuple):
-    """What stands where a value does.
+    """The value of an option or an argument.
 
     Attributes:
-        kind: How it is completed.
-        words: What it can be, where that is known.
+        kind: How a shell completes it.
+        words: Its possible values, if there is a fixed set.
     """
 
     kind: Completed
@@ -96,9 +96,9 @@ class CompletedFlag(NamedTuple):
     """An option.
 
     Attributes:
-        names: As it is written, the long name last.
+        names: The names it can be written with, the long one last.
         about: What it does.
-        value: What it takes; nothing, for `None`.
+        value: What it takes; `None` if it takes no value.
     """
 
     names: tuple[str, ...]
@@ -107,18 +107,18 @@ class CompletedFlag(NamedTuple):
 
     @property
     def in_short(self) -> str:
-        """What it does, in as few words as a list of a shell's has room for."""
+        """Describe it briefly enough for a shell's list."""
         return self.about.partition(" (")[0].partition(";")[0]
 
 
 class CompletedCommand(NamedTuple):
-    """A command, or a word of one.
+    """A command or a subcommand.
 
     Attributes:
         name: As it is typed: `log`, `gateway token`.
         flags: Its options.
-        argument: What stands beside them, if anything does.
-        takes_agent: Does an agent's command follow `--`?
+        argument: Its positional argument, if any.
+        takes_agent: Whether an agent's command follows `--`.
     """
 
     name: str
@@ -128,7 +128,7 @@ class CompletedCommand(NamedTuple):
 
 
 def commands() -> list[CompletedCommand]:
-    """Return the commands in the order of the help, each before its words."""
+    """Return the commands in the order of the help, each before its subcommands."""
     order = {name: place for place, name in enumerate(names())}
     known = sorted(PARSERS, key=lambda name: order[name.partition(" ")[0]])
     return [_command(name, PARSERS[name]()) for name in known]

@@ -109,6 +109,6 @@ def script() -> str:
 
 
 def _described(name: str, about: str) -> str:
-    """Return a word with what it means, as `_describe` takes it, in quotes."""
+    """Return a word and its description, quoted for `_describe`."""
     text = f"{name}:{about}".replace("'", "'\\''")
     return f"'{text}'"

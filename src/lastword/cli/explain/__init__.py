@@ -1,1 +1,1 @@
-"""`lastword explain`: what an error means, and which evidence says so."""
+"""`lastword explain`: what an error means, and the evidence for it."""

@@ -1,4 +1,4 @@
-"""One error to explain: how it was given, the evidence in it, and the verdict on it."""
+"""One error to explain: how it was given, the evidence in it, and the verdict."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NOT_SENT = ("before", "connect", "spawn")
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """An error, read.
+    """An error that was read.
 
     Attributes:
         form: what it was read as, in words.
-        value: it, as a value whose parts can be named: a record, a decoded body, or text.
+        value: the error as a value whose parts have names: a record, a decoded body, or text.
         evidence: what was gathered from it.
-        verdict: what was concluded.
-        facts: what had happened, where the error says so.
+        verdict: the conclusion.
+        facts: what had already happened, if the error says so.
     """
 
     form: str
@@ -39,7 +39,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def case_of_text(text: str) -> Case:
-    """Return an error somebody pasted, in whatever shape."""
+    """Return the case of a pasted error, in any format."""
     reading = read_written(text)
     value = reading.value
     record = isinstance(value, dict) and bool(_RECORD_KEYS & value.keys())
@@ -56,7 +56,7 @@ def case_of_text(text: str) -> Case:
 
 
 def _told_by_agent(value: object) -> Verdict | None:
-    """Return what an agent says in a way of its own, inside an update or a result."""
+    """Return a failure that an agent reports in its own way, in an update or a result."""
     if not isinstance(value, dict):
         return None
     params = value.get("params")
@@ -66,7 +66,7 @@ def _told_by_agent(value: object) -> Verdict | None:
 
 
 def case_of_response(status: int | None, headers: dict[str, str], body: str | None) -> Case:
-    """Return an HTTP response, given piece by piece."""
+    """Return the case of an HTTP response, given piece by piece."""
     decoded = parse_json(body.strip()) if body else None
     value = {
         "http_status": status,
@@ -78,7 +78,7 @@ def case_of_response(status: int | None, headers: dict[str, str], body: str | No
 
 
 def case_of_exit(code: int | None, signal: int | None, tail: str) -> Case:
-    """Return a process that ended, with its last words."""
+    """Return the case of a process that exited, with the end of its output."""
     verdict = classifier.classify_exit(exit_code=code, exit_signal=signal, stderr_tail=tail)
     told = {"exit_code": code, "exit_signal": signal, "stderr": clip(tail).strip()}
     value = {name: part for name, part in told.items() if part not in (None, "")}
@@ -88,7 +88,7 @@ def case_of_exit(code: int | None, signal: int | None, tail: str) -> Case:
 
 
 def facts_of(record: dict[Any, Any]) -> TurnFacts | None:
-    """Return what had happened, by where the transport stood; None where that does not tell."""
+    """Return what had happened, judging by the transport's state; `None` if unknown."""
     phase = record.get("phase")
     if record.get("in_stream"):
         return None

@@ -1,7 +1,7 @@
-"""`lastword explain`: what an error means, whether and when to retry, and which evidence says so.
+"""`lastword explain`: what an error means, whether and when to retry, and the evidence for it.
 
-Owns the command line and the exit status: 0 when every error was answered, 1 when a line of
-`--jsonl` was no JSON object, 2 when the command cannot be run as it was asked.
+Owns the command line and the exit status: 0 if every error was answered, 1 if a line of `--jsonl`
+was not a JSON object, 2 if the command cannot be run as it was asked.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class UnusableInputError(Exception):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Explain an error, or a file of them; gives the exit status."""
+    """Explain an error, or a file of errors; return the exit status."""
     options = parser().read(arguments)
     try:
         _check(options)
@@ -102,10 +102,10 @@ def parser() -> CommandParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """See what argparse cannot: which options go together.
+    """Check what argparse cannot: which options go together.
 
     Raises:
-        UnusableInputError: they do not.
+        UnusableInputError: The options do not go together.
     """
     response = options.status is not None or options.header or options.body is not None
     ending = options.exit_code is not None or options.exit_signal is not None
@@ -170,10 +170,10 @@ def _is_terminal() -> bool:
 
 
 def _open(path: str | None) -> BinaryIO:
-    """Return the input as bytes.
+    """Open the input as bytes.
 
     Raises:
-        UnusableError: there is none.
+        UnusableError: There is no input.
     """
     if path is not None and path != "-":
         return open(path, "rb")
@@ -186,7 +186,7 @@ def _open(path: str | None) -> BinaryIO:
 
 
 def _read(path: str | None) -> bytes:
-    """Return the input, of a very long one its head and its tail."""
+    """Return the input; of a very long one, its beginning and its end."""
     with _open(path) as file:
         data = file.read(MAX_INPUT_BYTES + 1)
         if len(data) <= MAX_INPUT_BYTES:

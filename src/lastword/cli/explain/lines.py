@@ -1,4 +1,4 @@
-"""`lastword explain --jsonl`: one sample a line in, one verdict a line out, as they come."""
+"""`lastword explain --jsonl`: one error per line in, one verdict per line out, as they arrive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ID = re.compile(r'^\{\s{0,8}"id"\s{0,8}:\s{0,8}"([^"\\]{0,200})"')
 
 
 def explain_lines(lines: BinaryIO, out: TextIO) -> int:
-    """Answer every line; gives 1 when one of them was no JSON object, else 0."""
+    """Answer every line; return 1 if one of them was not a JSON object, else 0."""
     status = 0
     for number, line in enumerate(_bounded(lines), 1):
         if line is not None and not line.strip():
@@ -34,7 +34,7 @@ def explain_lines(lines: BinaryIO, out: TextIO) -> int:
 
 
 def _bounded(lines: BinaryIO) -> Iterator[bytes | None]:
-    """Line by line; None for one that is too long, whose rest is read and dropped."""
+    """Yield line by line, and `None` for a line that is too long, whose rest is discarded."""
     while line := lines.readline(MAX_LINE_BYTES):
         if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
             yield line

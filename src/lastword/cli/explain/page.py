@@ -1,4 +1,4 @@
-"""The page of an explained error: for a person in 80 columns, and as JSON. All of it redacted."""
+"""The page of an explained error: in 80 columns, or as JSON. Everything is redacted."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class Explanation(msgspec.Struct, frozen=True):
     now: datetime
 
     def as_json(self) -> dict[str, Any]:
-        """Return the error's fields, and beside them what decided."""
+        """Return the error's fields and the evidence that decided."""
         evidence = [msgspec.to_builtins(proof) for proof in self.proofs]
         told = {"rule": self.rule, "read_as": self.form, "evidence": evidence}
         return self.error.payload() | told
 
 
 def explain(case: Case) -> Explanation:
-    """Return everything that is shown about an error."""
+    """Return everything that is shown of an error."""
     redact = Redactor(secrets_of(os.environ))
     now = datetime.now().astimezone()
     error = wording.compose_known(case.verdict, case.facts, redact=redact, now=now)
@@ -71,13 +71,13 @@ def explain(case: Case) -> Explanation:
 
 
 def _line(text: str, limit: int) -> str:
-    """Return one line without anything that could move a terminal's cursor."""
+    """Return one line, without anything that could move a terminal's cursor."""
     plain = " ".join("".join(c if c.isprintable() else " " for c in text[: limit * 4]).split())
     return plain if len(plain) <= limit else plain[: limit - 3] + "..."
 
 
 def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool = False) -> str:
-    """Return the explanation as a person reads it."""
+    """Return the explanation as text."""
     error = explanation.error
     page = Page(columns, colours=colours, most=MAX_COLUMNS)
     page.line(error.type.value, "bold")
@@ -117,7 +117,7 @@ def _quote(page: Page, said: str) -> None:
 
 
 def _advice(action: Action) -> str:
-    """Return what to do, as words for a row: the sentence that a client ends with."""
+    """Return the advice for a row: the sentence that ends a client's message."""
     sentence = wording.ADVICE[action].removesuffix(".")
     return sentence[0].lower() + sentence[1:]
 
@@ -141,7 +141,7 @@ def _retry(explanation: Explanation) -> str:
 
 
 def _whose(error: AgentError) -> str:
-    """Return whose fault it was; what was not recognised blames nobody."""
+    """Return whose fault it was. An error that was not recognised blames nobody."""
     if error.type is ErrorType.UNKNOWN:
         named = error.reason == "tool_server"
         return "a tool server's, not the model provider's" if named else "not known"
@@ -173,7 +173,7 @@ def _told_by(error: AgentError) -> str:
 
 
 def _overruled(explanation: Explanation) -> str:
-    """Return the status, where it alone would have meant something else."""
+    """Return the status, if it would have meant something else by itself."""
     error = explanation.error
     if not error.http_status or explanation.rule.startswith("status:"):
         return ""

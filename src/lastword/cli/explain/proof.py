@@ -1,7 +1,7 @@
-"""The evidence that decided: from the name of a rule back to the field that said it.
+"""The deciding evidence: from the name of a rule back to the field that matched it.
 
-A rule is named down to the row that matched (`message:prompt is too long`). Here the error is
-searched for that row, so that a person sees where it stands.
+A rule's name includes the row that matched (`message:prompt is too long`). This module searches
+the error for that row, to show where it stands.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _PLAIN_PARTS = {
 
 
 class Proof(msgspec.Struct, frozen=True):
-    """One field of the error: where it stands, what it says, and what that means."""
+    """One field of the error: its place, its text, and what that means."""
 
     where: str
     said: str
@@ -64,7 +64,7 @@ class Proof(msgspec.Struct, frozen=True):
 
 
 def basis_of(rule: str) -> str:
-    """Return what decided, as a sentence without its full stop."""
+    """Return what decided, as a sentence without a full stop."""
     kind = rule.partition(":")[0]
     if kind == "unmatched":
         return "Nothing in it is known, and what is not known is not retried"
@@ -90,7 +90,7 @@ def proofs_of(case: Case, redact: Callable[[str], str]) -> list[Proof]:
 
 
 def _deciding(case: Case) -> tuple[str, str, str] | None:
-    """Where it stands, what stands there, and what of a longer text is meant."""
+    """Return the field's place, its text, and the part of a longer text that matched."""
     kind, _, row = case.verdict.rule.partition(":")
     whole = _whole(case, kind, row)
     if whole is not None:
@@ -106,7 +106,7 @@ def _deciding(case: Case) -> tuple[str, str, str] | None:
 
 
 def _whole(case: Case, kind: str, row: str) -> tuple[str, str] | None:
-    """The part of the error that is the row, and no more."""
+    """Return the part of the error that is the row, and no more."""
     if kind == "process":
         return _ending(case.value)
     if kind == "header":
@@ -142,7 +142,7 @@ def _carrier(case: Case, carrier: str) -> tuple[str, str]:
 
 
 def _in_text(case: Case, row: str, *, squeeze: bool = False) -> tuple[str, str] | None:
-    """Return the first text of the error that holds the row."""
+    """Return the first text in the error that holds the row."""
 
     def holds(part: object) -> bool:
         text = as_text(part)
@@ -154,12 +154,12 @@ def _in_text(case: Case, row: str, *, squeeze: bool = False) -> tuple[str, str] 
 
 
 def normalise_all(text: str) -> str:
-    """Return the whole text, lower-case alphanumerics only."""
+    """Return the whole text in lower case, with alphanumerics only."""
     return "".join(filter(str.isalnum, text[:8192])).lower()
 
 
 def _around(text: str, row: str) -> str:
-    """Return the part of a text that stands around the row, all of it without one."""
+    """Return the part of a text around the row; without a row, all of it."""
     if not row:
         return text
     plain = " ".join(text.split())
@@ -183,7 +183,7 @@ def _first_named(value: Any, name: str) -> tuple[str, str] | None:
 
 
 def _parts(value: Any) -> Iterator[tuple[str, object]]:
-    """Yield the scalars of a value with their paths, breadth of one level before the next."""
+    """Yield the scalars of a value with their paths, each level before the next."""
     level: list[tuple[str, Any]] = [("", value)]
     given = 0
     for _ in range(MAX_DEPTH):

@@ -1,1 +1,1 @@
-"""`lastword gateway`: its options, its start, and the words to a gateway that runs."""
+"""`lastword gateway`: its options, its start, and the commands to a running gateway."""

@@ -1,7 +1,7 @@
-"""`lastword gateway`: serve an agent's sessions, or speak to a gateway that does.
+"""`lastword gateway`: serve an agent's sessions, or send a command to a running gateway.
 
-Owns the exit status: 0, 1 where a gateway that is spoken to is not there, 2 where it cannot be
-started as it was asked.
+Owns the exit status: 0; 1 if there is no gateway to send the command to; 2 if the gateway cannot
+be started as it was asked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve, or speak to who serves; gives the exit status."""
+    """Serve, or send a command to a running gateway; return the exit status."""
     word = arguments[0] if arguments else ""
     try:
         if word in _WORDS:
@@ -66,12 +66,13 @@ def _ready(welcome: Welcome) -> None:
     sys.stderr.write(f"lastword: serving at {welcome.url}\n")
     if sys.stderr.isatty():
         sys.stderr.write(f"lastword: token {welcome.token}\n")
-        sys.stderr.write(f"lastword: the page, once: {welcome.link()}\n")
+        sys.stderr.write(f"lastword: the page (the link works once): {welcome.link()}\n")
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
         sys.stderr.write(
             f"lastword: the page is at {welcome.page}/; "
-            f"`lastword gateway token --link {welcome.page}` lets you in\n"
+            f"`lastword gateway token --link {welcome.page}` prints a link to it
+"
         )
     sys.stderr.flush()
 
@@ -118,7 +119,7 @@ def _signal(folder: str, port: int, number: signal.Signals) -> int:
 
     pid = pid_of(folder)
     if pid is None:
-        sys.stderr.write(f"lastword: no gateway of yours serves at port {port}\n")
+        sys.stderr.write(f"lastword: you have no gateway running on port {port}\n")
         return 1
     os.kill(pid, number)
     return 0
@@ -154,11 +155,12 @@ def _status(arguments: Sequence[str]) -> int:
         envelope.write({"front_pid": front, "holders": [_holder(each) for each in found]})
         return 0 if front is not None else 1
     page = Page()
-    page.line(f"front: process {front}" if front else "front: none")
+    page.line(f"gateway: process {front}" if front else "gateway: not running")
     for holder in found:
-        page.line(f"agent: process {holder.get('agent_pid')}, held by {holder.get('pid')}")
+        agent, pid = holder.get("agent_pid"), holder.get("pid")
+        page.line(f"agent: process {agent}, kept by process {pid}")
         for session in holder.get("sessions", []):
-            what = "a turn runs" if session.get("turn") else "idle"
+            what = "a turn is running" if session.get("turn") else "idle"
             viewers = session.get("controllers", 0) + session.get("observers", 0)
             asked = session.get("questions", 0)
             waits = f", {counted(asked, 'question')} open" if asked else ""
@@ -168,7 +170,7 @@ def _status(arguments: Sequence[str]) -> int:
 
 
 def _holder(told: dict[str, Any]) -> dict[str, Any]:
-    """Return what a holder says of itself; `sessionId` is an older name of `session_id`."""
+    """Return a holder's own report; `sessionId` is an older name of `session_id`."""
     sessions = [{"session_id": each.get("sessionId"), **each} for each in told.get("sessions", [])]
     return told | {"sessions": sessions}
 

@@ -1,6 +1,6 @@
-"""The options of `lastword gateway`, beside which it takes all of `lastword run`'s.
+"""The options of `lastword gateway`, which also takes all options of `lastword run`.
 
-Owns what they mean, and the sentences for what is wrong with them.
+Owns their meaning, and the error messages about them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
     """Read `[options] -- CMD ARGS…`.
 
     Raises:
-        UsageError: An option or a value is none, or the command is missing.
-        SystemExit: argparse has said what is wrong, or has helped.
+        UsageError: An option is unknown, a value is invalid, or the command is missing.
+        SystemExit: argparse has printed an error or the help.
     """
     made = parser()
     if arguments and "--" not in arguments and (meant := nearest(arguments[0], WORDS)):
@@ -97,7 +97,7 @@ def _networks(values: Sequence[str]) -> list[str]:
 
 
 def _found_from_here(program: str) -> str:
-    """A program named by a path, which is meant from here and not from the sessions' folder."""
+    """Resolve a program's path against this folder, not the sessions' folder."""
     return os.path.abspath(program) if os.sep in program else program
 
 
@@ -119,7 +119,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def _time(flag: str, text: str) -> float:
-    """A time in seconds, or with its unit: `90`, `15m`, `7d`."""
+    """Read a time in seconds, or with a unit: `90`, `15m`, `7d`."""
     number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
     try:
         seconds = float(number) * _UNITS[unit]
@@ -138,7 +138,7 @@ def _bytes(flag: str, text: str) -> int:
 
 
 def _record_folder(run: RunOptions) -> str:
-    """Where the record is; empty where none is kept."""
+    """Return the record's folder; empty if no record is kept."""
     if run.values.get("no_record") or run.values.get("passthrough"):
         return ""
     named = str(run.values.get("record") or "")
@@ -146,7 +146,7 @@ def _record_folder(run: RunOptions) -> str:
 
 
 def _record_from_here(run: RunOptions) -> list[str]:
-    """The option of a folder that is meant from here and not from the sessions' folder."""
+    """Resolve the option of a folder against this folder, not the sessions' folder."""
     named = str(run.values.get("record") or os.environ.get("LASTWORD_STATE_DIR") or "")
     is_relative = bool(named) and not os.path.isabs(os.path.expanduser(named))
     folder = _record_folder(run)
@@ -161,10 +161,10 @@ def _secret_from_here(run: RunOptions) -> list[str]:
 
 
 def _report(run: RunOptions, options: Sequence[str]) -> Wish:
-    """Where failures are reported, as far as the command line says so.
+    """Return where failures are reported, as far as the command line says.
 
-    What the environment says stays there, where a holder finds it: an address may hold a password,
-    and a command line can be read by every user.
+    Values from the environment stay there, where a holder finds them: an address may hold a
+    password, and every user can read a command line.
     """
     wish = wish_of(run.values)
     if not wish.url:
@@ -179,7 +179,7 @@ def _report(run: RunOptions, options: Sequence[str]) -> Wish:
 
 
 def _state_folder(run: RunOptions) -> str:
-    """Where logs and keys are: beside the record."""
+    """Return the folder of logs and keys, which is beside the record."""
     for option in OPTIONS:
         if option.kind == "folder" and run.values.get(option.key):
             return str(run.values[option.key])

@@ -1,4 +1,4 @@
-"""The parsers of `lastword gateway` and of its words, which need no extra to be read."""
+"""The parsers of `lastword gateway` and its subcommands, which load without the extra."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ exit status: 0 once it has been stopped, 2 when it cannot be started.
 
 
 def parser() -> CommandParser:
-    """Return the parser of what stands before `--`."""
+    """Return the parser of the options before `--`."""
     made = CommandParser(
         "gateway",
         usage="[options] -- CMD [ARGUMENT...]\ntoken|status|reload|stop [options]",

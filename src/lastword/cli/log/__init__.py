@@ -1,1 +1,1 @@
-"""`lastword log`: the record as a list, as a timeline, and as it is written."""
+"""`lastword log`: the record as a list, as a timeline, and live."""

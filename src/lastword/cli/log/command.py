@@ -1,6 +1,6 @@
-"""`lastword log`: what is recorded of sessions, in a list, as a timeline, or as it happens.
+"""`lastword log`: show recorded sessions as a list, as a timeline, or live.
 
-Owns the command line and the exit status: 0, 1 when the record cannot be used, 2 when it cannot be
+Owns the command line and the exit status: 0; 1 if the record cannot be read; 2 if it cannot be
 shown as it was asked.
 """
 
@@ -77,7 +77,7 @@ be used.
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Show what is recorded; gives the exit status."""
+    """Show what is recorded; return the exit status."""
     options = parser().read(arguments)
     path = path_of(options)
     return answer("log", path, lambda: _run(options, path))

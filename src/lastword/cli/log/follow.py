@@ -1,7 +1,7 @@
 """`lastword log --follow`: entries as they are written.
 
-Owns the looking again, every quarter of a second. A store that does not exist yet is waited for,
-and one that is replaced by a new one is followed there.
+Owns the polling, four times a second. It waits for a store that does not exist yet, and follows
+one that is replaced by a new one.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS = 0.25
 _COLUMNS = (
-    "lastword log: each line has the time, the session with its turn's number (- outside of a "
-    "session), and what happened\n"
+    "lastword log: each line has the time, the session and its turn (- outside any session), and "
+    "what happened\n"
 )
 _PATIENCE = 8
 """So many looks in a row may find a store that cannot be read."""
 
 
 def follow(options: argparse.Namespace, path: str) -> int:
-    """Show entries until the user has seen enough.
+    """Show entries until the user stops it.
 
     Raises:
-        UnusableError: the session that was named is not there.
-        StoreError: the store cannot be read.
+        UnusableError: The named session does not exist.
+        StoreError: The store cannot be read.
     """
     part = _part(options, path)
     place = _Place(path)
     if not place.is_there():
         sys.stderr.write(f"lastword log: there is no record at {path} yet; waiting for it\n")
     else:
-        sys.stderr.write("lastword log: following; Ctrl-C ends it\n")
+        sys.stderr.write("lastword log: following; press Ctrl-C to stop\n")
     if not options.json:
         sys.stderr.write(_COLUMNS)
     sys.stderr.flush()
@@ -74,7 +74,7 @@ def _until_enough(options: argparse.Namespace, place: _Place, part: Part | None)
 
 
 def _concerns(recorded: RecordedEntry, session_id: str, runs: set[int]) -> bool:
-    """Is it of this session, or of a run that the session is in? Notes such runs."""
+    """Tell whether an entry belongs to this session or to a run with it; remember such runs."""
     if recorded.entry.session_id == session_id:
         runs.add(recorded.run)
     return recorded.entry.session_id == session_id or (
@@ -90,7 +90,7 @@ def _part(options: argparse.Namespace, path: str) -> Part | None:
 
 
 class _Place:
-    """How far a store has been read."""
+    """The position up to which a store has been read."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -102,10 +102,10 @@ class _Place:
         return self._file is not None
 
     def news(self) -> list[RecordedEntry]:
-        """Return what has been written since the last look.
+        """Return the entries written since the last poll.
 
         Raises:
-            StoreError: the store cannot be read, for two seconds now.
+            StoreError: The store has not been readable for two seconds.
         """
         try:
             found = self._look()

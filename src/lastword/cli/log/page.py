@@ -1,6 +1,7 @@
 """The record on a page: lists of sessions and failures, and one session's timeline.
 
-Owns the layout. It gets what the reader found and reads nothing itself, but for how a run goes on.
+Owns the layout. It shows what the reader found, and reads nothing itself except whether a run is
+still alive.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ _NUMBER_COLUMNS = 4
 
 
 def shown_id(page: Page, text: str) -> str:
-    """Return an id as far as this page has room for it."""
+    """Return an id, cut to the room that this page has for it."""
     return visibly_cut(text, MOST_ID_CHARS if page.columns >= _WIDE_COLUMNS else SHOWN_ID_CHARS)
 
 
 def mark_of(turn: RecordedTurn, run: RecordedRun, *, silent: bool = False) -> str:
-    """Return a turn's mark in a strip."""
+    """Return a turn's mark in a session's row of marks."""
     if turn.outcome == OK and silent:
         return strip.SILENT
     if turn.outcome in strip.TURN_MARKS:
@@ -92,7 +93,7 @@ def what_failed(facts: Mapping[str, Any]) -> str:
 
 
 def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
-    """Show a turn's row: when (another day than `day` as a date), end, time, tools, retries."""
+    """Show a turn's row: time (a date if not on `day`), outcome, duration, tools, retries."""
     turn = shown.turn
     began = local(turn.started_epoch_ms)
     start = f"    {began:%H:%M:%S}  " if began.date() == day else f"    {began:%m-%d}     "
@@ -109,7 +110,7 @@ def show_turn(page: Page, shown: ShownTurn, day: date, *, alive: bool) -> None:
 
 
 def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
-    """Say what the marks of a list mean."""
+    """Show the meaning of the marks."""
     row = ""
     for piece in strip.LEGEND:
         longer = f"{row}   {piece}" if row else piece
@@ -123,25 +124,27 @@ def show_legend(page: Page, parts: Sequence[ShownPart]) -> None:
 
 
 def show_head(page: Page, section: Section) -> None:
-    """Show the beginning of a session's timeline."""
+    """Show the head of a session's timeline."""
     run = section.run
     own = section.part.session_id
     named = f"session {section.name or own}" if own else "no session"
     page.line(f"{named} (the agent's {own})" if section.name not in {"", own} else named, "bold")
-    ended = "" if run.ended else (", still running" if is_alive(run) else ", ended without a word")
+    ended = (
+        "" if run.ended else (", still running" if is_alive(run) else ", its end was not recorded")
+    )
     page.line(_sides(run, versions=True))
     page.line(f"run {run.run_id}{ended}")
     if run.lost_entries:
         page.line(f"{counted(run.lost_entries, 'entry')} could not be written", "yellow")
     if section.left_out:
         page.line(
-            f"{counted(section.left_out, 'turn')} of this session not shown; --all shows every one",
+            f"{counted(section.left_out, 'turn')} of this session not shown; --all shows them all",
             "dim",
         )
 
 
 def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]) -> Iterator[str]:
-    """Yield the text of every entry, under the turn that it belongs to."""
+    """Yield the text of every entry, below its turn."""
     known = {turn.turn: turn for turn in section.turns}
     alive = is_alive(section.run)
     current: int | None = None
@@ -155,7 +158,7 @@ def show_timeline(page: Page, section: Section, entries: Iterable[RecordedEntry]
             current = turn.turn
             page.line()
             if current in begun:
-                page.line(f"turn {current} goes on", "dim")
+                page.line(f"turn {current} continues", "dim")
             else:
                 begun.add(current)
                 show_turn_head(page, turn, alive=alive)
@@ -173,7 +176,7 @@ def show_turn_head(page: Page, turn: RecordedTurn, *, alive: bool) -> None:
 
 
 def show_entry(page: Page, recorded: RecordedEntry, turn: RecordedTurn | None = None) -> None:
-    """Show an entry: in a turn with the seconds since its prompt, else with the time of day."""
+    """Show an entry, with the seconds since the prompt inside a turn, else the time of day."""
     clock = f"{local(recorded.at_epoch_ms):%H:%M:%S}"
     if turn is not None and recorded.entry.turn is not None:
         since = recorded.entry.at_seconds - turn.started_seconds
@@ -191,5 +194,5 @@ def _sides(run: RecordedRun, *, versions: bool = False) -> str:
 
 
 def agent_of(run: RecordedRun) -> str:
-    """Return what the agent of a run calls itself, else its program."""
+    """Return the name that a run's agent gives itself, or else its program."""
     return run.agent or run.program

@@ -1,7 +1,7 @@
-"""What is told in sentences: a session with its story and timeline, and failures.
+"""Sessions and failures in sentences: a session's summary and timeline, and recent failures.
 
-Owns which turns of a session are shown, and the layout of a story and of failures. It is a module
-of its own because sentences load the redactor, which the list does without.
+Owns the choice of the turns to show, and the layout of summaries and failures. It is separate
+from the list because sentences need the redactor, which the list does not load.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def show_all_failures(record: sqlite3.Connection, options: argparse.Namespace, limit: int) -> None:
-    """Show the latest failures of every session, at most so many."""
+    """Show the latest failures of all sessions, up to the limit."""
     since = options.since or 0
     found: list[tuple[int, RecordedTurn | RecordedEntry]] = [
         (turn.started_epoch_ms, turn) for turn in reader.failed_turns(record, limit + 1, since)
@@ -89,7 +89,7 @@ def _facts_of(record: sqlite3.Connection, failure: RecordedTurn | RecordedEntry)
 
 
 def show_session(record: sqlite3.Connection, options: argparse.Namespace, limit: int) -> None:
-    """Show the session that was named, with at most so many of its turns."""
+    """Show one session, with its latest turns up to the limit."""
     sections = _sections(record, options, chosen_session(record, options), limit)
     story = _story(record, sections)
     if options.json:
@@ -109,7 +109,7 @@ def show_session(record: sqlite3.Connection, options: argparse.Namespace, limit:
 
 
 def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | None:
-    """Return what the timeline opens with: of the latest part that has something to tell."""
+    """Return the summary that opens the timeline, of the latest part that has one."""
     for section in reversed(sections):
         turn = turn_to_tell(section.turns, alive=reader.is_alive(section.run))
         if turn is not None:
@@ -124,7 +124,7 @@ def _story(record: sqlite3.Connection, sections: Sequence[Section]) -> Story | N
 def _sections(
     record: sqlite3.Connection, options: argparse.Namespace, part: Part, limit: int
 ) -> list[Section]:
-    """Return the session's parts with the latest of the turns that were asked for."""
+    """Return the session's parts, with the latest of the turns that were asked for."""
     left = limit
     sections: list[Section] = []
     for each in reversed(reader.with_earlier_parts(record, part)):
@@ -171,7 +171,7 @@ def _show_failures(page: Page, failures: Iterable[ShownFailure]) -> None:
 
 
 def _show_story(page: Page, story: Story) -> None:
-    """Show what a session's timeline opens with: one turn, or failed request, in a paragraph."""
+    """Show the opening of a session's timeline: one turn or failed request in a paragraph."""
     lead = f"Turn {story.turn}: " if story.turn is not None else ""
     style = STYLES.get(story.summary.outcome, "")
     page.line(f"{lead}{story.summary.text}", style if style != "green" else "", hang=0)

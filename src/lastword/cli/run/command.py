@@ -1,6 +1,6 @@
-"""`lastword run`: the agent is spawned first, the rest is loaded while it starts.
+"""`lastword run`: the agent is spawned first, and the rest is loaded while it starts.
 
-Owns the order of the start. Only what is needed to spawn is imported at the top.
+Owns the order of the start. Only what spawning needs is imported at the top.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NOT_EXECUTABLE_STATUS = 126
 
 
 def main(arguments: list[str]) -> int:
-    """Run an agent behind the sidecar; gives its exit status."""
+    """Run an agent behind the sidecar; return its exit status."""
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if "-h" in own or "--help" in own:
         return _help()
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         # Nothing that a session should die of: what has no way round ends here, with a word.
         # The guardian, or the end of its input, ends the agent.
         reason = (error.strerror or "a system call failed").lower()
-        sys.stderr.write(f"lastword: cannot go on ({reason})\n")
+        sys.stderr.write(f"lastword: cannot continue ({reason})\n")
         return 1
 
 
@@ -83,7 +83,7 @@ def _relay(options: RunOptions) -> int:
 
 
 def _become(command: list[str]) -> int:
-    """Let the agent take our place: for a login at a terminal, or by the user's wish."""
+    """Replace this process by the agent: for a login at a terminal, or if the user asks for it."""
     # Python ignores these two; the agent must find them as any process does.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)

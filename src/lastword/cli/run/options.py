@@ -1,8 +1,8 @@
-"""The options of `lastword run`, read from the command line and from the environment.
+"""The options of `lastword run`, read from the command line and the environment.
 
-Owns the command line and the sentences for what is wrong with it. argparse would take 5 to 10 ms of
-every start of an agent, and `typing` 5: this is read before the agent is spawned, so it uses
-neither. What options there are is `core.link.option_table`'s, and the help `cli.run.parser`'s.
+Owns the command line and its error messages. It is read before the agent is spawned, so it uses
+neither argparse, which would add 5 to 10 ms to every start, nor `typing`, which would add 5. The
+table of options is in `core.link.option_table`, the help in `cli.run.parser`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BY_FLAG = {f"--{option.name}": option for option in OPTIONS}
 
 
 class RunOptions:
-    """What was asked for: values by option key, and the agent's command."""
+    """The values of the options by key, and the agent's command."""
 
     __slots__ = ("command", "values")
 
@@ -40,7 +40,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     """Read `[options] -- CMD ARGS…`.
 
     Raises:
-        UsageError: an unknown option, a bad value, no `--`, or no command.
+        UsageError: There is an unknown option, a bad value, no `--`, or no command.
     """
     environment = os.environ if environment is None else environment
     if _wants_passthrough(arguments, environment):
@@ -87,7 +87,7 @@ def _command(arguments: Sequence[str]) -> list[str]:
 
 
 def _take(rest: list[str], values: dict[str, float | str]) -> None:
-    """Read one option off the front."""
+    """Read one option from the front."""
     word = rest.pop(0)
     flag, has_value, text = word.partition("=")
     option = _BY_FLAG.get(flag)

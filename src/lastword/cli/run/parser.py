@@ -1,7 +1,7 @@
-"""The options of `lastword run` as a parser: for its help, for completion, and for the manual.
+"""The options of `lastword run` as a parser: for its help, completion and the manual.
 
-Owns the groups and the words around the options. What is typed is read by `cli.run.options`, which
-is loaded faster; both go by `core.link.option_table`.
+Owns the groups and the text around the options. The command line itself is read by
+`cli.run.options`, which loads faster; both use `core.link.option_table`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the command line's values to a sidecar: the second half of `lastword run`'s start."""
+"""The second half of `lastword run`'s start: from the option values to a sidecar."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lastword.outbox.target import ReportTarget
     from lastword.posix.process import Agent, Guardian
     from lastword.record.run import Run
-    from lastword.record.sink import Sink
+    from lastword.record.sink import ReportSink, Sink
     from lastword.sidecar.signals import SignalInbox
     from lastword.sidecar.starting import AgentStart
 
@@ -79,7 +79,7 @@ def _telemetry(run: Run) -> Sink | None:
 
 
 def _target(options: RunOptions) -> ReportTarget | None:
-    """Where failures are reported, if anywhere; what is wrong with that is said."""
+    """Return where failures are reported, if anywhere; print what is wrong with the address."""
     if not options.values["report_to"]:
         return None
     # Loaded where reports are asked for, and while the agent starts.
@@ -88,11 +88,11 @@ def _target(options: RunOptions) -> ReportTarget | None:
     try:
         return target_of(wish_of(options.values), os.environ)
     except TargetError as error:
-        sys.stderr.write(f"lastword: no failure is reported: {error}\n")
+        sys.stderr.write(f"lastword: failures are not reported: {error}\n")
         return None
 
 
-def _reports(folder: str, target: ReportTarget, run: Run) -> Sink:
+def _reports(folder: str, target: ReportTarget, run: Run) -> ReportSink:
     # Loaded in the recorder's process, and only where reports are asked for.
     from lastword.outbox.sink import OutboxSink  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""What `lastword setup` does to an editor's settings: show, write, remove, wrap.
+"""The actions of `lastword setup` on an editor's settings: show, write, remove, wrap.
 
-Owns the decisions, and the sentences for what is refused. The text is `settings_text`'s part, the
-file `settings_file`'s.
+Owns the decisions, and the messages for refusals. Changes of the text are in `settings_text`,
+access to the file is in `settings_file`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SetupRequest:
-    """What was asked for.
+    """What the command line asks for.
 
     Attributes:
-        editor: whose settings.
-        agent: the agent, where it is one that is known.
-        command: its command; empty where none was given.
+        editor: whose settings to change.
+        agent: the agent, if it is a known one.
+        command: its command; empty if none was given.
         run_words: the options of `lastword run`, as words.
-        name: what the entry is to be called; empty where nothing was said.
+        name: the name for the entry; empty if none was given.
         file: another settings file; empty for the editor's own.
-        force: an entry of somebody else's may be replaced or removed.
+        force: replace or remove an entry that lastword did not write.
         environment: the variables of this process.
     """
 
@@ -57,7 +57,7 @@ class SetupRequest:
 
     @property
     def entry_name(self) -> str:
-        """What the entry is called; empty where neither a name nor an agent was given."""
+        """Return the entry's name; empty if neither a name nor an agent was given."""
         name = self.name
         if not name and (self.agent or self.command):
             known = self.agent.name + places.SUFFIX if self.agent else ""
@@ -68,17 +68,17 @@ class SetupRequest:
 
 @dataclass(slots=True)
 class SetupOutcome:
-    """What was done, or is to be done by hand.
+    """What was done, or what the user must do by hand.
 
     Attributes:
         action: `print`, `written`, `replaced`, `unchanged`, `wrapped`, `unwrapped`, `removed` or
             `absent`.
         name: the entry's name.
-        path: the settings file; empty where there is none.
-        snippet: what was or is to be put in.
-        backup: where the old settings are; empty where there were none.
+        path: the settings file; empty if there is none.
+        snippet: what was put in, or should be.
+        backup: the copy of the old settings; empty if there were none.
         notes: what the user should know, in sentences.
-        entry: the entry, where it is JSON.
+        entry: the entry, if it is JSON.
     """
 
     action: str
@@ -91,7 +91,7 @@ class SetupOutcome:
 
 
 def show(request: SetupRequest) -> SetupOutcome:
-    """Return what is to be put into the editor's configuration, and touch nothing."""
+    """Return what to put into the editor's configuration, and change nothing."""
     words, notes = _words(request)
     env = _env(request)
     snippet = forms.snippet(request.editor, request.entry_name, words, request.agent, env)
@@ -171,7 +171,7 @@ def unwrap(request: SetupRequest, name: str) -> SetupOutcome:
 
 
 def _words(request: SetupRequest) -> tuple[list[str], list[str]]:
-    """Return the whole command line, and what is to be said of it."""
+    """Return the whole command line, and notes about it."""
     whole = request.editor.whole_paths
     own = programs.own_command(request.environment, whole=whole)
     install = request.agent.install if request.agent else ""
@@ -194,7 +194,7 @@ def _other_places(request: SetupRequest) -> list[str]:
 
 
 def _called(request: SetupRequest) -> str:
-    """What the user finds it by, where a program is the configuration."""
+    """Return the name that the user sees, in an editor whose configuration is a program."""
     if request.editor.form == "agent-shell" and request.agent and request.agent.agent_shell:
         return request.agent.title
     return request.entry_name
@@ -223,7 +223,7 @@ def _only_one(settings: AgentSettings) -> str:
     """Return the name of the one entry that a bare `--remove` can mean, or nothing.
 
     Raises:
-        SettingsError: there are several, or it may have been there before lastword.
+        SettingsError: There are several, or the entry may predate lastword.
     """
     members = settings.agents.members or () if settings.agents else ()
     names = [
@@ -281,7 +281,7 @@ def _rewritten(
 
 
 def _dedented(text: str) -> str:
-    """Return an object's text as if it stood at the beginning of a line."""
+    """Return an object's text without its indentation."""
     first, *rest = text.splitlines()
     indent = rest[-1][: len(rest[-1]) - len(rest[-1].lstrip())] if rest else ""
     return "\n".join([first, *(line.removeprefix(indent) for line in rest)])

@@ -1,7 +1,7 @@
-"""`lastword setup`: lastword in front of an agent, in an editor's own settings.
+"""`lastword setup`: put lastword in front of an agent, in an editor's own settings.
 
-Owns the command line and the exit status: 0, 1 where the settings cannot be read or changed, 2
-where it cannot be run as it was asked.
+Owns the command line and the exit status: 0; 1 if the settings cannot be read or changed; 2 if
+the command cannot be run as it was asked.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ arguments that cannot be used.
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print or change an editor's settings; gives the exit status."""
+    """Print or change an editor's settings; return the exit status."""
     if sys.platform == "win32":
         sys.stderr.write("lastword: run needs Linux or macOS; Windows is not supported\n")
         return 2
@@ -135,7 +135,7 @@ def _editor(name: str | None) -> Editor:
 
 
 def _check_editor_can(editor: Editor, options: argparse.Namespace) -> None:
-    """Refuse to change what is a program, or nothing that is kept."""
+    """Refuse to change a configuration that is a program, or that has no file."""
     asked = [f"--{name}" for name in ("write", "remove", "wrap", "file") if getattr(options, name)]
     if editor.is_json or not asked:
         return

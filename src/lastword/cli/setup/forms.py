@@ -1,6 +1,6 @@
-"""Forms: how an agent's entry is written for each editor, as JSON or as a piece of a program.
+"""Forms: how each editor writes an agent's entry, as JSON or as a piece of a program.
 
-Owns the shape alone; `quirks.editors` says who has which, and what that rests on.
+Owns only the shapes. `quirks.editors` says which editor uses which, and how that is known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """What an editor is given, and in which language that is."""
+    """Text for an editor's configuration, and its language."""
 
     text: str
     language: str
@@ -37,7 +37,7 @@ def entry(form: str, words: Sequence[str], env: Mapping[str, str]) -> dict[str, 
 
 
 def words_of(value: Any) -> list[str]:
-    """Return the command that an entry runs; nothing where it is in no form that is known."""
+    """Return the command that an entry runs; nothing if its form is unknown."""
     if not isinstance(value, dict):
         return []
     if "argv" not in value and "args" not in value and isinstance(value.get("command"), str):
@@ -47,7 +47,7 @@ def words_of(value: Any) -> list[str]:
 
 
 def changed_words(value: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
-    """Return what changes in an entry that is to run another command."""
+    """Return the changes to an entry that is to run another command."""
     if "argv" in value:
         return {"argv": list(words)}
     if "args" not in value and len(_split(value["command"])) > 1:
@@ -56,7 +56,7 @@ def changed_words(value: Mapping[str, Any], words: Sequence[str]) -> dict[str, A
 
 
 def _split(command: str) -> list[str]:
-    """Return a command's words: acpx takes several in one string, others a path with spaces."""
+    """Return a command's words: acpx puts several in one string, others a path with spaces."""
     if os.path.exists(command):
         return [command]
     try:
@@ -72,7 +72,7 @@ def snippet(
     agent: AgentCommand | None,
     env: Mapping[str, str],
 ) -> Snippet:
-    """Return what a user puts into the editor's configuration by hand."""
+    """Return what a user adds to the editor's configuration by hand."""
     if editor.is_json:
         whole = {editor.section: {name: entry(editor.form, words, env)}}
         return Snippet(render(whole, "", "  ", "\n"), "json")
@@ -150,11 +150,11 @@ def _agent_shell(name: str, words: Sequence[str], agent: AgentCommand | None) ->
 
 
 def _lua(text: str) -> str:
-    """Return a string of Lua."""
+    """Return a Lua string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'.replace("\r", "\\r").replace("\0", "\\0")
 
 
 def _elisp(text: str) -> str:
-    """Return a string of Emacs Lisp, in which a line may go on."""
+    """Return an Emacs Lisp string, which may continue on the next line."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,7 +1,6 @@
-"""JSON with comments and trailing commas, as editors' settings are: what it says, and where.
+"""JSON with comments and trailing commas, as editors use it for settings: values and positions.
 
-Owns reading such a text into values that know their places in it. Changing a text is
-`settings_text`'s part.
+Owns reading such a text into values that know their positions. Changing it is in `settings_text`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 
 class JsoncError(Exception):
-    """The text is not JSON, also with comments; says where."""
+    """The text is not JSON, even with comments; the message says where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,8 @@ class Member:
 
     Attributes:
         key: the key.
-        start: where its key begins.
-        value: what it stands for.
+        start: where the key begins.
+        value: the value.
         comma: where the comma after it is, if there is one.
     """
 
@@ -65,13 +64,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and where it stands.
+    """A value and its position.
 
     Attributes:
         start: where it begins.
-        end: where what follows it begins.
+        end: where it ends.
         plain: what it means, with each number as a tuple of its text.
-        members: an object's members in their order; `None` for any other value.
+        members: an object's members in order; `None` for any other value.
     """
 
     start: int
@@ -80,18 +79,18 @@ class Value:
     members: tuple[Member, ...] | None = None
 
     def named(self, key: str) -> list[Member]:
-        """Return the members with a key; a text may have several."""
+        """Return the members with this key; a text may repeat a key."""
         return [member for member in self.members or () if member.key == key]
 
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """A text and what it says.
+    """A text and its meaning.
 
     Attributes:
         text: the text.
-        root: its value; `None` where it has none, but space and comments at most.
-        tokens: all that is not space, comments included.
+        root: its value; `None` if there is nothing but space and comments.
+        tokens: everything except space, comments included.
     """
 
     text: str
@@ -100,11 +99,11 @@ class JsonText:
 
     @property
     def comments(self) -> list[Token]:
-        """Its comments."""
+        """Return its comments."""
         return [token for token in self.tokens if token.kind == "comment"]
 
     def end_before(self, place: int) -> int:
-        """Return where the last token before a place ends, or 0."""
+        """Return where the last token before a position ends, or 0."""
         return max((token.end for token in self.tokens if token.end <= place), default=0)
 
 
@@ -145,7 +144,7 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def place(text: str, at: int) -> str:
-    """Return a place in words: `line 3, column 5`."""
+    """Return a position in words: `line 3, column 5`."""
     before = text[:at]
     return f"line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))}"
 
@@ -176,7 +175,7 @@ class _Reader:
         return JsoncError(f"{place(self._text, at)}: {problem}")
 
     def value(self, depth: int) -> Value:
-        """The value that begins here."""
+        """Read the value that begins here."""
         if depth > DEEPEST:
             raise self.error("it is nested too deeply")
         if self.peek() == "{":

@@ -1,6 +1,6 @@
-"""Places: where an editor's settings are on this machine, and what things are called there.
+"""Places: where an editor's settings are on this machine, and default names.
 
-Owns filling in the table of `quirks.editors`, and the words for a name that nobody knows.
+Owns expanding the table of `quirks.editors`, and the message for an unknown name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def candidates(editor: Editor, environment: Mapping[str, str]) -> list[str]:
 
 
 def settings_paths(editor: Editor, environment: Mapping[str, str]) -> list[str]:
-    """Return the settings files that there are, or the one that there would be."""
+    """Return the settings files that exist, or else the one that would be created."""
     places = candidates(editor, environment)
     there = [place for place in places if os.path.lexists(place)]
     folders = [place for place in places if os.path.isdir(os.path.dirname(place))]
@@ -56,7 +56,7 @@ def shown(path: str, environment: Mapping[str, str]) -> str:
 
 
 def default_name(command: Sequence[str]) -> str:
-    """Return what an agent is called by its command: `opencode acp` is `opencode-lastword`."""
+    """Return an agent's default name, from its command: `opencode acp` is `opencode-lastword`."""
     words = [word for word in command if not word.startswith("-")] or ["agent"]
     first = os.path.basename(words[0])
     told = words[1] if first in _RUNNERS and len(words) > 1 else words[0]
@@ -66,7 +66,7 @@ def default_name(command: Sequence[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return a sentence for a name that is not among those that are known."""
+    """Return the message for a name that is not a known one."""
     names = list(known)
     like = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     meant = f"; did you mean {like[0]}?" if like else "."

@@ -1,6 +1,6 @@
-"""Programs: by which name an editor finds lastword and the agent.
+"""Programs: the names by which an editor finds lastword and the agent.
 
-Owns what of this terminal's PATH an editor can be expected to have, too.
+Owns the guess which part of this terminal's PATH an editor has, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PASSING = ("/uv/archive-", "/.cache/pipx/", "/pipx/.cache/")
 
 @dataclass(frozen=True, slots=True)
 class NamedCommand:
-    """A command as an editor is to be told it, and what a user should know of that."""
+    """A command as an editor's settings should have it, and notes for the user."""
 
     words: list[str]
     note: str
@@ -42,11 +42,11 @@ def lasting_path(environment: Mapping[str, str]) -> str:
 
 
 def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
-    """Return the command of lastword itself: its bare name where an editor finds it by that.
+    """Return lastword's own command: its bare name if an editor finds it by that.
 
     Args:
         environment: where PATH is looked up.
-        whole: the editor takes nothing but a whole path.
+        whole: the editor needs an absolute path.
     """
     found = shutil.which(OURS, path=lasting_path(environment))
     if found and not any(mark in found for mark in _PASSING):
@@ -63,13 +63,13 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
 def agent_command(
     command: Sequence[str], environment: Mapping[str, str], install: str, *, whole: bool
 ) -> NamedCommand:
-    """Return the agent's command: its program by its whole path where it must be.
+    """Return the agent's command, with an absolute path where that is needed.
 
     Args:
         command: as it was given.
         environment: where PATH is looked up.
-        install: what to type where its program is missing.
-        whole: the editor takes nothing but whole paths.
+        install: the command that installs a missing program.
+        whole: the editor needs absolute paths.
     """
     program, *rest = command
     found = shutil.which(program, path=lasting_path(environment))
@@ -83,11 +83,11 @@ def agent_command(
 
 
 def is_ours(words: Sequence[str]) -> bool:
-    """Is this a command that puts lastword in front of an agent?"""
+    """Tell whether this command puts lastword in front of an agent."""
     bare = len(words) > 1 and os.path.basename(words[0]) == OURS and words[1] == "run"
     return (bare or list(words[1:4]) == ["-m", OURS, "run"]) and "--" in words
 
 
 def behind(words: Sequence[str]) -> list[str]:
-    """Return the agent's command behind ours."""
+    """Return the agent's command behind lastword's."""
     return list(words[words.index("--") + 1 :])

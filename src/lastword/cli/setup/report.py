@@ -1,6 +1,6 @@
-"""What `lastword setup` says: a page for people, one JSON document for machines.
+"""The output of `lastword setup`: a page of text, or one JSON document.
 
-Owns the sentences of what was done and what comes next.
+Owns the sentences about what was done and what to do next.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NAME_COLUMNS = 20
 
 
 def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
-    """Say which editors and agents are known."""
+    """List the known editors and agents."""
     if as_json:
         envelope.write(_list_document(environment))
         return
@@ -49,7 +49,7 @@ def write_list(environment: Mapping[str, str], *, as_json: bool) -> None:
 
 
 def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool) -> None:
-    """Say what was done, or what is to be done."""
+    """Print what was done, or what to do."""
     if as_json:
         envelope.write(_document(request, outcome))
         return
@@ -74,19 +74,19 @@ def write_outcome(request: SetupRequest, outcome: SetupOutcome, *, as_json: bool
 
 
 def next_step(request: SetupRequest, outcome: SetupOutcome) -> str:
-    """Return what the user does now, in a sentence."""
+    """Return what the user does next, as a sentence."""
     if outcome.action in {"removed", "absent"}:
         return f"{request.editor.title} does not start lastword by that entry any more."
     return request.editor.next_step.replace("NAME", outcome.name)
 
 
 def _check(request: SetupRequest) -> str:
-    """Return the command that says whether the agent can start here."""
+    """Return the command that checks whether the agent can start here."""
     return shlex.join(["lastword", "doctor", "--", *request.command])
 
 
 def _undo(request: SetupRequest, outcome: SetupOutcome) -> str:
-    """Return the command that takes it out again."""
+    """Return the command that undoes the change."""
     which = "--wrap" if outcome.action == "wrapped" else "--name"
     words = ["lastword", "setup", request.editor.name, "--remove", which, outcome.name]
     return shlex.join(words + (["--file", outcome.path] if request.file else []))

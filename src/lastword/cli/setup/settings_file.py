@@ -1,7 +1,7 @@
-"""A settings file: read whole, replaced in one step, with a copy of what it was beside it.
+"""A settings file: read whole, replaced in one step, with a copy of the old one beside it.
 
-Owns that nothing is lost: a link is followed and stays one, mode and owner stay, and a file that
-was changed meanwhile is left alone.
+Owns the guarantee that nothing is lost: a link is followed and stays a link, mode and owner stay,
+and a file that was changed in the meantime is left alone.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A file as it was when it was read.
+    """A file as it was read.
 
     Attributes:
         path: what the user calls it.
-        target: the file itself, where `path` is a link.
-        text: its text, without the mark that some begin UTF-8 with.
-        mark: that mark, if there is one.
-        status: what the system says of it; `None` where there is none yet.
+        target: the file itself, if `path` is a link.
+        text: its text, without a byte order mark.
+        mark: the byte order mark, if there is one.
+        status: its `stat` result; `None` if it does not exist yet.
     """
 
     path: str
@@ -38,10 +38,10 @@ class SettingsFile:
 
 
 def load(path: str) -> SettingsFile:
-    """Read a file; one that is not there is empty.
+    """Read a file; a missing one is empty.
 
     Raises:
-        SettingsError: it cannot be read, or is no text.
+        SettingsError: It cannot be read, or is not text.
     """
     target = os.path.realpath(path)
     try:
@@ -64,10 +64,10 @@ def load(path: str) -> SettingsFile:
 
 
 def save(file: SettingsFile, text: str) -> str:
-    """Replace the file's text; gives where the copy of the old one is, nothing for a new file.
+    """Replace the file's text; return the path of the old one's copy, empty for a new file.
 
     Raises:
-        SettingsError: it cannot be written; it is as it was.
+        SettingsError: It cannot be written, and is unchanged.
     """
     status = file.status
     if status and status.st_nlink > 1:
@@ -98,7 +98,7 @@ def save(file: SettingsFile, text: str) -> str:
 
 
 def _copied(file: SettingsFile) -> str:
-    """Write the old text beside the file, under a name that nothing has; gives its path."""
+    """Write the old text beside the file, under an unused name; return its path."""
     base = f"{file.target}.lastword-backup-{time.strftime('%Y%m%d-%H%M%S')}"
     for number in range(100):
         path = f"{base}-{number}" if number else base
@@ -109,7 +109,7 @@ def _copied(file: SettingsFile) -> str:
 
 
 def _write(path: str, data: bytes, like: os.stat_result | None) -> None:
-    """Write a new file with the mode and the owner of another; it is on the disk then."""
+    """Write a new file with another file's mode and owner, and sync it to the disk."""
     mode = stat.S_IMODE(like.st_mode) if like else 0o666
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode if like is None else 0o600)
     try:
@@ -140,7 +140,7 @@ def _marks(status: os.stat_result | None) -> tuple[int, ...]:
 
 
 def _named(file: SettingsFile) -> str:
-    """What cannot be written: the file, or what its link leads to."""
+    """Name what cannot be written: the file, or the target of its link."""
     return (
         "it" if file.target == os.path.abspath(file.path) else f"it leads to {file.target}, which"
     )

@@ -1,7 +1,7 @@
-"""A settings file's text with one entry put in, replaced or taken out, and the rest as it was.
+"""A settings file's text with one entry added, replaced or removed, and the rest unchanged.
 
-Owns where in the text that is, how it is indented, and the proof that the result says the old
-settings and the change, and nothing else. Files are `settings_file`'s part.
+Owns the position in the text, the indentation, and the proof that the result has the old
+settings, the change, and nothing else. Files are in `settings_file`.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _INDENT = re.compile(r"[ \t]*+")
 
 
 class SettingsError(Exception):
-    """The settings cannot be changed; the text says why, in a sentence about "it", the file."""
+    """The settings cannot be changed; the message says why, with "it" for the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """The settings of an editor, as far as its agents go.
+    """The part of an editor's settings that lists agents.
 
     Attributes:
         document: the whole text.
-        section: the key of the object that agents stand in.
-        agents: that object, if it is there.
+        section: the key of the object that holds the agents.
+        agents: that object, if it exists.
     """
 
     document: JsonText
@@ -35,10 +35,10 @@ class AgentSettings:
     agents: Value | None
 
     def entry(self, name: str) -> Value | None:
-        """Return what stands under a name.
+        """Return the entry with this name.
 
         Raises:
-            SettingsError: it stands there twice.
+            SettingsError: The name occurs twice.
         """
         found = self.agents.named(name) if self.agents else []
         if len(found) > 1:
@@ -70,7 +70,7 @@ def read(text: str, section: str) -> AgentSettings:
 
 
 def put(settings: AgentSettings, name: str, entry: dict[str, Any]) -> str:
-    """Return the text with an entry, in place of the one of that name if there is one."""
+    """Return the text with an entry added, or replaced if the name exists."""
     document, text = settings.document, settings.document.text
     old, newline = settings.entry(name), _newline(settings.document.text)
     if old is not None and old.plain == _as_read(entry):
@@ -94,7 +94,7 @@ def put(settings: AgentSettings, name: str, entry: dict[str, Any]) -> str:
 
 
 def take(settings: AgentSettings, name: str) -> str:
-    """Return the text without an entry; without the section, too, where nothing else is in it."""
+    """Return the text without an entry, and without the section if that is then empty."""
     document, text = settings.document, settings.document.text
     expected = _expected(settings)
     if settings.agents is None or document.root is None or settings.entry(name) is None:
@@ -110,7 +110,7 @@ def take(settings: AgentSettings, name: str) -> str:
 
 
 def rewrite(settings: AgentSettings, name: str, changes: dict[str, Any]) -> str:
-    """Return the text with other values in an entry, and the rest of that entry as it was."""
+    """Return the text with other values in an entry, and the rest of the entry unchanged."""
     expected = _expected(settings)
     expected[settings.section][name] = expected[settings.section][name] | _as_read(changes)
     now = settings
@@ -132,7 +132,7 @@ def _with_value(document: JsonText, entry: Value, key: str, value: Any) -> str:
 
 
 def render(value: Any, indent: str, unit: str, newline: str) -> str:
-    """Return a value as JSON, an object over several lines and anything else on one."""
+    """Return a value as JSON: an object on several lines, anything else on one."""
     if not isinstance(value, dict) or not value:
         return _quoted(value)
     inner = indent + unit
@@ -162,10 +162,10 @@ def _as_read(entry: Any) -> Any:
 
 
 def _proved(text: str, expected: dict[str, Any]) -> str:
-    """Return the text if it says what it should.
+    """Return the text if it has the intended meaning.
 
     Raises:
-        SettingsError: it does not; nobody should ever see this.
+        SettingsError: It has not; nobody should ever see this.
     """
     try:
         root = parse(text).root
@@ -225,7 +225,7 @@ def _removed(document: JsonText, place: Value, key: str) -> str:
 
 
 def _glue(document: JsonText, start: int, end: int) -> str:
-    """Return what must stand where a stretch of the text is taken out: a comment ends its line."""
+    """Return what must replace a removed stretch of text: a comment must end its line."""
     ends_line = any(token.end == start and token.text.startswith("//") for token in document.tokens)
     after = document.text[end:]
     gap = after[: len(after) - len(after.lstrip())]
@@ -238,7 +238,7 @@ def _newline(text: str) -> str:
 
 
 def _unit(document: JsonText) -> str:
-    """Return what one level is indented by: what the first key has, or two spaces."""
+    """Return the indentation of one level: that of the first key, or two spaces."""
     members = document.root.members if document.root else None
     if not members or document.root is None:
         return "  "

@@ -1,1 +1,1 @@
-"""The timeline of a session as a page: in one file, or served from this machine to itself."""
+"""The timeline of a session as a web page: in one file, or served on this machine."""

@@ -1,6 +1,6 @@
-"""The record's sessions and entries, as the page asks for them.
+"""The record's sessions and entries, as the web page requests them.
 
-Owns what is asked of the record for each of the page's requests, and how much at once.
+Owns the query for each of the page's requests, and its limits.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ ENTRIES_AT_ONCE = 5000
 
 
 def sessions(path: str) -> dict[str, Any]:
-    """The latest sessions, each with its last turn.
+    """Return the latest sessions, each with its last turn.
 
     Raises:
-        StoreError: the record cannot be read.
+        StoreError: The record cannot be read.
     """
     with reader.reading(path) as record:
         parts, more = reader.latest_parts(record, LISTED_SESSIONS)
@@ -48,10 +48,10 @@ def _listed(record: sqlite3.Connection, part: Part) -> dict[str, Any]:
 
 
 def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
-    """A session's entries after one of them, or its latest; nothing where there is no such session.
+    """Return a session's entries after a given one, or its latest; nothing if unknown.
 
     Raises:
-        StoreError: the record cannot be read.
+        StoreError: The record cannot be read.
     """
     with reader.reading(path) as record:
         found = [part for part in reader.find(record, name) if part.name == name]
@@ -72,7 +72,7 @@ def session(path: str, name: str, after: int | None) -> dict[str, Any] | None:
 
 
 def _start(record: sqlite3.Connection, parts: Sequence[Part]) -> tuple[int, int]:
-    """The entry after which the latest begin, and how many are left out up to it."""
+    """Return the entry after which the latest begin, and how many are left out before it."""
     after = left_out = 0
     room = MAX_ENTRIES
     for part in reversed(parts):
@@ -84,7 +84,7 @@ def _start(record: sqlite3.Connection, parts: Sequence[Part]) -> tuple[int, int]
 def _entries(
     record: sqlite3.Connection, parts: Sequence[Part], after: int
 ) -> list[tuple[int, RecordedEntry]]:
-    """Entries with the number of their run from 1, in the order in which they were written."""
+    """Return entries in the order in which they were written, with their run's number from 1."""
     each = [_numbered(record, part, number, after) for number, part in enumerate(parts, 1)]
     return list(islice(merge(*each, key=lambda one: one[1].id), ENTRIES_AT_ONCE))
 

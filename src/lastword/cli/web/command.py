@@ -1,7 +1,7 @@
 """`lastword log --web`: the record in a browser on this machine.
 
-Owns what is told on the terminal, whether a browser is opened, and when it ends: Ctrl-C, or half an
-hour in which nobody asked.
+Owns the messages on the terminal, whether a browser is opened, and the end: Ctrl-C, or half an
+hour without a request.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ IDLE_SECONDS = 30 * 60
 
 
 def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_SECONDS) -> int:
-    """Serve the record until the user has seen enough; gives the exit status.
+    """Serve the record until the user stops it; return the exit status.
 
     Raises:
-        UnusableError: the session is not there, or the port cannot be had.
-        StoreError: the record cannot be read.
+        UnusableError: The session does not exist, or the port is not available.
+        StoreError: The record cannot be read.
     """
     place = _place(options, path)
     try:
@@ -44,21 +44,21 @@ def serve(options: argparse.Namespace, path: str, *, idle_seconds: float = IDLE_
         except KeyboardInterrupt:
             _say("ended")
         else:
-            _say(f"ended: nobody asked for {idle_seconds / 60:.0f} minutes")
+            _say(f"ended: no request for {idle_seconds / 60:.0f} minutes")
     return 0
 
 
 def _tell(link: str, *, opened: bool) -> None:
     sys.stdout.write(f"{link}\n")
     sys.stdout.flush()
-    _say("serving the record; the link works once, Ctrl-C ends it")
+    _say("serving the record; the link works once; press Ctrl-C to stop")
     if opened:
         # Some browsers' commands run as long as their windows.
         threading.Thread(target=_open, args=(link,), daemon=True).start()
 
 
 def _place(options: argparse.Namespace, path: str) -> str:
-    """Where in the page to begin."""
+    """Return where in the page to begin."""
     with reader.reading(path) as record:
         if options.session is None and not options.last:
             reader.latest_parts(record, 1)  # a damaged record is told of now
@@ -78,11 +78,11 @@ def _no_port(error: OSError, port: int | None) -> str:
 
 def _open(link: str) -> None:
     if not (_has_screen() and webbrowser.open(link)):
-        _say("no browser could be opened here; open the link in one on this machine")
+        _say("no browser could be opened; open the link in one on this machine")
 
 
 def _has_screen() -> bool:
-    """Could a browser show a window? Without, one in the terminal might take its place."""
+    """Tell whether a browser could open a window. A text browser might take over the terminal."""
     names = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform == "darwin" or any(os.environ.get(name) for name in names)
 

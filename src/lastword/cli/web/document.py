@@ -1,7 +1,8 @@
-"""A session as one page in one file, which needs nothing but itself.
+"""A session as one self-contained web page in one file.
 
-Owns the file's form: what stands there without scripts, the data that the script makes a timeline
-of, and the policy that lets nothing else run. What is in it, and that no secret is, is `Bundle`'s.
+Owns the file's form: what is shown without scripts, the data from which the script builds a
+timeline, and the policy that blocks everything else. Its content, and the absence of secrets, are
+the responsibility of `Bundle`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _Numbered = tuple[int, "RecordedEntry"]
 
 
 def write_page(bundle: Bundle, file: IO[bytes]) -> dict[str, Any]:
-    """Write it; gives the manifest."""
+    """Write the page; return its manifest."""
     summary = bundle.summary()
     kept: deque[_Numbered] = deque(maxlen=MAX_ENTRIES)
     for each in bundle.entries():
@@ -182,7 +183,7 @@ def _plain(text: str) -> str:
 
 
 def _within_script(value: object) -> str:
-    """JSON in which nothing ends a script, or begins a comment."""
+    """Return JSON in which nothing ends a script or begins a comment."""
     return encoded(value).decode().replace("<", "\\u003c").replace(">", "\\u003e")
 
 

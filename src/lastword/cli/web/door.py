@@ -1,7 +1,7 @@
-"""Who may read the record from a browser: whoever followed the link that was printed.
+"""Access to the record from a browser: only by following the printed link.
 
-Owns the link, which works once, the cookie that it gives, and by which names this machine may be
-called: another site's name that leads here (DNS rebinding) is none of them.
+Owns the link, which works once, the cookie that it sets, and the host names that are accepted: a
+foreign name that resolves to this machine (DNS rebinding) is not.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ _SECRET_BYTES = 24
 
 
 class Door:
-    """Lets in whom a link has led here."""
+    """Admits those who followed a link."""
 
     def __init__(self, port: int) -> None:
-        """A door on a port of this machine, with a new link."""
+        """Begin with a new link, for a port of this machine."""
         self._cookie = f"lastword_log_{port}"  # cookies are shared by all ports of a host
         self._port = port
         self._code = secrets.token_urlsafe(_SECRET_BYTES)
@@ -25,15 +25,15 @@ class Door:
         self._lock = threading.Lock()
 
     def link(self, place: str = "") -> str:
-        """The link, to a place of the page."""
+        """Return the link to a place in the page."""
         return f"http://127.0.0.1:{self._port}/?code={self._code}{place}"
 
     def knows(self, host: str | None) -> bool:
-        """Is this name of a host ours?"""
+        """Tell whether a host name is one of this server's."""
         return host in {f"127.0.0.1:{self._port}", f"localhost:{self._port}"}
 
     def follow(self, code: str) -> str | None:
-        """Follow the link; gives the cookie to set, or nothing where it leads nowhere."""
+        """Follow the link; return the cookie to set, or nothing if the link is not valid."""
         with self._lock:
             if self._is_used or not _same(code, self._code):
                 return None
@@ -41,7 +41,7 @@ class Door:
         return f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
 
     def admits(self, cookies: str | None) -> bool:
-        """Was the sender of these cookies let in?"""
+        """Tell whether the sender of these cookies was admitted."""
         for each in (cookies or "").split(";"):
             name, _, value = each.strip().partition("=")
             if name == self._cookie and _same(value, self._token):

@@ -1,4 +1,4 @@
-"""The scripts of the record's page, which has the gateway's timeline in it."""
+"""The scripts of the record's page, which include the gateway's timeline."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FOLDER = Path(__file__).parent / "page"
 
 @cache
 def served_files() -> dict[str, PageFile]:
-    """The files that the record's page is sent, by their names."""
+    """Return the files of the record's page, by name."""
     return as_sent(_files(), "record_live.js")
 
 
 @cache
 def joined(name: str) -> str:
-    """A module with all that it needs, as one script."""
+    """Return a module and everything it needs as one script."""
     return page_files.joined(_files(), name)
 
 

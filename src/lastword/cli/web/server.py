@@ -1,7 +1,7 @@
 """The record's page, served on the loopback interface by the standard library.
 
-Owns the requests and their answers, and how many are served at once. Who may ask is `door`'s, and
-what the record says is `answers`'s.
+Owns the requests, their answers, and the limit of simultaneous connections. Access is in `door`,
+the data in `answers`.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _TEXT = "text/plain; charset=utf-8"
 
 
 class LogServer(ThreadingHTTPServer):
-    """Serves one record to the browser that its link has led here."""
+    """Serves one record to the browser that followed its link."""
 
     daemon_threads = True
     block_on_close = False
 
     def __init__(self, path: str, port: int) -> None:
-        """Listen; port 0 is any that is free.
+        """Listen; port 0 is any free one.
 
         Raises:
-            OSError: the port cannot be had.
+            OSError: The port is not available.
         """
         super().__init__((HOST, port), _Request)
         self.path = path
@@ -53,40 +53,40 @@ class LogServer(ThreadingHTTPServer):
         self._room = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
     def server_bind(self) -> None:
-        """Take the port, and ask no name server who we are."""
+        """Bind the port without asking a name server for our name."""
         socketserver.TCPServer.server_bind(self)
         self.server_name: str = HOST
         self.server_port: int = self.server_address[1]
 
     def serve_while_asked(self, idle_seconds: float) -> None:
-        """Serve until nobody has asked for so long."""
+        """Serve until there has been no request for this long."""
         while time.monotonic() - self.asked_at < idle_seconds:
             self.handle_request()
 
     def note_asked(self) -> None:
-        """Somebody who was let in has asked."""
+        """Note a request of an admitted browser."""
         self.asked_at = time.monotonic()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a thread of its own, where there is room for one more."""
+        """Serve a connection in its own thread, if there is room for one more."""
         if self._room.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve a connection, and make room."""
+        """Serve a connection, then make room for another."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Forget a connection that broke."""
+        """Ignore a broken connection."""
 
 
 class _Request(BaseHTTPRequestHandler):
-    """A connection with its requests."""
+    """One connection and its requests."""
 
     server: LogServer  # pyright: ignore[reportIncompatibleVariableOverride]
     protocol_version = "HTTP/1.1"
@@ -115,7 +115,7 @@ class _Request(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - the name that the library looks for
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what the library refuses, in a line."""
+        """Answer with one line when the library refuses a request."""
         del message, explain
         self.close_connection = True
         if code == HTTPStatus.NOT_IMPLEMENTED:
@@ -125,7 +125,7 @@ class _Request(BaseHTTPRequestHandler):
             self._say(code, f"{HTTPStatus(code).phrase}.")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
-        """Write nothing: the terminal has the link."""
+        """Write nothing: the terminal shows the link."""
 
     def _follow(self, code: str) -> None:
         if self.command == "HEAD":  # whoever only looks where a link leads has not followed it
@@ -199,7 +199,7 @@ _NO_COOKIE = (
 
 
 def _number(text: str | None) -> int | None:
-    """An entry's number; nothing where it is none."""
+    """Return an entry's number; `None` if it is not one."""
     if not text or not text.isascii() or not text.isdigit():
         return None
     return min(int(text[:20]), _MAX_ID)

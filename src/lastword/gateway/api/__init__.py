@@ -1,1 +1,1 @@
-"""The events API: what a gateway's sessions are and were, over HTTP, for pages and for programs."""
+"""The events API: the state and history of a gateway's sessions, over HTTP."""

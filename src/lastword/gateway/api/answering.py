@@ -1,7 +1,7 @@
-"""What a holder answers a front that asks for events.
+"""A holder's answers to a front that asks for events.
 
 Owns the two control words and their facts. A front asks over a connection that has no viewer, one
-question at a time; what it does not take is not read from the log.
+question at a time; what it does not read is not read from the log either.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async def _events(holder: Holder, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _scanned(session: HeldSession, query: EventQuery, seconds: float) -> Scan:
-    """A page with something on it, or whatever there is after so long."""
+    """Return a page with something on it, or after a while whatever there is."""
     until = time.monotonic() + seconds
     scan = Scan(session.log, session.id, query)
     with session.watched() as grown:

@@ -1,7 +1,7 @@
-"""Errors that pages and connectors report of themselves.
+"""Errors that pages and connectors report about themselves.
 
-Owns how many one peer may send, what is counted of them, and the entry or the report that becomes
-of one.
+Owns how many reports one peer may send, how they are counted, and the log entry or report that
+each becomes.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ MAX_WORDS = 256
 
 
 class ReportPace:
-    """How fast each peer reports."""
+    """The rate at which each peer reports."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Measure by a clock that gives seconds."""
+        """Measure with a clock in seconds."""
         self._clock = clock
         self._by_peer: OrderedDict[str, deque[float]] = OrderedDict()
 
     def take(self, peer: str) -> int:
-        """Count one; gives how many seconds the peer has to wait instead, 0 for not at all."""
+        """Count one report; return the seconds that the peer must wait instead, or 0."""
         now = self._clock()
         times = self._by_peer.setdefault(peer, deque(maxlen=REPORTS))
         self._by_peer.move_to_end(peer)
@@ -52,7 +52,7 @@ class ReportPace:
 
 
 class ReportCounts:
-    """What was reported, by its word."""
+    """The number of reports, by word."""
 
     def __init__(self) -> None:
         self._by_word: Counter[str] = Counter()
@@ -63,15 +63,15 @@ class ReportCounts:
         self._by_word[event.word if known else "other"] += 1
 
     def told(self) -> dict[str, int]:
-        """How many there were of each."""
+        """Return the count of each word."""
         return dict(self._by_word)
 
 
 def read_report(body: bytes) -> ClientEvent:
-    """A report.
+    """Return a report.
 
     Raises:
-        ProblemError: It is none, or too large.
+        ProblemError: It is not a report, or too large.
     """
     if len(body) > MAX_BODY_BYTES:
         said = f"A report has at most {MAX_BODY_BYTES} bytes."
@@ -84,14 +84,14 @@ def read_report(body: bytes) -> ClientEvent:
 
 
 def facts_of(event: ClientEvent) -> dict[str, Any]:
-    """What stands on the entry."""
+    """Return the facts for the log entry."""
     facts: dict[str, Any] = msgspec.to_builtins(event)
     facts.pop("session_id", None)
     return facts
 
 
 def failure_of(event: ClientEvent) -> dict[str, Any]:
-    """What a report to a collector says of one, as members of a payload."""
+    """Return the members of the payload for a collector."""
     known = BY_NAME.get(event.word)
     members = {
         "type": known.type if known is not None else ErrorType.UNKNOWN.value,

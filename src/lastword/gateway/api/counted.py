@@ -1,6 +1,6 @@
-"""Figures of the front's own quality, as `/v1/stats` tells them.
+"""The front's own figures, as `/v1/stats` reports them.
 
-Owns which of the metrics stand there; they are `quality`'s, so that `/metrics` says the same.
+Owns the choice of metrics. Their values come from `quality`, so that `/metrics` agrees.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DIGITS = 6
 
 
 def closed_of(counts: Counts) -> dict[str, int]:
-    """How many WebSockets closed with each code that any closed with."""
+    """Return how many WebSockets were closed with each close code that occurred."""
     found = Snapshot(counts=counts, gauges={}).values_of(table.CLOSED)
     by_label = {tuple(labels_of(key)): int(value) for key, value in found.items()}
     return {
@@ -28,13 +28,13 @@ def closed_of(counts: Counts) -> dict[str, int]:
 
 
 def round_trips_of(counts: Counts) -> dict[str, DurationSeen]:
-    """Round trips, by who measured them."""
+    """Return round trips, by who measured them."""
     found = Snapshot(counts=counts, gauges={}).distributions_of(table.RTT)
     return {labels_of(key)[0]: _told(seen) for key, seen in found.items()}
 
 
 def attaches_of(counts: Counts) -> dict[str, DurationSeen]:
-    """Attaches that succeeded, by their method."""
+    """Return successful attaches, by method."""
     found = Snapshot(counts=counts, gauges={}).distributions_of(table.ATTACH)
     by_label = {tuple(labels_of(key)): seen for key, seen in found.items()}
     return {method: _told(seen) for (method, outcome), seen in by_label.items() if outcome == "ok"}

@@ -1,7 +1,8 @@
 """The events API's answers: one method for each path.
 
-Owns who may ask for what. Somebody whose token is for one session is answered of every other as if
-it were not there. What waits, waits in a holder or in a thread: the loop is the viewers'.
+Owns who may ask for what. A token for one session gets the same answer for any other session as
+for one that does not exist. Waiting is done in a holder or a thread, since viewers need the event
+loop.
 """
 
 from __future__ import annotations
@@ -59,13 +60,13 @@ MAX_STREAMS = 256
 
 
 class EventsApi:
-    """What the front answers below `/v1`, but for sockets."""
+    """Everything that the front serves below `/v1`, except WebSockets."""
 
     def __init__(self, holders: Holders, measured: FrontCounts, record: str = "") -> None:
-        """Tell of these holders' sessions, of what the front has measured, and of a record.
+        """Serve these holders' sessions, the front's measurements, and a record.
 
         Args:
-            holders: Those who have the sessions.
+            holders: The processes that hold the sessions.
             measured: The front's own counts.
             record: The record's file; empty for none.
         """
@@ -119,7 +120,7 @@ class EventsApi:
         return requests.answer(SessionOne(version=VERSION, role=grant.role, session=shown))
 
     async def events(self, request: Request, grant: Grant) -> Response:
-        """`GET /v1/sessions/{session_id}/events`, as one part or as a stream."""
+        """`GET /v1/sessions/{session_id}/events`, as one page or as a stream."""
         kind = requests.accepts(request, JSON_TYPE, EVENTS_TYPE)
         query = requests.event_query(request)
         _content(request, grant)
@@ -222,10 +223,10 @@ def _controls(grant: Grant) -> bool:
 
 
 def _content(request: Request, grant: Grant) -> bool:
-    """Is content wanted, by somebody who may see it?
+    """Tell whether content is wanted, by somebody who may see it.
 
     Raises:
-        ProblemError: By somebody who may not.
+        ProblemError: The requester may not see it.
     """
     content = requests.flag(request, "content")
     if content and not _controls(grant):

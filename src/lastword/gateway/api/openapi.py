@@ -1,7 +1,7 @@
 """The OpenAPI document of the events API.
 
-Owns the list of operations: the front's routes are made from it, and the shapes are those that the
-answers are made of, so the document says what is served.
+Owns the list of operations. The front's routes are made from it, and the shapes are those of the
+answers, so the document describes what is served.
 """
 
 from __future__ import annotations
@@ -62,19 +62,19 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         handler: the method of `EventsApi` that answers; without a token, the front's own.
-        method: of HTTP.
+        method: the HTTP method.
         path: as OpenAPI writes it.
-        summary: what it is for.
+        summary: its purpose.
         answer: the shape of its answer; `None` for the document itself, and for text.
-        status: of that answer.
-        parameters: what it takes.
-        body: the shape that it takes.
+        status: the status of that answer.
+        parameters: its parameters.
+        body: the shape of the request's body.
         problems: the statuses of its refusals.
-        streams: it answers with a stream, too.
-        needs_token: whoever has no token is refused.
-        takes_token: who is refused otherwise is let in with one.
+        streams: it can also answer with a stream.
+        needs_token: it refuses requests without a token.
+        takes_token: a token admits a request that would be refused without one.
         kind: the media type of its answer.
-        unready: the shape of its 503, where that is no refusal.
+        unready: the shape of its 503, if that is not a refusal.
     """
 
     handler: str
@@ -217,7 +217,7 @@ OPERATIONS = (
 
 @cache
 def document() -> bytes:
-    """The document, as JSON."""
+    """Return the document as JSON."""
     answers = [shape for each in OPERATIONS for shape in (each.answer, each.unready)]
     shapes = [shape for shape in answers if shape is not None]
     bodies = [each.body for each in OPERATIONS if each.body is not None]

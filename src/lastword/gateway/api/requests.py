@@ -1,6 +1,6 @@
-"""A request to the events API, read and refused.
+"""Requests to the events API: reading and refusing them.
 
-Owns what a query may say, which answer a client takes, and the one shape of a refusal:
+Owns the query's parameters, the choice of the response's type, and the one shape of a refusal:
 `{error, reason}`.
 """
 
@@ -32,9 +32,9 @@ class ProblemError(Exception):
     """A request is refused.
 
     Attributes:
-        status: of the answer.
+        status: the status of the response.
         reason: a word.
-        headers: further headers of the answer.
+        headers: further headers of the response.
     """
 
     def __init__(
@@ -46,25 +46,25 @@ class ProblemError(Exception):
         self.headers: dict[str, str] = dict(headers or {})
 
     def response(self) -> Response:
-        """The answer."""
+        """Return the response."""
         return problem(self.status, self.reason, str(self), self.headers)
 
 
 def problem(
     status: int, reason: str, said: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A refusal as an answer."""
+    """Return a refusal as a response."""
     shown = {"cache-control": "no-store"} | dict(headers or {})
     return Response(encode(ApiProblem(said, reason)), status, shown, JSON_TYPE)
 
 
 def answer(value: Any, status: int = 200) -> Response:
-    """An answer."""
+    """Return a response."""
     return Response(encode(value), status, {"cache-control": "no-store"}, JSON_TYPE)
 
 
 def unknown_session() -> ProblemError:
-    """There is no such session, or none for whoever asks: which of both is not told."""
+    """Return the refusal for a session that does not exist or is not open to the requester."""
     return ProblemError(404, "session_unknown", "There is no such session on this gateway.")
 
 
@@ -73,10 +73,10 @@ def _bad(said: str) -> ProblemError:
 
 
 def accepts(request: Request, *types: str) -> str:
-    """The type, of those that there are, that a client takes.
+    """Return the type that a client accepts, out of those available.
 
     Raises:
-        ProblemError: It takes none of them.
+        ProblemError: It accepts none of them.
     """
     wanted = _taken(request.headers.get("accept", ""))
     for kind in types:
@@ -99,10 +99,10 @@ def _taken(header: str) -> set[str]:
 
 
 def number(request: Request, name: str, default: int, most: int) -> int:
-    """A number of the query, from 1 up.
+    """Return a number of the query, from 1 up.
 
     Raises:
-        ProblemError: It is none, or beyond the bound.
+        ProblemError: It is not a number, or over the bound.
     """
     text = request.query_params.get(name)
     if text is None:
@@ -113,7 +113,7 @@ def number(request: Request, name: str, default: int, most: int) -> int:
 
 
 def flag(request: Request, name: str) -> bool:
-    """Is a flag of the query set?
+    """Tell whether a flag of the query is set.
 
     Raises:
         ProblemError: It is neither 0 nor 1.
@@ -125,10 +125,10 @@ def flag(request: Request, name: str) -> bool:
 
 
 def event_query(request: Request) -> EventQuery:
-    """Which events are wanted; a stream that comes back says where it was in `Last-Event-ID`.
+    """Return which events are wanted; a stream that returns gives its cursor in `Last-Event-ID`.
 
     Raises:
-        ProblemError: That cannot be read.
+        ProblemError: It cannot be read.
     """
     began = _cursor(request.query_params.get("after"))
     epoch, seq = _cursor(request.headers.get("last-event-id")) or began or ("", 0)

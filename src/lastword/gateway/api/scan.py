@@ -1,7 +1,7 @@
-"""A part of a log as events: where it begins, and how far one request may look.
+"""One page of a log as events: where it begins, and how much of the log one request may read.
 
-Owns the bounds of one page. A scan goes step by step, so that a holder, which has one loop for its
-agent and all viewers, can do something else between two; a step decodes one read of the log.
+Owns the bounds of a page. A scan goes step by step, each of which decodes one read of the log, so
+that a holder can serve its agent and viewers between two steps: it has one event loop for all.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ PAGE_BYTES = 1024 * 1024
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What part of a log is wanted.
+    """The part of a log that is wanted.
 
     Attributes:
-        epoch: of the cursor; empty for the oldest that is kept.
+        epoch: of the cursor; empty for the oldest entry that is kept.
         seq: of the cursor.
-        limit: events at most.
+        limit: the maximum number of events.
         kinds: only these; empty for all.
-        content: with frames.
+        content: include frames.
     """
 
     epoch: str = ""
@@ -50,10 +50,10 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scan:
-    """One page in the making."""
+    """A page in the making."""
 
     def __init__(self, log: ReadableLog, session_id: str, query: EventQuery) -> None:
-        """Begin where the cursor says.
+        """Begin at the cursor.
 
         Raises:
             CursorError: The cursor is ahead of this log.
@@ -73,11 +73,11 @@ class Scan:
         self._bytes = 0
 
     def go_on(self) -> None:
-        """Look on, since the log has grown."""
+        """Continue after the log has grown."""
         self._scanned = 0
 
     def step(self) -> bool:
-        """Look at some more; gives whether the page is complete."""
+        """Read some more of the log; return whether the page is complete."""
         if self._is_stale:
             return True
         entries = self._log.read(self._pos, max_entries=STEP_ENTRIES)
@@ -94,7 +94,7 @@ class Scan:
         return self._scanned >= MAX_SCANNED
 
     def _note_gap(self, found: int) -> None:
-        """What is no more before an entry; one gap is told in a page, the next in the next."""
+        """Note the entries missing before an entry: at most one gap in each page."""
         wanted = self._pos + 1
         if found > wanted and self._gap is None:
             self._gap = EventGap(wanted, found - 1, "trimmed")
@@ -118,17 +118,17 @@ class Scan:
 
     @property
     def _is_stale(self) -> bool:
-        """Are the log's numbers others from here on? The next request will be told."""
+        """Tell whether the log's numbers change from here on. The next request will report it."""
         return self._log.epoch != self._epoch
 
     @property
     def is_news(self) -> bool:
-        """Is there something to tell, so that nothing has to be waited for?"""
+        """Tell whether there is something to return without waiting."""
         told = bool(self._events) or self._gap is not None or self._reset is not None
         return told or self._is_stale or self._log.head > self._pos
 
     def page(self) -> EventsPage:
-        """What was found."""
+        """Return what was found."""
         return EventsPage(
             version=VERSION,
             session_id=self._session_id,
@@ -144,7 +144,7 @@ class Scan:
 
 
 def whole_page(log: ReadableLog, session_id: str, query: EventQuery) -> EventsPage:
-    """A page in one go, for whoever has a thread for it.
+    """Return a page in one go, for callers in a thread of their own.
 
     Raises:
         CursorError: The cursor is ahead of this log.
@@ -156,6 +156,6 @@ def whole_page(log: ReadableLog, session_id: str, query: EventQuery) -> EventsPa
 
 
 def as_facts(page: EventsPage) -> dict[str, Any]:
-    """A page as it goes over the wire."""
+    """Return a page as it is sent between processes."""
     facts: dict[str, Any] = msgspec.to_builtins(page)
     return facts

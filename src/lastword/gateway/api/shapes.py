@@ -1,9 +1,9 @@
-"""The values that the events API answers with and takes, as types.
+"""The types of the values that the events API returns and accepts.
 
-Owns their names and meanings: answers are made of these, and the OpenAPI document is made from
-them (`openapi`), so neither can say what the other does not. Moments are milliseconds since 1970
-UTC; an event has its own as ISO 8601, too. What is not known is left out where it may not be told,
-and null where it is not there.
+Owns their names and meanings. Both the answers and the OpenAPI document (`openapi`) are made from
+these types, so they cannot differ. Times are milliseconds since 1970 UTC; an event also has its
+time in ISO 8601. A member is left out if the requester may not see it, and null if it has no
+value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Count = Annotated[int, Meta(ge=0)]
 
 
 class EventKind(StrEnum):
-    """What an event tells. Those of the first part are kinds of the record's entries, too."""
+    """The kind of an event. The first part is also the record's kinds of entries."""
 
     PROMPT = "prompt"
     CANCEL = "cancel"
@@ -70,7 +70,7 @@ class EventKind(StrEnum):
 
 
 class EventLevel(StrEnum):
-    """How much an event matters, as the record has it."""
+    """How severe an event is, on the record's scale."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -79,22 +79,22 @@ class EventLevel(StrEnum):
 
 
 class SessionEvent(Struct, frozen=True, kw_only=True):
-    """One entry of a session's log. Its members but the first and the last two are the record's.
+    """One entry of a session's log. All members but the first and the last two are the record's.
 
     Attributes:
         seq: its number in the log.
-        kind: what it tells.
-        level: how much it matters.
-        at: when, as ISO 8601 in UTC, to the millisecond.
+        kind: its kind.
+        level: its severity.
+        at: its time, as ISO 8601 in UTC, to the millisecond.
         at_epoch_ms: the same in milliseconds since 1970 UTC.
-        at_seconds: the same in seconds, for readers of the record, which has monotonic ones there.
+        at_seconds: the same in seconds, for readers of the record, where it is monotonic.
         session_id: the session's.
-        turn: of a prompt, and of how it ended: a number that both have, and none other; what stands
-            between them is of that turn.
-        request_id: the viewer's id of the request it is about, as JSON text.
-        facts: what else is known, without content.
-        viewer: the viewer that said it, that it answers, or that it is about.
-        content: the frame as it came; with `content=1` alone.
+        turn: on a prompt and on its end: the turn's number. Events between the two belong to that
+            turn.
+        request_id: the viewer's id of the request in question, as JSON text.
+        facts: further facts, without content.
+        viewer: the viewer that sent it, that it answers, or that it is about.
+        content: the frame as it came; only with `content=1`.
     """
 
     seq: Annotated[int, Meta(ge=1)]
@@ -112,7 +112,7 @@ class SessionEvent(Struct, frozen=True, kw_only=True):
 
 
 class EventGap(Struct, frozen=True, rename={"first": "from", "last": "to"}):
-    """Entries that are no more, from the first to the last of them."""
+    """Entries that are no longer kept, from the first to the last of them."""
 
     first: Annotated[int, Meta(ge=1)]
     last: Annotated[int, Meta(ge=1)]
@@ -124,15 +124,15 @@ class EventsPage(Struct, frozen=True, kw_only=True, rename={"first": "from", "af
 
     Attributes:
         version: of this shape.
-        session_id: whose it is.
-        epoch: names the log's numbers.
+        session_id: the session's.
+        epoch: identifies the log's numbering.
         head: the last entry's number.
         first: where this part begins: the number after the cursor's.
-        after: the cursor to go on from. It passes what `kinds` has left out, too.
-        more: there is more already.
-        reset: the cursor was one of another epoch, so this begins with the oldest that is kept.
-        gap: what was wanted and is no more.
-        events: in order.
+        after: the cursor for the next request. It is also past the events that `kinds` left out.
+        more: whether there are more already.
+        reset: the cursor was from another epoch, so this begins with the oldest entry that is kept.
+        gap: entries that were wanted and are no longer kept.
+        events: the events in order.
     """
 
     version: int
@@ -148,7 +148,7 @@ class EventsPage(Struct, frozen=True, kw_only=True, rename={"first": "from", "af
 
 
 class SessionState(StrEnum):
-    """How a session is."""
+    """The state of a session."""
 
     IDLE = "idle"
     RUNNING = "running"
@@ -158,18 +158,18 @@ class SessionState(StrEnum):
     """Its last turn failed, or its agent cannot take it up; nothing runs."""
     ENDED = "ended"
     LOST = "lost"
-    """Its process died; who attaches brings it back."""
+    """Its process died; attaching restores it."""
 
 
 class AgentNamed(Struct, frozen=True):
-    """What an agent calls itself."""
+    """The name and version that an agent gives itself."""
 
     name: str
     version: str | None
 
 
 class ViewerCount(Struct, frozen=True):
-    """How many look at a session."""
+    """The number of viewers of a session."""
 
     controllers: _Count = 0
     observers: _Count = 0
@@ -180,13 +180,13 @@ class LastFailure(Struct, frozen=True, kw_only=True):
 
     Attributes:
         type: what went wrong.
-        sentence: the same for a person, with what to do, in lastword's own words.
-        retryable: would the same prompt help later?
+        sentence: what went wrong and what to do, in lastword's own words.
+        retryable: whether the same prompt may succeed later.
         at_epoch_ms: when.
         reason: what exactly, as a word.
         action: what the user can do.
-        incident_id: what a user can quote.
-        seq: its entry in the log; 0 where it has none.
+        incident_id: an id for the user to quote.
+        seq: its entry in the log; 0 if it has none.
     """
 
     type: ErrorType
@@ -204,17 +204,18 @@ class SessionView(Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: its id.
-        state: how it is.
-        since_epoch_ms: since when it is so.
-        agent: what its agent calls itself.
-        viewers: who looks at it.
-        questions: how many of the agent's wait for an answer.
-        epoch: names its log's numbers.
+        state: its state.
+        since_epoch_ms: when this state began.
+        agent: the agent's own name and version.
+        viewers: the number of its viewers.
+        questions: how many of the agent's questions are open.
+        epoch: identifies its log's numbering.
         head: the last entry's number.
         first: the oldest entry that is kept.
         last_failure: the last turn that failed.
-        title: as the agent named it; for a controller with `content=1`, since a prompt is in it.
-        cwd: where it works; for controllers.
+        title: the agent's title for it; only for a controller with `content=1`, since it may quote
+            a prompt.
+        cwd: its working directory; only for controllers.
     """
 
     id: str
@@ -232,13 +233,13 @@ class SessionView(Struct, frozen=True, kw_only=True):
 
 
 class SessionList(Struct, frozen=True, kw_only=True):
-    """The sessions that whoever asks may see, the latest change first.
+    """The sessions that the requester may see, the latest change first.
 
     Attributes:
         version: of this shape.
-        role: what whoever asks may do.
-        sessions: those that run, and the latest of those that have ended.
-        more: so many more have ended.
+        role: what the requester may do.
+        sessions: the running sessions, and the latest of those that ended.
+        more: how many further sessions ended.
     """
 
     version: int
@@ -259,9 +260,9 @@ class DurationSeen(Struct, frozen=True, kw_only=True):
     """How long something took, by the buckets of `/metrics`.
 
     Attributes:
-        count: how often it was measured.
-        p50_seconds: half of them took no longer; null where there are none.
-        p95_seconds: of twenty, nineteen took no longer; 30 at most.
+        count: the number of measurements.
+        p50_seconds: half of them took no longer; null if there are none.
+        p95_seconds: 19 of 20 took no longer; at most 30.
     """
 
     count: _Count
@@ -270,16 +271,16 @@ class DurationSeen(Struct, frozen=True, kw_only=True):
 
 
 class GatewayCounts(Struct, frozen=True, kw_only=True):
-    """What the gateway's front has counted.
+    """The counts of the gateway's front.
 
     Attributes:
-        since_epoch_ms: since when; a front that is started anew begins anew.
-        sessions: sessions by their state, now.
-        viewers: who looks at them, now.
-        closed: viewers' WebSockets by the code that they closed with; `other` for rare ones.
+        since_epoch_ms: since when; a restarted front starts again.
+        sessions: sessions by state, now.
+        viewers: viewers, now.
+        closed: viewers' WebSockets by close code; `other` for rare ones.
         round_trips: to viewers and back, by who measured: `websocket` (its pings), `viewer`.
         attaches: from a request that opens, loads or resumes a session to its result, by method.
-        client_errors: what pages and connectors reported, by its word.
+        client_errors: what pages and connectors reported, by word.
     """
 
     since_epoch_ms: int
@@ -292,16 +293,16 @@ class GatewayCounts(Struct, frozen=True, kw_only=True):
 
 
 class StatsView(Struct, frozen=True, kw_only=True):
-    """Sums over the last days and the days before: as `lastword stats --json`, and the gateway's.
+    """Totals of the last days and of the days before them.
 
     Attributes:
         version: of this shape.
-        days: how many.
-        from_epoch_ms: the first of them.
+        days: how many days.
+        from_epoch_ms: the start of the first day.
         to_epoch_ms: now.
-        now: what the record has of these days; null where there is no record.
-        before: the same of as many days before.
-        gateway: what the gateway counts itself.
+        now: the totals of `lastword stats --json` for these days; null without a record.
+        before: the same for as many days before.
+        gateway: the gateway's own counts.
     """
 
     version: int
@@ -314,22 +315,22 @@ class StatsView(Struct, frozen=True, kw_only=True):
 
 
 class ClientSource(StrEnum):
-    """Who reports."""
+    """The kind of program that reports."""
 
     PAGE = "page"
     CONNECT = "connect"
 
 
 class ClientEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An error of a page's or a connector's own. It has no member that could hold content.
+    """An error in a page or a connector. No member can hold content.
 
     Attributes:
-        source: who reports.
-        word: what failed, as a word of low cardinality; `protocol/words.json` has those of a link.
-        session_id: the session that it was at, if any.
+        source: the program that reports.
+        word: what failed, as a word of low cardinality; for a link, one of `protocol/words.json`.
+        session_id: the session, if any.
         code: a close code.
         status: an HTTP status.
-        tries: how many attempts were made.
+        tries: the number of attempts.
         lasted_ms: how long it lasted.
     """
 
@@ -343,12 +344,12 @@ class ClientEvent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class ClientEventTaken(Struct, frozen=True, kw_only=True):
-    """A report was taken.
+    """A report was accepted.
 
     Attributes:
         version: of this shape.
-        seq: its entry in the session's log; null where no session runs that it is about, and
-            where failures are reported (`--report-to`) it is a report then.
+        seq: its entry in the session's log; null if its session is not running, in which case it
+            becomes a failure report, if those are sent (`--report-to`).
     """
 
     version: int
@@ -359,8 +360,8 @@ class ApiProblem(Struct, frozen=True):
     """Why a request was refused.
 
     Attributes:
-        error: what is wrong and what to do, for a person.
-        reason: the same as a word; `protocol/words.json` has those of a link.
+        error: what is wrong and what to do, as a sentence.
+        reason: the same as a word; `protocol/words.json` lists those of a link.
     """
 
     error: str
@@ -374,5 +375,5 @@ class Healthy(Struct, frozen=True):
 
 
 def encode(value: Any) -> bytes:
-    """One of these as JSON."""
+    """Encode one of these as JSON."""
     return msgspec.json.encode(value)

@@ -1,10 +1,10 @@
-"""Where a front has sessions from: their holders, and the files of those that nobody holds.
+"""The sessions known to a front: from their holders, or from the log files of those without one.
 
-Owns the choice. A holder is asked about what it holds, since it alone knows of entries that a full
-disk did not take, and wakes whoever waits for more. A session without a holder is read from its
-file, and so is one whose holder is of version 1 and knows nothing of events: reading beside its
-writer is what the file's format is for. Files are read in threads. Nothing is kept but what ended
-sessions are, as long as their files do not change.
+Owns the choice between the two. A holder is asked about the sessions it holds, since it alone
+knows of entries that a full disk did not accept, and can wait for new ones. A session without a
+holder is read from its file. So is one whose holder speaks version 1, which has no events: the
+file's format allows reading beside its writer. Files are read in threads. Only the views of ended
+sessions are cached, until their files change.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class SessionSource:
     """The sessions of a gateway."""
 
     def __init__(self, holders: Holders) -> None:
-        """Find them where these holders are."""
+        """Find the sessions of these holders."""
         self._holders = holders
         self._kept: OrderedDict[str, tuple[tuple[int, int], SessionView]] = OrderedDict()
 
     async def live(self) -> dict[str, SessionView]:
-        """The sessions that are held, by their ids."""
+        """Return the sessions that have a holder, by id."""
         found: dict[str, SessionView] = {}
         for status in await self._holders.statuses():
             for each in status.get("sessions", []):
@@ -64,7 +64,7 @@ class SessionSource:
         return found
 
     async def _live_view(self, told: dict[str, Any]) -> SessionView | None:
-        """A session as its holder tells of it; one of version 1 does not tell enough."""
+        """Return a session as its holder reports it; version 1 does not report enough."""
         with contextlib.suppress(msgspec.ValidationError):
             return msgspec.convert(told.get("view"), SessionView)
         session_id = told.get("sessionId")
@@ -75,7 +75,7 @@ class SessionSource:
         return None
 
     async def ended(self, live: set[str]) -> tuple[list[SessionView], int]:
-        """The latest of those that are not held, and how many more there are."""
+        """Return the latest of the sessions without a holder, and how many more there are."""
         names = {wire.name_of(session_id) for session_id in live}
         return await asyncio.to_thread(self._read_ended, names)
 
@@ -105,10 +105,10 @@ class SessionSource:
         return view if view.id else None
 
     async def one(self, session_id: str) -> SessionView:
-        """One session.
+        """Return one session.
 
         Raises:
-            NoSessionError: There is none.
+            NoSessionError: There is no such session.
             StoreError: Its log cannot be read.
         """
         if self._holders.live(session_id) is not None:
@@ -123,7 +123,7 @@ class SessionSource:
     async def page(
         self, session_id: str, query: EventQuery, wait_seconds: float = 0.0
     ) -> dict[str, Any]:
-        """A part of a session's log, as `EventsPage` has it, once there is some.
+        """Return a part of a session's log, as `EventsPage` has it, once there is something.
 
         Raises:
             NoSessionError: There is no such session.
@@ -163,7 +163,7 @@ class SessionSource:
                 return page  # its holder is asked next
 
     async def note(self, session_id: str, facts: dict[str, Any]) -> int | None:
-        """Have an entry made of a client's report; gives its number, `None` where nobody can."""
+        """Log a client's report through the holder; return its number, `None` without a holder."""
         held = self._holders.live(session_id)
         if held is None:
             return None
@@ -173,7 +173,7 @@ class SessionSource:
 
 
 async def ask(path: str, word: str, facts: dict[str, Any]) -> dict[str, Any] | None:
-    """Ask a holder; `None` where it is not there, or of a version that has no such word."""
+    """Ask a holder; `None` if it is not running, or its version does not know the word."""
     wait = facts.get("wait_seconds", 0.0)
     try:
         reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT_BYTES)

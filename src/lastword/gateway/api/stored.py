@@ -1,9 +1,9 @@
-"""The log of a session that no holder has, as its file tells it.
+"""The log of a session without a holder, read from its file.
 
-Owns the reading of that file: nothing is written, not even beside it. A file that was closed
-cleanly is read as one that does not change, since SQLite would else leave companions there, whose
-dates say when a log is old enough to be deleted (`Holders.forget_old`); where that turns out to be
-wrong it is read again. Everything here blocks: it is for a thread.
+Owns reading that file. Nothing is written, not even beside it. A file that was closed cleanly is
+opened as immutable, since SQLite would otherwise leave companion files, whose dates decide when a
+log is old enough to be deleted (`Holders.forget_old`); if it does change, it is read again.
+Everything here blocks, so it runs in a thread.
 """
 
 from __future__ import annotations
@@ -56,26 +56,26 @@ class StoredLog:
         self._recent: OrderedDict[int, Batch] = OrderedDict()
 
     def remembered(self, name: str) -> str:
-        """A fact that was kept; empty where there is none."""
+        """Return a remembered fact; empty if there is none."""
         return self.facts.get(f"session.{name}", "")
 
     def read(
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
-        """The oldest entries after a number."""
+        """Return the oldest entries after a number."""
         return read_batches(
             self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
         )
 
     def pins_of(self, prefix: str) -> list[Numbered]:
-        """The pinned entries of one kind."""
+        """Return the pinned entries of one kind."""
         if self._pins is None:
             self._pins = pins_in(self._db)
         return self._pins.of(prefix)
 
 
 def reading(path: str, read: Callable[[StoredLog], _Read]) -> _Read:
-    """Read a log's file.
+    """Open a log's file for reading.
 
     Raises:
         FileNotFoundError: There is none.
@@ -102,7 +102,7 @@ def _opened(path: str, *, is_closed: bool) -> sqlite3.Connection:
 
 
 def _state_of(path: str) -> tuple[tuple[int, int], tuple[int, int] | None]:
-    """The file's date and size, and those of the log of changes beside it."""
+    """Return the date and size of the file and of its write-ahead log."""
     with contextlib.suppress(FileNotFoundError):
         return _date_of(path), _date_of(f"{path}-wal")
     return _date_of(path), None
@@ -114,7 +114,7 @@ def _date_of(path: str) -> tuple[int, int]:
 
 
 def view_in(path: str) -> SessionView:
-    """The session whose log this is, which no holder has.
+    """Return the session of a log that has no holder.
 
     Raises:
         FileNotFoundError: There is none.
@@ -124,7 +124,7 @@ def view_in(path: str) -> SessionView:
 
 
 def stored_view(log: StoredLog) -> SessionView:
-    """The session of a log."""
+    """Return the session of a log."""
     ended = _object(log.remembered("ended")).get("at_ms")
     is_over = isinstance(ended, int) or log.facts.get("clean") == "1"
     cwd = _object(log.remembered("params")).get("cwd")

@@ -1,11 +1,11 @@
-"""A session's events as a stream: everything from a cursor on, then what comes.
+"""A session's events as a stream: everything from a cursor on, then new events as they come.
 
-Owns the form of the stream (`text/event-stream`) and its pace. It pulls as a viewer does: the next
-part of the log is asked for when the client has taken the one before, so a client that is slow
-costs one part of memory, and lags in the log.
+Owns the stream's format (`text/event-stream`) and pace. It pulls as a viewer does: the next part
+of the log is read when the client has taken the previous one, so a slow client costs the memory
+of one part.
 
-    event: open   the log's epoch and head, and where this begins; again where the epoch changes
-    event: gap    entries that are no more; its id is the cursor behind them
+    event: open   the log's epoch and head, and the beginning; again when the epoch changes
+    event: gap    entries that are no longer kept; its id is the cursor after them
     (no name)     an event; its id is its cursor
 """
 
@@ -42,7 +42,7 @@ async def stream_of(
     first: dict[str, Any],
     closing: asyncio.Event,
 ) -> AsyncIterator[bytes]:
-    """The stream, from its first page on, until the front closes or the session is no more."""
+    """Return the stream, from its first page until the front closes or the session is gone."""
     page, epoch = first, ""
     while True:
         if page["epoch"] != epoch or page.get("reset"):
@@ -64,7 +64,7 @@ async def stream_of(
 
 
 async def _next(source: SessionSource, session_id: str, query: EventQuery) -> dict[str, Any] | None:
-    """The next part; `None` where there is none any more."""
+    """Return the next part; `None` at the end."""
     try:
         return await source.page(session_id, query, COMMENT_SECONDS)
     except CursorError:
@@ -77,7 +77,7 @@ async def _next(source: SessionSource, session_id: str, query: EventQuery) -> di
 async def _until(
     closing: asyncio.Event, work: Coroutine[Any, Any, dict[str, Any] | None]
 ) -> dict[str, Any] | None:
-    """What work gives; `None` where the front closes before."""
+    """Return the result of the work; `None` if the front closes first."""
     task = asyncio.create_task(work)
     closed = asyncio.create_task(closing.wait())
     try:

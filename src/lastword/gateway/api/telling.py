@@ -1,8 +1,8 @@
-"""From an entry of a session's log to the event that is told of it.
+"""Events from the entries of a session's log.
 
-Owns what of an entry is content: the frame alone, which is told only where it was asked for. What
-the facts hold is closed words, numbers, ids, and what programs call themselves. It depends on the
-entry alone, so an event is the same whenever and however it is read.
+Owns what counts as content: only the frame, which is included on request. The facts are closed
+sets of words, numbers, ids, and the names that programs give themselves. An event depends on its
+entry alone, so it is the same whenever and however it is read.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Facts = dict[str, Any]
 
 
 def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEvent:
-    """The event of one entry; its frame with `content`."""
+    """Return the event of one entry, with its frame if `content` is set."""
     seq, entry = numbered
     kind, facts = _TOLD[entry.kind](entry)
     about = entry.about
@@ -79,7 +79,7 @@ def event_of(numbered: Numbered, session_id: str, *, content: bool) -> SessionEv
 
 
 def _level(kind: EventKind, facts: Facts) -> EventLevel:
-    """How much it matters; of the kinds that the record has, what it says."""
+    """Return its severity; for the record's kinds, the record's own."""
     own = _OWN_LEVELS.get(kind)
     if own is not None:
         return own
@@ -87,14 +87,14 @@ def _level(kind: EventKind, facts: Facts) -> EventLevel:
 
 
 def failure_facts(error: AgentError) -> Facts:
-    """A failure's facts, as the record has them without `--record-text`, and a sentence of ours."""
+    """Return a failure's facts, as the record has them without `--record-text`, and a sentence."""
     facts = msgspec.structs.replace(error, detail=None, extra=None).payload()
     del facts["message"]
     return facts | {"sentence": sentence_of(error)}
 
 
 def sentence_of(error: AgentError) -> str:
-    """What failed and what to do, in lastword's own words: a peer's may quote a prompt."""
+    """Say what failed and what to do in lastword's words: an agent's may quote a prompt."""
     return wording.own_sentence(error.type, error.action or DEFAULTS[error.type].action)
 
 
@@ -201,7 +201,7 @@ def _life(entry: LogEntry) -> tuple[EventKind, Facts]:
 
 
 def _as_recorded(entry: LogEntry) -> tuple[EventKind | None, Facts]:
-    """What the record says of an entry, if anything: its kind, and the facts that are known."""
+    """Return what the record has of an entry, if anything: its kind and the known facts."""
     told = recorded(entry, "", 0.0)
     if told is None:
         return None, {}
@@ -224,7 +224,7 @@ _TOLD = {
 
 
 def _word(text: str | None) -> str:
-    """A peer's word for something, where it is one; a sentence might say anything."""
+    """Return a peer's value if it is a single word; a sentence might contain anything."""
     return text if text and _WORD.fullmatch(text) else "other"
 
 

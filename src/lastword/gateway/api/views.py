@@ -1,7 +1,7 @@
-"""A session as the list shows it: how it is, since when, and what failed last.
+"""A session in the list: its state, since when, and its last failure.
 
-Owns what a session's state is called, from what its log has pinned; so a session whose process has
-died is told of in the same way as one that runs.
+Owns how the state is derived from the log's pinned entries, so that a session whose process has
+died is described in the same way as a running one.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ MAX_TITLE_CHARS = 500
 
 
 class KnownOfSession(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a session beside its entries.
+    """What is known about a session beside its entries.
 
     Attributes:
         id: its id.
-        agent: what its agent says of itself, as in `initialize`'s result.
-        cwd: where it works.
-        viewers: who looks at it.
-        refused: the error object of an agent that could not take it up.
-        ended_ms: when it ended; 0 where it has not.
-        lost_ms: when its process was last heard of; 0 where it runs or has ended.
+        agent: the agent's own description, as in the result of `initialize`.
+        cwd: its working directory.
+        viewers: its viewers.
+        refused: the error object of an agent that could not resume it.
+        ended_ms: when it ended; 0 if it has not.
+        lost_ms: when its process was last known to be running; 0 if it is running or has ended.
     """
 
     id: str
@@ -55,7 +55,7 @@ class KnownOfSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def view_of(log: ReadableLog, known: KnownOfSession) -> SessionView:
-    """The session, with what only some may see; `visible` takes that away."""
+    """Return the session, including what only some may see; `visible` removes that."""
     ends = [each for each in log.pins_of("end:") if each.entry.about.method == acp.PROMPT]
     failed = next((each for each in reversed(ends) if each.entry.about.failure), None)
     updates = _state_updates(log)
@@ -80,7 +80,7 @@ def view_of(log: ReadableLog, known: KnownOfSession) -> SessionView:
 
 
 def visible(view: SessionView, *, controls: bool, content: bool) -> SessionView:
-    """What somebody may see of it."""
+    """Return what a given requester may see of it."""
     return msgspec.structs.replace(
         view,
         title=view.title if controls and content else UNSET,
@@ -114,7 +114,7 @@ def _state(
 
 
 def _state_updates(log: ReadableLog) -> dict[str, tuple[Numbered, dict[str, Any]]]:
-    """The last update of each kind of state, by its kind."""
+    """Return the last update of each kind of state, by kind."""
     found = {}
     for kept in log.pins_of("state:"):
         params = object_of(object_of(jsonrpc.loads(kept.entry.frame)).get("params"))
@@ -124,7 +124,7 @@ def _state_updates(log: ReadableLog) -> dict[str, tuple[Numbered, dict[str, Any]
 
 
 def _by_state(updates: dict[str, tuple[Numbered, dict[str, Any]]]) -> Numbered | None:
-    """The update that says that the agent works, as version 2 of the protocol has it."""
+    """Return the update that says that the agent is working, as in version 2 of the protocol."""
     kept, update = updates.get(acp.STATE_UPDATE, (None, {}))
     return kept if isinstance(update.get("state"), str) and update["state"] != acp.IDLE else None
 

@@ -1,1 +1,1 @@
-"""`lastword connect`: the other end of a gateway, as an agent on stdin and stdout."""
+"""`lastword connect`: the client end of a gateway, which acts as an agent on stdin and stdout."""

@@ -1,7 +1,7 @@
-"""Turns that were ended for the editor while the agent may still be at them.
+"""Turns that were ended for the editor while the agent may still be working on them.
 
-Owns which those are, and that how one of them came out is told once, as news: its prompt has had
-its answer. Who ends one, and why, is `core`'s.
+Owns the list of these turns. The outcome of each is reported once, as a notice, since its prompt
+already has an answer. The decision to end a turn is made in `core`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ MAX_TURNS = 256
 
 
 class AbandonedTurns:
-    """Those of one editor, by the number of the prompt."""
+    """The abandoned turns of one editor, by the number of the prompt."""
 
     def __init__(self) -> None:
         self._session_of: dict[int, str] = {}
 
     def add(self, number: int, session_id: str) -> None:
-        """One was ended, whose prompt has this number."""
+        """Add a turn, by its prompt's number."""
         self._session_of[number] = session_id
         while len(self._session_of) > MAX_TURNS:
             del self._session_of[next(iter(self._session_of))]
 
     def answered(self, number: int, frame: Frame) -> bytes | None:
-        """The prompt with this number is answered after all: what the editor is told of it."""
+        """Return the notice for the editor when the prompt is answered after all."""
         result = object_of(jsonrpc.loads(frame.message.result))
         failure = object_of(result.get("_meta")).get("agent_error") or failing.failure_in(
             jsonrpc.loads(frame.message.error)
@@ -40,7 +40,7 @@ class AbandonedTurns:
         return self.ended(number, stop_reason=result.get("stopReason"), failure=failure)
 
     def ended(self, number: int, *, stop_reason: object, failure: object) -> bytes | None:
-        """It has ended: what the editor is told of it, `None` where that is no turn of these."""
+        """Return the notice for the editor when the turn ends; `None` if it is not one of these."""
         session_id = self._session_of.pop(number, None)
         if session_id is None:
             return None

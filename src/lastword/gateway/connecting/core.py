@@ -1,8 +1,9 @@
-"""The connector: an agent towards an editor, a viewer towards a gateway, whatever the link does.
+"""The connector: an agent to an editor, a viewer to a gateway, across lost links.
 
-Owns that each request of the editor's is answered once, that no update is lost or told twice, and
-what is said again over a new link. Sans-IO: lines, the link's fate and a time in, effects out. When
-to connect, to wait and to give up is `client.reconnect`'s, whose driver is `shell`.
+Owns three guarantees: each request of the editor is answered once, no update is lost or repeated,
+and what a lost link left open is sent again over a new one. Sans-IO: lines, link events and a
+time in, effects out. `client.reconnect` decides when to connect, wait and give up; `shell` drives
+it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _SERVICE_UNAVAILABLE = 503
 
 
 class LinkState(Enum):
-    """What the link is good for."""
+    """What the link can be used for."""
 
     DOWN = 0
     GREETING = 1
@@ -64,7 +65,7 @@ class Connector:
         """Begin without a link.
 
         Args:
-            session: The existing session that the editor's first `session/new` is given.
+            session: An existing session, which answers the editor's first `session/new`.
         """
         self.client: ClientProfile = ClientProfile()
         self._wanted_session = session
@@ -85,31 +86,31 @@ class Connector:
 
     @property
     def is_full(self) -> bool:
-        """Waits so much for a link that no more is to be read from the editor?"""
+        """Tell whether too much is waiting for a link to read more from the editor."""
         return self._items.unsent_bytes >= WAITING_BYTES
 
     @property
     def session_ids(self) -> tuple[str, ...]:
-        """The sessions that the editor uses."""
+        """Return the sessions that the editor uses."""
         return tuple(self._places)
 
     @property
     def has_open(self) -> bool:
-        """Does the editor wait for an answer?"""
+        """Tell whether the editor is waiting for an answer."""
         return any(item.request is not None for item in self._items)
 
     def tells_at(self) -> float | None:
-        """When `tell` is due, in the seconds of `now`."""
+        """Return when `tell` is due, on the clock of `now`."""
         return self._outage.first_due if self._turns() else None
 
     def probe(self, now: float) -> list[ConnectEffect]:
-        """Ask the gateway for a sign of life, and say how far the editor is."""
+        """Ask the gateway for a sign of life, and report the editor's position."""
         return [ToGateway(line) for line in self._probes.ask(self._places.values(), now)]
 
     # The editor.
 
     def from_editor(self, line: bytes, now: float) -> list[ConnectEffect]:
-        """Take in a line of the editor's."""
+        """Take in a line from the editor."""
         if self._link is LinkState.DOWN:
             self._outage.begin(now)
         if not line.strip():
@@ -192,7 +193,7 @@ class Connector:
         return effects
 
     def _is_kept(self, item: Item) -> bool:
-        """May it have to be said again over another link?"""
+        """Tell whether it may have to be sent again over another link."""
         if item.request is not None or item.answers is not None:
             return True
         if item.method == acp.CANCEL_REQUEST:
@@ -206,7 +207,7 @@ class Connector:
         )
 
     def _bring_back(self, item: Item) -> list[ConnectEffect]:
-        """The editor itself loads or resumes a session."""
+        """Take in the editor's own load or resume of a session."""
         session_id = item.session_id or ""
         place = self._places.setdefault(session_id, Place(session_id))
         if place.attaching and place.attaching != item.number:
@@ -216,7 +217,7 @@ class Connector:
         return [ToGateway(line)]
 
     def _give_session(self, item: Item) -> list[ConnectEffect]:
-        """The editor's new session is to be one that there is: first, how is that?"""
+        """Answer the editor's new session with an existing one, after asking for its state."""
         session_id = self._wanted_session
         place = self._places.setdefault(session_id, Place(session_id))
         line = place.look(item)
@@ -224,7 +225,7 @@ class Connector:
         return [ToGateway(line)]
 
     def _attach(self, place: Place) -> list[ConnectEffect]:
-        """Attach a session over a new link, where the editor is."""
+        """Attach a session over a new link, at the editor's position."""
         for item in self._items.unsent():
             is_first = item.method in acp.BRINGS_BACK and item.session_id == place.session_id
             if is_first and item.was_sent:
@@ -243,7 +244,7 @@ class Connector:
         return [ToGateway(frames.greeting(self._hello, self._greets, self._viewer, self._secret))]
 
     def lost(self, now: float) -> None:
-        """The link is gone, or was not had."""
+        """The link is lost, or could not be made."""
         if self._link is LinkState.DOWN:
             return
         self._link = LinkState.DOWN
@@ -258,7 +259,7 @@ class Connector:
     def tell(
         self, now: float, *, line: str, attempt: int, max_attempts: int, wait_seconds: float
     ) -> list[ConnectEffect]:
-        """Tell the users of open turns that the gateway is sought, where that takes long."""
+        """Tell the users of open turns about a long outage."""
         if not self._outage.tells(now):
             return []
         stays = failing.stays_in_conversation(self.client)
@@ -278,7 +279,7 @@ class Connector:
         ]
 
     def _turns(self) -> list[str]:
-        """The sessions with an open turn."""
+        """Return the sessions with an open turn."""
         prompts = {
             item.session_id: None
             for item in self._items
@@ -288,7 +289,7 @@ class Connector:
         return list(prompts | running)
 
     def gave_up(self, end: GiveUp) -> list[ConnectEffect]:
-        """There is no gateway, until somebody asks for it again: whatever is open fails."""
+        """Fail everything open: the search has ended, until the editor asks again."""
         error = failing.of_end(end)
         effects: list[ConnectEffect] = []
         for session_id in self._turns():
@@ -306,7 +307,7 @@ class Connector:
     def _end_turn(
         self, session_id: str, error: AgentError, *, only_sent: bool = False
     ) -> list[ConnectEffect]:
-        """End a session's open turn for the editor; how it goes on is told as news."""
+        """End a session's open turn for the editor; its outcome is reported later, as a notice."""
         prompts = [
             item
             for item in self._items
@@ -327,7 +328,7 @@ class Connector:
         return [ToEditor(line) for line in failing.ended_turn(error, session_id, ids, self.client)]
 
     def _forget_lesser(self) -> None:
-        """Of what waits, a user's cancel and answers still count in the next round."""
+        """Drop what is waiting, except a user's cancels and answers, which still matter."""
         for item in self._items:
             counts = item.method == acp.CANCEL or item.answers is not None
             if not counts or self.is_full:
@@ -336,7 +337,7 @@ class Connector:
     # The gateway.
 
     def from_gateway(self, line: bytes, now: float) -> list[ConnectEffect]:
-        """Take in a frame of the gateway's."""
+        """Take in a frame from the gateway."""
         frame = jsonrpc.decode(line)
         if not isinstance(frame, jsonrpc.Frame):
             return []
@@ -384,7 +385,7 @@ class Connector:
         return effects + self._attached_all()
 
     def _refused_greeting(self, greeting: Item, line: bytes, frame: Frame) -> list[ConnectEffect]:
-        """The agent cannot be used at all; what was asked of it meanwhile ends alike."""
+        """The agent cannot be used: fail what was asked of it with the same error."""
         self._hello = None
         self._link = LinkState.DOWN
         effects: list[ConnectEffect] = [HangUp()]
@@ -398,7 +399,7 @@ class Connector:
         return effects
 
     def _lose_track(self) -> list[ConnectEffect]:
-        """To the gateway this is another viewer: what was sent must not be sent again."""
+        """Begin as a new viewer: what was sent before must not be sent again."""
         effects: list[ConnectEffect] = []
         for session_id in self._turns():
             effects += self._end_forgotten(session_id)
@@ -459,7 +460,7 @@ class Connector:
         return effects + self._attached_all()
 
     def _has_session(self, place: Place, item: Item, line: bytes) -> list[ConnectEffect]:
-        """The editor's `session/new` is answered with the session that there is; then its past."""
+        """Answer the editor's `session/new` with the existing session, then send its past."""
         self._wanted_session = ""
         place.probing = False
         self._items.done(item)
@@ -468,7 +469,7 @@ class Connector:
         return [ToEditor(answer), *self._attach(place)]
 
     def _has_ended(self, item: Item, frame: Frame) -> list[ConnectEffect]:
-        """A request of the editor's has its answer."""
+        """Note that a request of the editor has been answered."""
         line, ours = frames.stripped(frame.line, "result")
         self._items.done(item)
         if item.method in acp.ENDS_SESSION and isinstance(frame.message.error, msgspec.UnsetType):
@@ -489,7 +490,7 @@ class Connector:
         return [ToEditor(frames.with_id(line, item.request or jsonrpc.NULL_ID))]
 
     def _told(self, frame: Frame, method: str) -> list[ConnectEffect]:
-        """A word of the gateway's own."""
+        """Take in a notification of the gateway itself."""
         params = jsonrpc.params_of(frame)
         place = self._places.get(frame.message.session_id or "")
         if place is None:
@@ -516,7 +517,7 @@ class Connector:
         return effects
 
     def _begins(self, place: Place, ours: dict[str, Any]) -> list[ConnectEffect]:
-        """From here on come the frames of this attach."""
+        """Note that the frames of this attach begin here."""
         if place.probing or not place.attaching:
             return []
         effects: list[ConnectEffect] = []
@@ -533,7 +534,7 @@ class Connector:
         return [] if frame is None else [ToEditor(frame)]
 
     def _passed(self, frame: Frame) -> list[ConnectEffect]:
-        """A frame of the agent's."""
+        """Take in a frame of the agent."""
         message = frame.message
         line, ours = frames.stripped(frame.line, "params")
         place = self._places.get(message.session_id or "")

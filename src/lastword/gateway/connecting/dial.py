@@ -1,6 +1,6 @@
-"""Dialling a gateway: its address, the token of an attempt, and one WebSocket.
+"""Connecting to a gateway: its address, the token, and one WebSocket.
 
-Owns what is sent with the upgrade, and what an attempt's failure is to the reconnect policy.
+Owns what is sent with the upgrade request, and how the reconnect policy sees a failed attempt.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ CLOSE_SECONDS = 2.0
 
 
 class AddressError(Exception):
-    """The URL or the token cannot be used; the text says why, as a sentence without its stop."""
+    """The URL or the token cannot be used; the text says why, without a full stop."""
 
 
 def address(text: str, *, insecure: bool = False) -> str:
-    """The WebSocket address that a URL means.
+    """Return the WebSocket address that a URL means.
 
-    One that ends in a slash, or has no path, is where a gateway is served: ACP is at `acp` below.
+    If the URL ends in a slash or has no path, it is a gateway's root, and ACP is at `acp` below
+    it.
 
     Args:
         text: The URL.
-        insecure: The token may go to another machine in clear.
+        insecure: Allow sending the token unencrypted to another machine.
 
     Raises:
-        AddressError: It means none, or one to which the token would go in clear.
+        AddressError: It is not a usable URL, or would send the token unencrypted.
     """
     try:
         parts = urlsplit(text)
@@ -67,18 +68,18 @@ def address(text: str, *, insecure: bool = False) -> str:
 
 
 class TokenSource(msgspec.Struct, frozen=True):
-    """Where the token of an attempt comes from.
+    """The source of an attempt's token.
 
     Attributes:
-        token: itself; empty, it is in a file.
-        path: the file's, which is read anew each time.
+        token: the token itself; if empty, it is in a file.
+        path: the path of the file, which is read for each attempt.
     """
 
     token: str = ""
     path: str = ""
 
     def take(self) -> str:
-        """The token.
+        """Return the token.
 
         Raises:
             AddressError: There is none.
@@ -97,10 +98,10 @@ class TokenSource(msgspec.Struct, frozen=True):
 
 
 def token_source(token: str, path: str, environment: Mapping[str, str]) -> TokenSource:
-    """Choose among the places of a token.
+    """Choose the source of the token.
 
     Raises:
-        AddressError: It is in none of them.
+        AddressError: There is no token.
     """
     chosen = token or ("" if path else environment.get(TOKEN_VARIABLE, ""))
     if not chosen and not path:
@@ -116,14 +117,14 @@ def token_source(token: str, path: str, environment: Mapping[str, str]) -> Token
 
 
 class _Dialler(connect):
-    """A connect that follows no redirect: the token is for this address."""
+    """A connection that follows no redirects: the token is for this address only."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         return exc
 
 
 async def dial(url: str, token: str) -> ClientConnection:
-    """Open a socket; the policy has the fuse, so there is none here."""
+    """Open a socket, without a timeout of its own: the policy has one."""
     return await _Dialler(
         url,
         additional_headers={"Authorization": f"Bearer {token}"},
@@ -142,7 +143,7 @@ FAILURES = (OSError, InvalidHandshake, InvalidURI, EOFError, ConnectionClosed)
 
 
 def failed(error: Exception) -> reconnect.Event:
-    """What an attempt's failure is to the policy."""
+    """Return what a failed attempt means to the policy."""
     if isinstance(error, InvalidStatus):
         wait = error.response.headers.get("Retry-After")
         return reconnect.Refused(error.response.status_code, wait)
@@ -151,14 +152,14 @@ def failed(error: Exception) -> reconnect.Event:
 
 
 def ended(error: ConnectionClosed) -> reconnect.Closed:
-    """What a socket's end is to the policy."""
+    """Return what the end of a socket means to the policy."""
     if error.rcvd is None:
         return reconnect.Closed(1006)
     return reconnect.Closed(error.rcvd.code, error.rcvd.reason)
 
 
 def is_loopback(host: str) -> bool:
-    """Is it this machine?"""
+    """Tell whether a host is this machine."""
     if host == "localhost":
         return True
     try:

@@ -8,53 +8,53 @@ import msgspec
 
 
 class ToEditor(msgspec.Struct, frozen=True):
-    """Write the editor this line. Whatever it moves in the connector counts as written."""
+    """Write this line to the editor. The connector counts it as written."""
 
     line: bytes
 
 
 class ToGateway(msgspec.Struct, frozen=True):
-    """Send the gateway this frame, over the link that is open now."""
+    """Send this frame to the gateway, over the open link."""
 
     line: bytes
 
 
 class Greeted(msgspec.Struct, frozen=True):
-    """The link is as the one before was: every session is attached.
+    """The link is ready: every session is attached again.
 
     Attributes:
-        updates: how many frames of the past have come since it opened.
+        updates: the number of past frames that came since it opened.
     """
 
     updates: int
 
 
 class NotGreeted(msgspec.Struct, frozen=True):
-    """The link is open, and cannot be used: by the HTTP status that says the same."""
+    """The link is open but cannot be used, for the reason that this HTTP status gives."""
 
     status: int
 
 
 class Dial(msgspec.Struct, frozen=True):
-    """Somebody waits for the gateway: connect, unless that is under way."""
+    """Connect, unless that is under way: somebody is waiting for the gateway."""
 
 
 class HangUp(msgspec.Struct, frozen=True):
-    """Nobody needs the link any more, until the next `Dial`."""
+    """Close the link, which nobody needs until the next `Dial`."""
 
 
 class Say(msgspec.Struct, frozen=True):
-    """Tell whoever reads stderr."""
+    """Print a line on stderr."""
 
     line: str
 
 
 class OwnError(msgspec.Struct, frozen=True):
-    """Report to the gateway, when it can be, what it did to a session.
+    """Report to the gateway, once that is possible, an error that affected a session.
 
     Attributes:
-        word: of `protocol/words.json`.
-        session_id: the session's.
+        word: one of `protocol/words.json`.
+        session_id: the session's id.
     """
 
     word: str

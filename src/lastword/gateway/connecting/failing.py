@@ -1,7 +1,7 @@
 """Failures of a link, in the words and frames of the contract.
 
-Owns what an editor is told while the gateway is sought, once it is not sought any more, and of what
-cannot be told again. On which rung is the ladder's.
+Owns what an editor is told while the connector searches for the gateway, when the search ends,
+and when something cannot be sent again. `core.failure.ladder` chooses the rung.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ NOT_FOUND = "There is no gateway at this address. Check its path, which is /acp 
 
 
 def words_of(end: GiveUp) -> str:
-    """Why the search has ended, and what to do."""
+    """Return why the search has ended, and what to do."""
     return NOT_FOUND if end.why is Why.SESSION_UNKNOWN else f"{end.line} {end.advice}".strip()
 
 
 def of_end(end: GiveUp) -> AgentError:
-    """The failure of whatever was open when the gateway was given up."""
+    """Return the failure of everything that was open when the search ended."""
     word = BY_NAME[_WORDS.get(end.why, end.why.value)]
     kind = ErrorType(word.type)
     action = Action.WAIT if end.why is Why.ASKED_TO_WAIT else Action(word.action)
@@ -65,7 +65,7 @@ def of_end(end: GiveUp) -> AgentError:
 
 
 def lost_track() -> AgentError:
-    """A turn of which the gateway may not know that it had been asked for."""
+    """Return the failure of a turn that the gateway may never have received."""
     said = (
         "The gateway no longer knows this connection, so how the turn goes on cannot be told here."
         " It may be running still."
@@ -85,7 +85,7 @@ def lost_track() -> AgentError:
 def ended_turn(
     error: AgentError, session_id: str, prompts: tuple[bytes, ...], client: ClientProfile
 ) -> list[bytes]:
-    """The frames that end an editor's turn."""
+    """Return the frames that end the editor's turn."""
     ending = ladder.Ending(error=error, session_id=session_id, prompts=prompts, had_output=True)
     rung = ladder.rung_for(ladder.AUTO, client, client.dialect)
     told = ladder.frames_for(ending, rung=rung, client=client, dialect=client.dialect)
@@ -93,7 +93,7 @@ def ended_turn(
 
 
 def refused(error: AgentError) -> dict[str, Any]:
-    """The error object that answers a request which is no prompt."""
+    """Return the error object that answers a request other than a prompt."""
     calm = msgspec.structs.replace(error, phase=Phase.BEFORE_REQUEST)
     return error_object(calm, had_output=True)
 
@@ -107,7 +107,7 @@ def seeking(  # noqa: PLR0913 - what the contract's update has
     max_attempts: int,
     wait_seconds: float,
 ) -> bytes:
-    """The frame that tells a turn's user of the search, as a retry is told to this editor."""
+    """Return the frame that tells the user about the search, in this editor's form of a retry."""
     if client.typed and client.retry:
         error = AgentError(
             type=ErrorType.NETWORK,
@@ -143,20 +143,20 @@ def seeking(  # noqa: PLR0913 - what the contract's update has
 
 
 def stays_in_conversation(client: ClientProfile) -> bool:
-    """Is a thought the only way in which this editor shows that the gateway is sought?"""
+    """Tell whether this editor can show the search only as a thought."""
     shows_notices = client.notices or not client.dialect.notice_needs_capability
     return not (client.typed and client.retry) and not shows_notices and not client.air
 
 
 def notice(session_id: str, client: ClientProfile, title: str) -> bytes | None:
-    """A line for the user; `None`, this editor shows none."""
+    """Return a notice for the user; `None` if this editor shows none."""
     if client.notices or not client.dialect.notice_needs_capability:
         return ladder.notice(session_id, severity="warning", title=title)
     return None
 
 
 def outcome(session_id: str, *, stop_reason: object, failure: object) -> bytes:
-    """How a turn went on that had been ended for the editor: news, and no second answer."""
+    """Return the notice of how a turn that was ended for the editor went on."""
     if isinstance(failure, dict):
         payload = read_payload(failure).payload() | {"stopReason": acp.STOP_ERROR}
         meta: dict[str, Any] = {"agent_error": payload}
@@ -169,7 +169,7 @@ def outcome(session_id: str, *, stop_reason: object, failure: object) -> bytes:
 
 
 def failure_in(error: object) -> dict[str, Any] | None:
-    """The payload in an error object; of one without it, its own words."""
+    """Return the payload of an error object; without one, the error's own message."""
     members = object_of(error)
     if not members:
         return None
@@ -189,6 +189,6 @@ BATCH: dict[str, Any] = {
 
 
 def not_read(line: bytes) -> bytes:
-    """The answer to a line that is no message."""
+    """Return the answer to a line that is not a message."""
     is_batch = line.lstrip()[:1] == b"["
     return jsonrpc.error(jsonrpc.NULL_ID, BATCH if is_batch else NOT_JSON)

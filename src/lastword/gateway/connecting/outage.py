@@ -1,7 +1,7 @@
-"""An outage: since when a connector has no link, and of what its users have been told of that.
+"""An outage: how long a connector has been without a link, and what its users know about it.
 
-Owns the times: a short outage is told to nobody, and one that stays in a conversation, as a thought
-does, is told no more often than a sidecar tells of retries there.
+Owns the times. Users are not told about a short outage. A line that stays in the conversation,
+such as a thought, is sent no more often than a sidecar sends those about retries.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ TELL_AFTER_SECONDS = 5.0
 
 
 class Outage:
-    """The one that lasts, if one does."""
+    """The current outage, if there is one."""
 
     def __init__(self) -> None:
         self._since: float | None = None
@@ -21,31 +21,31 @@ class Outage:
         self._thought_at: dict[str, float] = {}
 
     def begin(self, now: float) -> None:
-        """There is no link; it may have been gone before."""
+        """Note that there is no link; there may have been none before."""
         if self._since is None:
             self._since = now
 
     def end(self) -> None:
-        """There is a link again, or none is sought any more."""
+        """Note that there is a link again, or that the search has ended."""
         self._since = None
         self._was_told = False
 
     @property
     def first_due(self) -> float | None:
-        """When users are told first; `None` once they have been, and while there is a link."""
+        """Return when users are told first; `None` after that, and while there is a link."""
         if self._since is None or self._was_told:
             return None
         return self._since + TELL_AFTER_SECONDS
 
     def tells(self, now: float) -> bool:
-        """Has it lasted so long that users are told?"""
+        """Tell whether it has lasted long enough to tell the users."""
         if self._since is None or now - self._since < TELL_AFTER_SECONDS:
             return False
         self._was_told = True
         return True
 
     def thinks(self, session_id: str, now: float) -> bool:
-        """Is a line due that stays in this session's conversation?"""
+        """Tell whether a line that stays in this session's conversation is due."""
         last = self._thought_at.get(session_id)
         if last is not None and now - last < SHOW_EVERY_SECONDS:
             return False

@@ -1,6 +1,6 @@
 """Stdin and stdout as asyncio streams, whatever they are.
 
-Owns that a file or a terminal, which no event loop can wait for, is read and written all the same.
+Owns reading and writing files and terminals, which event loops cannot wait for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PIECE_BYTES = 64 * 1024
 
 
 async def reader_of(descriptor: int) -> asyncio.StreamReader:
-    """A stream that reads from a descriptor."""
+    """Return a stream that reads from a descriptor."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=LINE_LIMIT_BYTES, loop=loop)
     if not _can_be_waited_for(descriptor):
@@ -27,7 +27,7 @@ async def reader_of(descriptor: int) -> asyncio.StreamReader:
 
 
 async def writer_to(descriptor: int) -> asyncio.StreamWriter:
-    """A stream that writes to a descriptor."""
+    """Return a stream that writes to a descriptor."""
     loop = asyncio.get_running_loop()
     if not _can_be_waited_for(descriptor):
         descriptor = _pumped_to(descriptor)

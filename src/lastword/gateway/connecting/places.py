@@ -1,6 +1,6 @@
-"""Places and items of a connector: where it stands in each session, and what is still to be done.
+"""The connector's position in each session, and the messages that are not done yet.
 
-Owns the order of what the editor said, and what of it has to be said again over the next link.
+Owns the order of the editor's messages, and which of them must be sent again over the next link.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class Place(msgspec.Struct):
     """One session that the editor uses.
 
     Attributes:
-        session_id: the session's.
-        folder: JSON text of what an attach says of the session beside its id.
-        epoch: of the log that `seq` counts in; empty before it is known.
-        seq: the last entry that the editor has been told.
-        parts: so many frames of the entry after it have been told, too.
-        past: without a cursor, the past is wanted.
-        attaching: the number of the request that attaches over this link; 0, none does.
-        begun: that request's frames have begun.
-        attached: it has been answered.
-        probing: it only asks for the session's state: what comes with it is not told.
-        skipping: the log is another than before: its past is not told twice.
-        running: version 2: the session's foreground work runs.
+        session_id: the session's id.
+        folder: JSON text of what an attach says about the session beside its id.
+        epoch: the log to which `seq` belongs; empty until it is known.
+        seq: the last entry that the editor has received.
+        parts: how many frames of the next entry it has received, too.
+        past: the past is wanted, although there is no cursor.
+        attaching: the number of the request that attaches it over this link; 0 if there is none.
+        begun: the frames of that request have begun.
+        attached: the request has been answered.
+        probing: the request only asks for the session's state; what comes with it is dropped.
+        skipping: the log is a different one: its past is not repeated.
+        running: version 2: the session's foreground work is running.
     """
 
     session_id: str
@@ -53,11 +53,11 @@ class Place(msgspec.Struct):
 
     @property
     def cursor(self) -> Cursor | None:
-        """Where the editor is."""
+        """Return the editor's position."""
         return Cursor(self.epoch, self.seq) if self.epoch else None
 
     def bring_back(self, item: Item) -> bytes:
-        """The editor's own load or resume begins: the line that says it over this link."""
+        """Return the line for the editor's own load or resume, over this link."""
         line = item.line
         if not item.was_sent:
             self.forget()
@@ -69,14 +69,14 @@ class Place(msgspec.Struct):
         return line
 
     def look(self, item: Item) -> bytes:
-        """Ask how the session is that the editor's `session/new` is to be given."""
+        """Return a request for the state of the session that answers the editor's `session/new`."""
         self.folder = frames.folder_of(item.line)
         self.probing, self.past = True, True
         self.attaching, self.begun = item.number, False
         return frames.attach_request(self.session_id, self.folder, acp.RESUME, item.number)
 
     def attach(self, number: int, dialect: Dialect) -> bytes:
-        """A request of our own, with this number, attaches it where the editor is."""
+        """Return a request of the connector that attaches at the editor's position."""
         self.attaching, self.begun = number, False
         if self.cursor is not None:
             line = frames.attach_request(self.session_id, self.folder, acp.RESUME, number)
@@ -89,19 +89,19 @@ class Place(msgspec.Struct):
         return frames.with_compact_past(line) if self.past else line
 
     def has_attached(self, ours: dict[str, Any]) -> None:
-        """It is attached, with these facts of the gateway's."""
+        """Note that it is attached, with these facts of the gateway."""
         self.attaching, self.attached = 0, True
         if not self.epoch:  # its frames have not said where they begin
             self.begin(ours)
 
     def skip_past(self) -> None:
-        """The log is no longer what it was: it is attached anew, without the past."""
+        """Attach anew without the past: the log is no longer the same."""
         self.forget()
         self.past = False
         self.skipping = True
 
     def begin(self, ours: dict[str, Any]) -> None:
-        """Stand before the first entry that comes, as the gateway names it."""
+        """Move to before the first entry that comes, as named by the gateway."""
         epoch = ours.get("epoch")
         before = self.epoch, self.seq
         self.epoch = epoch if isinstance(epoch, str) else ""
@@ -110,13 +110,13 @@ class Place(msgspec.Struct):
             self.parts = 0
 
     def move(self, ours: dict[str, Any]) -> None:
-        """A frame has come: what it says of its place in the log holds for the editor now."""
+        """Move on: a frame has come with this position in the log."""
         seq = seq_of(ours)
         if seq is not None and not self.probing and (self.begun or self.attached):
             self.seq, self.parts = seq, 0
 
     def is_repeated(self, ours: dict[str, Any]) -> bool:
-        """Is this a part of the next entry that was told before the link was cut within it?"""
+        """Tell whether this is a part of the next entry that came before the link was lost."""
         part = count_of(ours.get("part"))
         if not part or count_of(ours.get("of")) <= self.seq:
             return False
@@ -124,27 +124,27 @@ class Place(msgspec.Struct):
         return part <= told
 
     def forget(self) -> None:
-        """There is no position: the log is another, or is wanted from its beginning."""
+        """Drop the position: the log is a different one, or is wanted from its beginning."""
         self.epoch, self.seq, self.parts = "", 0, 0
 
     def unlink(self) -> None:
-        """The link is gone."""
+        """Note that the link is gone."""
         self.attaching = 0
         self.begun = self.attached = self.probing = self.skipping = False
 
 
 class Item(msgspec.Struct):
-    """One thing that the editor said, until it needs no more to be said.
+    """One message of the editor, until it is done.
 
     Attributes:
-        number: its place in the order; of a request also its id towards the gateway.
-        line: as the gateway is sent it.
+        number: its place in the order; for a request, also its id towards the gateway.
+        line: the line for the gateway.
         method: of a request or a notification; empty for an answer.
-        session_id: which it names.
+        session_id: the session that it names.
         request: the editor's id of a request (JSON text).
-        answers: the id of the question (JSON text) that it answers.
+        answers: the id (JSON text) of the question that it answers.
         about: the number of the request that it cancels.
-        was_sent: it went over some link.
+        was_sent: it has been sent over some link.
     """
 
     number: int
@@ -158,7 +158,7 @@ class Item(msgspec.Struct):
 
 
 class Items:
-    """All of them, in order."""
+    """All messages that are not done, in order."""
 
     def __init__(self) -> None:
         self._all: dict[int, Item] = {}
@@ -167,7 +167,7 @@ class Items:
         self.unsent_bytes: int = 0
 
     def next_number(self) -> int:
-        """The next number."""
+        """Return the next number."""
         self._last += 1
         return self._last
 
@@ -175,36 +175,36 @@ class Items:
         return iter(list(self._all.values()))
 
     def get(self, number: int) -> Item | None:
-        """The item with this number."""
+        """Return the item with this number."""
         return self._all.get(number)
 
     def add(self, item: Item) -> None:
-        """Take one in; it has not been sent."""
+        """Add an item that has not been sent."""
         self._all[item.number] = item
         self._unsent[item.number] = item
         self.unsent_bytes += len(item.line)
 
     def sent(self, item: Item) -> None:
-        """It has gone over this link."""
+        """Note that it has been sent over this link."""
         if self._unsent.pop(item.number, None) is not None:
             self.unsent_bytes -= len(item.line)
         item.was_sent = True
 
     def done(self, item: Item) -> None:
-        """It needs no more to be said."""
+        """Drop an item that is done."""
         if self._unsent.pop(item.number, None) is not None:
             self.unsent_bytes -= len(item.line)
         self._all.pop(item.number, None)
 
     def unsent(self) -> list[Item]:
-        """What has not gone over this link, in order."""
+        """Return what has not been sent over this link, in order."""
         return list(self._unsent.values())
 
     def unlink(self) -> None:
-        """The link is gone: all that is not done is to be said again."""
+        """Note that the link is gone: everything not done is to be sent again."""
         self._unsent = dict(sorted(self._all.items()))
         self.unsent_bytes = sum(len(item.line) for item in self._unsent.values())
 
     def request(self, request: bytes) -> Item | None:
-        """The open request with this id of the editor's."""
+        """Return the open request with this id of the editor."""
         return next((item for item in self._all.values() if item.request == request), None)

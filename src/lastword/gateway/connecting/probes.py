@@ -1,6 +1,6 @@
-"""Probes of a connector: what they say of each session, and how long one takes.
+"""The connector's probes: the editor's position in each session, and the round-trip time.
 
-Owns which probe is measured. What comes of no probe in time is the reconnect policy's.
+Owns which probe is measured. A probe without an answer is handled by the reconnect policy.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ MAX_SESSIONS = 64
 
 
 class Probes:
-    """The probes over one link after the other."""
+    """The probes over all links, one link after the other."""
 
     def __init__(self, items: Items) -> None:
-        """Number them in the same order as what the editor said."""
+        """Number them in the same sequence as the editor's messages."""
         self._items = items
         self._sent = (0, 0.0)
         """The number of the probe that is measured, and when it was sent."""
         self._rtt_ms: float | None = None
 
     def ask(self, places: Iterable[Place], now: float) -> list[bytes]:
-        """Ping, and say of each attached session how far the editor is.
+        """Ping, and report the editor's position in each attached session.
 
-        How long the last one took is said once, so that it is counted once.
+        The duration of the last one is reported once, so that it is counted once.
         """
         attached = [place for place in places if place.attached][:MAX_SESSIONS]
         told: list[dict[str, Any]] = [
@@ -47,7 +47,7 @@ class Probes:
         ]
 
     def is_answer(self, number: int, now: float) -> bool:
-        """Does an answer with this number end what is measured?"""
+        """Tell whether an answer with this number ends the measured probe."""
         sent, at = self._sent
         if not number or number != sent:
             return False
@@ -56,5 +56,5 @@ class Probes:
         return True
 
     def unlink(self) -> None:
-        """The link is gone, and with it the answer."""
+        """Note that the link is gone, and the answer with it."""
         self._sent = (0, 0.0)

@@ -1,7 +1,7 @@
-"""Questions of the agent's that the editor has open, and the answers that may have to be repeated.
+"""The agent's questions that are open in the editor, and answers that may have to be repeated.
 
-Owns that a question is shown once, whatever the gateway repeats after a return. Its id is the
-gateway's, the same over every link.
+Owns the rule that a question is shown once, whatever the gateway repeats over a new link. Its id
+is the gateway's, the same over every link.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MAX_ANSWERS = 256
 
 
 class Questions:
-    """Those of one editor."""
+    """The questions in one editor."""
 
     def __init__(self, items: Items) -> None:
         self._items = items
         self._open: dict[bytes, str | None] = {}
 
     def asked(self, frame: Frame, line: bytes, question: bytes) -> list[ConnectEffect]:
-        """The gateway asks: the editor has seen it, or has answered it, or is shown it."""
+        """Take in a question: the editor has seen it, has answered it, or is shown it now."""
         answer = self._answer_to(question)
         if answer is not None:
             return [ToGateway(answer.line)]
@@ -37,7 +37,7 @@ class Questions:
         return [ToEditor(line)]
 
     def answered(self, frame: Frame) -> bool:
-        """The editor answers: is it an answer to something?"""
+        """Take in the editor's answer; return whether it answers a question."""
         question = frame.message.request_id or b""
         if question not in self._open:
             return False
@@ -50,7 +50,7 @@ class Questions:
         return True
 
     def withdrawn(self, line: bytes, question: bytes) -> list[ConnectEffect]:
-        """Nobody needs an answer any more."""
+        """Note that the question needs no answer any more."""
         answer = self._answer_to(question)
         if answer is not None:
             self._items.done(answer)

@@ -1,8 +1,8 @@
 """Reports of a connector's own errors, for the gateway's operator.
 
-Owns what is said, which is words and numbers and no content, and when: once the gateway answers
-again, from a thread that no frame waits for. What the gateway does not take then waits for the next
-time; what waits at the editor's end is lost with the process.
+Owns the content of a report (words and numbers) and the time: when the gateway answers again,
+from a thread of its own. A report that the gateway does not accept waits for the next time;
+reports still waiting when the editor ends are lost.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ OK, REDIRECT, NOT_FOUND, TOO_MANY, SERVER_ERROR = 200, 300, 404, 429, 500
 
 
 def places_of(url: str) -> list[str]:
-    """Return where a gateway may take reports whose WebSocket has this address, likeliest first.
+    """Return the URLs where this WebSocket's gateway may take reports, likeliest first.
 
-    A proxy may serve it below a path of its own, which the gateway does not know: `/team/acp` is
-    beside `/team/v1`. Where it is the gateway's own `--path`, `/v1` is at the root.
+    A proxy may serve it below a path that the gateway does not know: `/team/acp` is beside
+    `/team/v1`. If the path is the gateway's own `--path`, `/v1` is at the root.
     """
     parts = urlsplit(url)
     scheme = "https" if parts.scheme == "wss" else "http"
@@ -53,10 +53,10 @@ def places_of(url: str) -> list[str]:
 
 
 class ConnectReports:
-    """What went wrong and has not been reported."""
+    """Errors that have not been reported yet."""
 
     def __init__(self, url: str, tokens: TokenSource) -> None:
-        """Report to the gateway that a WebSocket's address means."""
+        """Report to the gateway of this WebSocket address."""
         self._places = places_of(url)
         """Where they may be taken; the one place, once one has been."""
         self._is_near = is_loopback(urlsplit(url).hostname or "")
@@ -74,7 +74,7 @@ class ConnectReports:
         self.note(known.word if known is not None else f"closed_{code}", sessions, **facts)
 
     def note(self, word: str, sessions: Iterable[str] = (), **facts: int) -> None:
-        """Something went wrong, for these sessions; what is too much is let go of."""
+        """Note an error that affected these sessions; errors over the limit are dropped."""
         for session_id in list(sessions)[:MAX_SESSIONS] or [""]:
             if len(self._waiting) < MAX_WAITING:
                 about = {"session_id": session_id} if session_id else {}
@@ -82,7 +82,7 @@ class ConnectReports:
                 self._waiting.append(msgspec.json.encode(told))
 
     def send(self) -> None:
-        """The gateway answers: send what waits, without anybody's waiting for it."""
+        """Send what is waiting, in the background: the gateway answers."""
         if self._waiting and (self._sending is None or not self._sending.is_alive()):
             self._sending = threading.Thread(target=self._send, name="reports", daemon=True)
             self._sending.start()
@@ -102,7 +102,7 @@ class ConnectReports:
         return True
 
     def _is_over(self, body: bytes) -> bool:
-        """Has it been taken, or refused for good?"""
+        """Tell whether it has been accepted, or refused for good."""
         try:
             headers = {
                 "authorization": f"Bearer {self._tokens.take()}",
@@ -114,7 +114,7 @@ class ConnectReports:
         return status != TOO_MANY and status < SERVER_ERROR
 
     def _post(self, body: bytes, headers: dict[str, str]) -> int:
-        """Post to the first place that is one; gives the status.
+        """Post to the first URL that exists; return the status.
 
         Raises:
             PostError: There was no answer.

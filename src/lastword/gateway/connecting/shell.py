@@ -1,7 +1,7 @@
-"""The shell of a connector: stdin, stdout, one socket, one timer, the clock and the lot.
+"""The connector's shell: stdin, stdout, one socket, one timer, the clock and random numbers.
 
-Owns the reconnect policy's driver, and what flows at which speed: a gateway is read no faster than
-the editor takes it, an editor no faster than the gateway does.
+Owns driving the reconnect policy, and flow control: it reads from the gateway no faster than the
+editor does, and from the editor no faster than the gateway does.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ConnectShell:
         await self._leave()
 
     async def _leave(self) -> None:
-        """Nobody is there to be told anything more; what was said is still sent."""
+        """Send what is still to be sent; the editor has gone."""
         for handle in (self._timer, self._teller):
             if handle is not None:
                 handle.cancel()
@@ -124,7 +124,7 @@ class ConnectShell:
             self._over.set()
 
     async def _editor_takes(self) -> None:
-        """Wait for the editor, lest its frames pile up here."""
+        """Wait for the editor, so that its frames do not accumulate here."""
         if self._editor is None:
             return
         self._editor_is_slow = True
@@ -251,7 +251,7 @@ class ConnectShell:
     # The link.
 
     def _drop(self, code: int, reason: str) -> None:
-        """Have no link, and hear no more of it."""
+        """Close the link, and ignore what still comes from it."""
         if self._attempt is not None and self._attempt is not asyncio.current_task():
             self._attempt.cancel()
         self._attempt = None
@@ -263,7 +263,7 @@ class ConnectShell:
         self._lost()
 
     def _note_lost(self, code: int, reason: str) -> None:
-        """Report a link that ended while it was of use; before that, the search is what failed."""
+        """Report a link that was in use when it ended; an earlier end is part of the search."""
         since, sessions = self._attached_at, self._connector.session_ids
         if since is not None and code != NORMAL:
             self._reports.lost(sessions, code, reason, time.monotonic() - since)
@@ -281,7 +281,7 @@ class ConnectShell:
         self._is_taken.set()
 
     async def _connect(self) -> None:
-        """One attempt, and the link that comes of it."""
+        """Make one attempt, and serve the link if it succeeds."""
         me = asyncio.current_task()
         try:
             token = self._tokens.take()
@@ -323,7 +323,7 @@ class ConnectShell:
             await self._editor_takes()
 
     async def _send(self, socket: ClientConnection) -> None:
-        """Send what is to be sent; the socket's end is the receiver's to tell."""
+        """Send what is due; the receiving task notices the socket's end."""
         with contextlib.suppress(ConnectionClosed):
             while self._socket is socket:
                 await self._has_outgoing.wait()

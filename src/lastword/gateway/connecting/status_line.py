@@ -1,6 +1,6 @@
-"""The status line of a connector: one line on stderr, in the place of the one before.
+"""The connector's status line: one line on stderr that replaces the previous one.
 
-Owns how a line is replaced on a terminal, and that elsewhere each stands by itself.
+Owns how a line is replaced on a terminal. Elsewhere each line stands by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ CLEAR = "\r\x1b[2K"
 
 
 class StatusLine:
-    """Where people read what the link does."""
+    """The status of the link, for people."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -20,7 +20,7 @@ class StatusLine:
         self._shown = ""
 
     def show(self, line: str) -> None:
-        """Put this in the place of what is shown; an empty one takes that away."""
+        """Replace the line that is shown; an empty one removes it."""
         if line == self._shown:
             return
         self._shown = line
@@ -30,14 +30,14 @@ class StatusLine:
             self._write(f"lastword: {line}\n")
 
     def say(self, line: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         if self._is_terminal and self._shown:
             self._write(f"{CLEAR}lastword: {line}\nlastword: {self._shown}")
         else:
             self._write(f"lastword: {line}\n")
 
     def close(self) -> None:
-        """Nothing more is shown; the last line stays."""
+        """Stop showing; the last line stays."""
         if self._is_terminal and self._shown:
             self._write("\n")
         self._shown = ""

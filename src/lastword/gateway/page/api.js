@@ -1,6 +1,6 @@
 /**
- * The events API, asked with the cookie; and the reports of what went wrong in this page, which
- * hold words and numbers and no content.
+ * The events API, used with the cookie, and reports of errors in this page, which contain words
+ * and numbers but no content.
  * @module
  */
 import { button, h } from "./dom.js";
@@ -29,7 +29,7 @@ export async function ask(path, init = {}) {
   try {
     answer = await fetch(path, { cache: "no-store", ...init });
   } catch {
-    throw new ApiError(0, "gateway_unreachable", "The gateway cannot be reached. Check that it runs.");
+    throw new ApiError(0, "gateway_unreachable", "The gateway cannot be reached. Check that it is running.");
   }
   const told = await answer.json().catch(() => ({}));
   if (answer.ok) return told;
@@ -119,12 +119,12 @@ export async function sendReports() {
  * @param {() => void} again
  */
 export function problem(error, again) {
-  const said = error instanceof Error ? error.message : "Something failed in this page.";
+  const said = error instanceof Error ? error.message : "Something went wrong in this page.";
   const isLogin = error instanceof ApiError && error.status === 401;
   return h(
     "section",
     { class: "card failure", "aria-label": "Problem" },
-    h("h2", {}, isLogin ? "Not logged in any more" : "This did not work"),
+    h("h2", {}, isLogin ? "No longer logged in" : "This did not work"),
     h("p", {}, said),
     isLogin ? loginHelp() : null,
     h("p", { class: "buttons" }, button("Try again", again)),

@@ -1,5 +1,5 @@
 /**
- * Cards: a failure with what to do, and a question of the agent's with its answers.
+ * Cards: a failure with its advice, and a question of the agent with its answers.
  * @module
  */
 import { LongText, add, button, copyButton, everySecond, facts, h, line, span } from "./dom.js";
@@ -113,7 +113,7 @@ function offerRetry(place, again, confirm) {
       place.replaceChildren(ask);
       ask.focus();
     });
-    const said = "The agent may have done a part of it already, and would do it again.";
+    const said = "The agent may already have done part of it, and would repeat that.";
     place.replaceChildren(h("span", { role: "status" }, said), sure, no);
     sure.focus();
   });

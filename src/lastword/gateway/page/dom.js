@@ -1,14 +1,14 @@
 /**
- * Elements, texts and times. What agents say becomes text nodes and nothing else; long ones are
- * cut, and shown in pieces to whoever wants them.
+ * Elements, texts and times. Text from agents only ever becomes text nodes. Long texts are cut,
+ * with a button to show more.
  * @module
  */
 
 /** @typedef {Node | string | number | null | false | undefined} Child */
 
 /**
- * An element. Members that begin with `on` are listeners; `class` and what has a dash are
- * attributes; all else are attributes, too, where they are no `false` or `null`.
+ * An element. Members that begin with `on` are listeners; `class` and names with a dash are
+ * attributes, and so is everything else that is not `false` or `null`.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
  * @param {Record<string, any>} [members]

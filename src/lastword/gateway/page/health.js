@@ -1,6 +1,6 @@
 /**
- * How the gateway does: failures by type and day against the days before, why viewers had to come
- * back, and how long an answer takes.
+ * The gateway's health: failures by type and day compared with the days before, why viewers had to
+ * reconnect, and how long an answer takes.
  * @module
  */
 import { ask, problem } from "./api.js";
@@ -11,7 +11,7 @@ import { wordOfClose } from "./words.js";
 
 /** What two codes mean that viewers close with themselves. */
 /** @type {Record<string, string>} */
-const OWN = { 1000: "The viewer wanted it, or the session has ended.", 1001: "A page was left, or the gateway shut down." };
+const OWN = { 1000: "The viewer closed it, or the session ended.", 1001: "A page was closed, or the gateway shut down." };
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,6 +1,6 @@
 /**
- * What is in force in a session, as its agent tells it: the mode, the commands, and how much of the
- * model's context is used.
+ * A session's current settings, as its agent reports them: the mode, the commands, and how much of
+ * the model's context is used.
  * @module
  */
 import { button, count, h, line } from "./dom.js";

@@ -1,7 +1,7 @@
 /**
- * One session's link to the gateway: a WebSocket that comes and goes, by the policy of
- * `reconnect.js`. Owns the socket, the timer, the cursor, and what waits for an answer. A cursor
- * moves when an entry has been applied.
+ * One session's link to the gateway: a WebSocket, reconnected by the policy of `reconnect.js`. Owns
+ * the socket, the timer, the cursor, and the open requests. The cursor moves when an entry has been
+ * applied.
  * @module
  */
 import { initial, step } from "./reconnect.js";

@@ -1,6 +1,6 @@
 /**
- * A session's log: what happened, turn by turn, without what was said; the frames come when they
- * are asked for.
+ * A session's log: what happened, turn by turn, without the conversation; frames are loaded on
+ * request.
  * @module
  */
 import { ApiError, ask, controls, events, problem, sessionPath } from "./api.js";
@@ -15,7 +15,7 @@ const MOST_EXPORTED = 200_000;
 /** What the filter offers: a name, and the kinds that it leaves. */
 /** @type {[string, string][]} */
 const FILTERS = [
-  ["All but what was said", "*"],
+  ["Everything but the conversation", "*"],
   ["Failures", "error,supervisor_exited,holder_died,session_not_restored,client_error,log_reset"],
   ["Failures and retries", "error,retry,waits,supervisor_exited,holder_died,session_not_restored,client_error,log_reset"],
   ["Turns", "prompt,answer,error,cancel"],
@@ -49,7 +49,7 @@ export function logView(id, query) {
       "details",
       { class: "bar" },
       h("summary", {}, "Export"),
-      h("p", {}, content, " ", h("label", { for: "content" }, "with what was said")),
+      h("p", {}, content, " ", h("label", { for: "content" }, "with the conversation")),
       h("p", { class: "buttons" }, button("As JSON", () => give("json")), button("As JSON Lines", () => give("jsonl"))),
     ),
     says,

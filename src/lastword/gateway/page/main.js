@@ -1,5 +1,5 @@
 /**
- * The page: which view is shown, by the address after its `#`; and what fails in the page itself.
+ * The page: the view that the part of its address after `#` names, and errors in the page itself.
  * @module
  */
 import { report } from "./api.js";
@@ -61,6 +61,6 @@ try {
   show();
 } catch (error) {
   report("script_error");
-  main.replaceChildren(h("p", {}, "This page failed. Load it again, and report it as a bug."));
+  main.replaceChildren(h("p", {}, "This page failed. Reload it, and report it as a bug."));
   throw error;
 }

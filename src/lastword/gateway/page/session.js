@@ -1,5 +1,5 @@
 /**
- * One session: its conversation, its questions, its prompt box, and the line on its link.
+ * One session: its conversation, its questions, its prompt box, and the status of its link.
  * @module
  */
 import { readError } from "./agent_error.js";
@@ -12,15 +12,15 @@ import { Transcript } from "./transcript.js";
 import { TRANSPORT_WORDS } from "./words.js";
 
 const STOPS = {
-  max_tokens: "The answer was cut: the model may write no more at once.",
-  max_turn_requests: "The agent stopped: it may ask the model no more in this turn.",
-  refusal: "The model declined to go on.",
+  max_tokens: "The answer was cut off: it reached the model's limit.",
+  max_turn_requests: "The agent stopped: it reached the limit of model calls in this turn.",
+  refusal: "The model declined to continue.",
   cancelled: "Stopped.",
 };
 
 /** @type {Record<string, string>} */
 const ENDS = {
-  unauthorized: "Not logged in any more",
+  unauthorized: "No longer logged in",
   session_unknown: "No such session",
   session_ended: "Ended",
   superseded: "Open elsewhere",
@@ -261,8 +261,8 @@ class SessionPage {
     this.inForce.mode.disabled = !this.#isLive || !this.#controls;
     let said = "";
     if (this.#isEnded) said = "";
-    else if (!this.#isLive) said = this.transcript.length ? "Not connected. What the agent does meanwhile is shown once the link is back." : "Loading the conversation…";
-    else if (this.#asks.size) said = "The agent waits for your answer.";
+    else if (!this.#isLive) said = this.transcript.length ? "Not connected. What the agent does in the meantime is shown after reconnecting." : "Loading the conversation…";
+    else if (this.#asks.size) said = "The agent is waiting for your answer.";
     else if (this.#isTurn) said = "The agent is working.";
     else if (this.#failed) said = this.#failed;
     if (this.turn.textContent !== said) this.turn.textContent = said;
@@ -454,7 +454,7 @@ class SessionPage {
     switch (params.word) {
       case "restored":
         if (facts.history === "none") return this.#news(sentence("restored_without_history"), true, params.at);
-        return this.#news("The agent was started again, and knows this conversation.", false, params.at);
+        return this.#news("The agent was restarted, and knows this conversation.", false, params.at);
       case "agent_ended":
         return this.#news(`The agent's process ended (${facts.exit_signal ?? `exit status ${facts.exit_code}`}). The gateway starts it again.`, true, params.at);
       case "holder_died":

@@ -1,5 +1,5 @@
 /**
- * The list of sessions, and the opening of a new one.
+ * The list of sessions, and opening a new one.
  * @module
  */
 import { ask, controls, problem, settings } from "./api.js";
@@ -12,10 +12,10 @@ const EVERY_MS = 5000;
 const STATES = {
   idle: ["Ready", "ok"],
   running: ["Working", "running"],
-  waiting_for_answer: ["Waits for an answer", "waits"],
+  waiting_for_answer: ["Waiting for an answer", "waits"],
   failed: ["Last turn failed", "failed"],
   ended: ["Ended", "gone"],
-  lost: ["Its process died; opening it brings it back", "warning"],
+  lost: ["Its process died; opening it restores it", "warning"],
 };
 
 /** @returns {import("./main.js").View} */
@@ -111,7 +111,7 @@ function newSession(told) {
   const form = h(
     "form",
     { class: "card" },
-    h("label", { for: "folder" }, "Folder to work in"),
+    h("label", { for: "folder" }, "Working folder"),
     field,
     says,
     h("p", { class: "buttons" }, send),
@@ -119,7 +119,7 @@ function newSession(told) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     send.disabled = true;
-    says.textContent = "The agent starts.";
+    says.textContent = "Starting the agent…";
     try {
       location.hash = `#/session/${encodeURIComponent(await open(told.path, field.value))}`;
     } catch (error) {
@@ -161,6 +161,6 @@ function open(path, cwd) {
       else resolve(String(frame.result.sessionId));
       socket.close(1000);
     };
-    socket.onclose = () => reject(new Error("The gateway cannot be reached. Check that it runs."));
+    socket.onclose = () => reject(new Error("The gateway cannot be reached. Check that it is running."));
   });
 }

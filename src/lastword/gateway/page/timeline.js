@@ -1,5 +1,5 @@
 /**
- * A timeline: events turn by turn, each a row that opens. Where they come from is their giver's.
+ * A timeline: events turn by turn, each a row that opens. The caller supplies the events.
  * @module
  */
 import { TITLES, failureCard, mark } from "./cards.js";
@@ -14,9 +14,9 @@ export const KINDS = {
   prompt: "Prompt",
   cancel: "Cancel",
   asked: "The agent asks",
-  delegated: "The agent uses the client",
-  question_held: "A question waits: nobody is there",
-  question_decided: "A question is decided",
+  delegated: "The agent asks the client to act",
+  question_held: "A question is waiting: nobody is there",
+  question_decided: "A question was decided",
   tool_started: "Tool starts",
   tool_ended: "Tool ends",
   retry: "The agent tries again",
@@ -24,11 +24,11 @@ export const KINDS = {
   error: "Failure",
   supervisor_exited: "The agent's process ended",
   holder_died: "The session's process died",
-  session_restored: "The session was brought back",
-  session_not_restored: "The session could not be brought back",
-  viewer_came: "A viewer came",
-  viewer_left: "A viewer left",
-  viewer_lags: "A viewer is behind",
+  session_restored: "The session was restored",
+  session_not_restored: "The session could not be restored",
+  viewer_came: "A viewer connected",
+  viewer_left: "A viewer disconnected",
+  viewer_lags: "A viewer lags",
   viewer_caught_up: "A viewer has caught up",
   gap_told: "A viewer was told of a gap",
   update: "The agent says something",

@@ -1,6 +1,6 @@
 /**
- * The conversation: what was said and done, in order. Owns its items, of which the newest are in
- * the document; what comes is drawn once a frame, however much it is.
+ * The conversation: messages and actions, in order. Owns its items, of which only the newest are
+ * in the document. New content is drawn once a frame, however much it is.
  * @module
  */
 import { LongText, button, clock, everySecond, h, line, plural, span } from "./dom.js";

@@ -1,1 +1,1 @@
-"""Quality of a gateway's service: what is counted, where, and how it is asked for."""
+"""The quality of a gateway's service: what is counted, where, and how it is queried."""

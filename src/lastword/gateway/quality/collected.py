@@ -1,7 +1,7 @@
 """The counts of all processes of a gateway together, as its front knows them.
 
-Owns that no counter of a front ever goes down: what a holder had counted stays when it ends, by
-its own file where it ended in order, by what it said last where it was killed.
+Owns the guarantee that no counter of a front ever decreases. When a holder ends, its counts stay:
+from the file it left if it ended normally, from its last report if it was killed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MAX_FILE_BYTES = 1024 * 1024
 
 
 class Collected:
-    """What holders have told."""
+    """What holders have reported."""
 
     def __init__(self, run_folder: str) -> None:
-        """Take in what the holders of a run folder tell, and what they leave there."""
+        """Collect what the holders of a run folder report, and what they leave there."""
         self._run_folder = run_folder
         self._ended = Counts()
         self._ended_ids: deque[str] = deque(maxlen=MAX_ENDED)
@@ -39,7 +39,7 @@ class Collected:
         self._gauges: dict[str, float] = {}
 
     def take(self, statuses: Iterable[Mapping[str, Any]], sockets: int) -> None:
-        """Take in how the holders are that answered, of so many that there are."""
+        """Take in the status of the holders that answered, out of this many."""
         self._gauges = {}
         answering = 0
         for status in statuses:
@@ -67,7 +67,7 @@ class Collected:
                 self._gauges[key] = self._gauges.get(key, 0) + value
 
     def _left(self) -> Iterator[QualityTold]:
-        """What holders that have ended left behind, which is taken away."""
+        """Take in and remove what ended holders left behind."""
         names = os.listdir(self._run_folder) if os.path.isdir(self._run_folder) else []
         for name in names:
             if not name.endswith(LEFT):
@@ -86,7 +86,7 @@ class Collected:
             self._ended.include(counts)
 
     def snapshot(self, own: Counts, gauges: Mapping[str, float]) -> Snapshot:
-        """All of it, with the front's own counts and gauges."""
+        """Return everything, with the front's own counts and gauges."""
         counts = Counts()
         counts.include(own)
         counts.include(self._ended)
@@ -96,7 +96,7 @@ class Collected:
 
 
 def _told_in(value: object) -> QualityTold | None:
-    """What a status has; `None` of a holder of a version that says nothing, or something else."""
+    """Return a status' report; `None` from a holder of a version without one."""
     try:
         return msgspec.convert(value, QualityTold)
     except msgspec.ValidationError:

@@ -1,7 +1,7 @@
-"""Counts: what has happened so often, and what has taken how long, as values that can be added up.
+"""Counts: how often something happened and how long it took, as values that can be added.
 
-Owns counters and histograms of one process, and their form towards another. Numbers alone; of whom
-they tell is not in them.
+Owns the counters and histograms of one process, and their serialised form. They are only numbers;
+they do not say whom they are about.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from lastword.gateway.quality.table import BY_NAME, SEPARATOR, Metric, MetricKin
 
 
 class Distribution(msgspec.Struct):
-    """What a histogram has seen.
+    """The values of a histogram.
 
     Attributes:
         bounds: the upper end of each bucket but the last.
-        counts: how many fell into each bucket.
-        total: the sum of what was seen.
+        counts: how many values fell into each bucket.
+        total: the sum of the values.
     """
 
     bounds: tuple[float, ...]
@@ -28,19 +28,19 @@ class Distribution(msgspec.Struct):
 
     @classmethod
     def empty(cls, bounds: tuple[float, ...]) -> Distribution:
-        """One that has seen nothing."""
+        """Return a histogram without values."""
         return cls(bounds, [0] * (len(bounds) + 1))
 
     def see(self, value: float) -> None:
-        """Take a value in."""
+        """Add a value."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
     def quantile(self, share: float) -> float | None:
-        """The value that this share of all lies below, by the buckets; `None` where there is none.
+        """Return the value below which this share of all lies; `None` if there are none.
 
-        As Prometheus' `histogram_quantile` has it: even within a bucket, and of what is above all
-        bounds the highest bound.
+        As in Prometheus' `histogram_quantile`, values are spread evenly within a bucket, and
+        those above all bounds count as the highest bound.
         """
         rank = share * sum(self.counts)
         below, lower = 0, 0.0
@@ -51,7 +51,7 @@ class Distribution(msgspec.Struct):
         return lower if rank else None
 
     def add(self, other: Distribution) -> None:
-        """Take in what another has seen, whose bounds may be another version's."""
+        """Add another one's values; its bounds may be those of another version."""
         for bound, count in zip((*other.bounds, float("inf")), other.counts, strict=False):
             self.counts[bisect_left(self.bounds, bound)] += count
         self.total += other.total
@@ -64,12 +64,12 @@ class Counts(msgspec.Struct, kw_only=True):
     distributions: dict[str, Distribution] = {}
 
     def add(self, metric: Metric, value: float, *labels: str) -> None:
-        """So much more."""
+        """Add to a counter."""
         key = metric.key(*labels)
         self.counters[key] = self.counters.get(key, 0) + value
 
     def observe(self, metric: Metric, value: float, *labels: str) -> None:
-        """One more, that was so large."""
+        """Add one value to a histogram."""
         key = metric.key(*labels)
         seen = self.distributions.get(key)
         if seen is None:
@@ -77,7 +77,7 @@ class Counts(msgspec.Struct, kw_only=True):
         seen.see(value)
 
     def include(self, other: Counts) -> None:
-        """Add another process' counts. What this version does not know is left out."""
+        """Add another process' counts. Series unknown to this version are left out."""
         for key, value in other.counters.items():
             metric = metric_of(key)
             if metric is not None and metric.kind is MetricKind.COUNTER and value > 0:
@@ -92,29 +92,29 @@ class Counts(msgspec.Struct, kw_only=True):
 
 
 def labels_of(key: str) -> list[str]:
-    """The labels' values of a series."""
+    """Return the values of a series' labels."""
     return key.split(SEPARATOR)[1:]
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """How everything stood at one moment.
+    """All counts and gauges at one moment.
 
     Attributes:
-        counts: what has happened.
-        gauges: how things are, by series.
+        counts: counters and histograms.
+        gauges: gauges, by series.
     """
 
     counts: Counts
     gauges: dict[str, float]
 
     def values_of(self, metric: Metric) -> dict[str, float]:
-        """The series of a counter or a gauge, with those that are 0 as yet."""
+        """Return the series of a counter or a gauge, including those that are still 0."""
         source = self.gauges if metric.kind is MetricKind.GAUGE else self.counts.counters
         found = dict.fromkeys(metric.zeros(), 0.0)
         return found | {key: value for key, value in source.items() if _is_of(key, metric)}
 
     def distributions_of(self, metric: Metric) -> dict[str, Distribution]:
-        """The series of a histogram, with those that have seen nothing as yet."""
+        """Return the series of a histogram, including those without values."""
         found = {key: Distribution.empty(metric.bounds) for key in metric.zeros()}
         seen = self.counts.distributions
         return found | {key: value for key, value in seen.items() if _is_of(key, metric)}

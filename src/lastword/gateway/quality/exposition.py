@@ -1,6 +1,6 @@
-"""The metrics as Prometheus' text, in the format 0.0.4.
+"""The metrics in Prometheus' text format 0.0.4.
 
-Owns the form of a line. Which metrics there are is `table`'s, their values are a `Snapshot`'s.
+Owns the form of a line. The metrics are listed in `table`; their values are in a `Snapshot`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BUILD = "lastword_gateway_build_info"
 
 
 def exposition(snapshot: Snapshot) -> str:
-    """Every metric, with its help and its type."""
+    """Return every metric, with its help and type."""
     lines = [
         f"# HELP {BUILD} The version that serves; always 1.",
         f"# TYPE {BUILD} gauge",
@@ -61,10 +61,10 @@ def _labels(metric: Metric, key: str, **more: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A label's value as it stands between its quotes."""
+    """Return a label's value, escaped for use between quotes."""
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def number(value: float) -> str:
-    """A number; whole ones without a point."""
+    """Return a number as text; whole ones without a decimal point."""
     return str(int(value)) if float(value).is_integer() else repr(float(value))

@@ -1,7 +1,7 @@
-"""What a holder counts: commits, what is pulled from its logs, and what befalls its sessions.
+"""The holder's counts: commits, reads of its logs, and events of its sessions.
 
-Owns the counts of one holder from its start to its end, and the file that it leaves them in when it
-ends, since no front may be there to be told.
+Owns the counts of one holder, and the file in which it leaves them when it ends, since there may
+be no front to report to.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ AGAIN = "attached again"
 
 
 class QualityTold(msgspec.Struct, kw_only=True):
-    """What a holder says of itself beside its status, or leaves behind.
+    """What a holder reports beside its status, or leaves behind.
 
     Attributes:
-        id: names the holder's process; none other ever has it.
+        id: identifies the holder's process; never used again.
         counts: what has happened since its start.
-        gauges: how its sessions are.
+        gauges: the state of its sessions.
     """
 
     id: str
@@ -63,13 +63,13 @@ class HolderQuality:
         self.counts: Counts = Counts()
 
     def committed(self, size_bytes: int, entries: Sequence[LogEntry], seconds: float) -> None:
-        """Entries of one read have been committed."""
+        """Count the entries of one read, which have been committed."""
         self.counts.add(table.ENTRIES, len(entries))
         self.counts.add(table.WRITTEN, size_bytes)
         self.counts.observe(table.COMMIT, seconds)
 
     def pulled(self, pulled: Pulled, live_from: int) -> None:
-        """A viewer is sent this; up to `live_from` it is the past."""
+        """Count what a viewer is sent; up to `live_from` it is the past."""
         add = self.counts.add
         if pulled.gap is not None:
             add(table.GAPS, 1, pulled.gap.reason)
@@ -81,7 +81,7 @@ class HolderQuality:
                 add(table.REPLAYED, min(past, len(pulled.entries)))
 
     def told(self, sessions: Iterable[HeldSession]) -> dict[str, Any]:
-        """What a front is told."""
+        """Return the report for a front."""
         gauges: dict[str, float] = {}
         for session in sessions:
             for key, value in gauges_of(session):
@@ -92,7 +92,7 @@ class HolderQuality:
         return object_of(msgspec.to_builtins(told))
 
     def leave(self, run_folder: str) -> None:
-        """Leave the counts behind, for the front that is or will be there."""
+        """Leave the counts behind, for the present or a later front."""
         path = os.path.join(run_folder, f"{self.id}{LEFT}")
         told = QualityTold(id=self.id, counts=self.counts)
         with contextlib.suppress(OSError):  # as of a full disk: what was told before is kept
@@ -103,7 +103,7 @@ class HolderQuality:
 
 
 def gauges_of(session: HeldSession) -> Iterator[tuple[str, float]]:
-    """How one session is."""
+    """Return the gauges of one session."""
     hub, log = session.hub, session.log
     running = "running" if hub.turn_of is not None else "idle"
     yield table.SESSIONS.key("waiting" if hub.open_questions else running), 1
@@ -117,7 +117,7 @@ def gauges_of(session: HeldSession) -> Iterator[tuple[str, float]]:
 
 
 class CountedLog(RecordedLog):
-    """A log on disk of which is counted what is committed to it, and how long that takes."""
+    """A log on disk that counts commits and measures their duration."""
 
     def __init__(
         self, disk: SqliteLog, agents_id: str, record: HolderRecord, quality: HolderQuality

@@ -1,6 +1,6 @@
-"""Links of viewers, as the front measures them: how long an attach takes, what has arrived.
+"""Viewers' links as the front measures them: how long an attach takes, and what has arrived.
 
-Owns what is kept of a link while it is open; it is bounded, and gone with the link.
+Owns the measurements of a link while it is open. They are bounded, and end with the link.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LinkQuality:
         self._acknowledged: dict[str, int] = {}
 
     def asked(self, frame: Frame) -> None:
-        """The viewer sent a frame that is passed on."""
+        """Note a frame from the viewer that is passed on."""
         method, request_id = frame.message.method, frame.message.request_id
         if request_id is None or method not in ATTACHES:
             return
@@ -43,7 +43,7 @@ class LinkQuality:
             self._attaching[request_id] = (method, time.perf_counter())
 
     def passed(self, line: bytes) -> None:
-        """The viewer is sent a line of a holder's."""
+        """Note a line from a holder for the viewer."""
         if not self._attaching or b'"method"' in line[:ENVELOPE_BYTES]:
             return
         frame = jsonrpc.decode(line)
@@ -52,7 +52,7 @@ class LinkQuality:
             self._attached(frame.message.request_id, outcome)
 
     def failed(self, request_id: bytes | None) -> None:
-        """The viewer is answered here that it cannot be passed on."""
+        """Note that the front answered a request of the viewer that cannot be passed on."""
         self._attached(request_id, "error")
 
     def _attached(self, request_id: bytes | None, outcome: str) -> None:
@@ -62,10 +62,10 @@ class LinkQuality:
             self._measured.observe(table.ATTACH, seconds, method, outcome)
 
     def probed(self, frame: Frame, sessions: Iterable[str]) -> None:
-        """The viewer sent `_lastword/ping`: it says how far it is, and how long the last one took.
+        """Take in `_lastword/ping`: the viewer's position, and the duration of its last ping.
 
-        The number is of the session that it names, or of the only one of `sessions`, those that it
-        is attached to.
+        The position belongs to the session that it names, or to the only one of `sessions`, to
+        which the viewer is attached.
         """
         params = jsonrpc.params_of(frame)
         rtt, seq = params.get("rttMs"), params.get("seq")
@@ -79,7 +79,7 @@ class LinkQuality:
             self._acknowledged[session] = seq
 
     def unacknowledged(self, heads: Mapping[str, int]) -> int:
-        """How many entries the viewer has not said it has, of sessions with these heads."""
+        """Return how many entries the viewer has not acknowledged, given the sessions' heads."""
         return sum(
             max(heads[session] - seq, 0)
             for session, seq in self._acknowledged.items()

@@ -1,7 +1,6 @@
-"""What the front counts itself: connections, round trips, attaches.
+"""The front's own counts: connections, round trips, attaches.
 
-Owns the front's own counts, from its start to its end. A front that is started anew begins anew, as
-Prometheus expects of a process.
+Owns the counts of one front process. A restarted front starts again at 0, as Prometheus expects.
 """
 
 from __future__ import annotations
@@ -30,37 +29,37 @@ class FrontCounts:
         """The open links, with the transport of each."""
 
     def tell(self, heard: Callable[[Metric, float, tuple[str, ...]], None]) -> None:
-        """Tell somebody of each observation too, as it comes."""
+        """Also report each observation to a listener, as it comes."""
         self._heard = heard
 
     def opened(self, transport: str) -> LinkQuality:
-        """A viewer's connection is open."""
+        """Count a viewer's connection."""
         link = LinkQuality(self)
         self._links[link] = transport
         return link
 
     def closed(self, link: LinkQuality, code: int) -> None:
-        """It has ended, with this close code."""
+        """Count the end of a connection, by its close code."""
         transport = self._links.pop(link, None)
         if transport is not None:
             self.counts.add(table.CLOSED, 1, transport, str(code))
 
     def observe(self, metric: Metric, value: float, *labels: str) -> None:
-        """Something took so long."""
+        """Count a duration."""
         self.counts.observe(metric, value, *labels)
         if self._heard is not None:
             self._heard(metric, value, labels)
 
     def pong(self, seconds: float) -> None:
-        """A WebSocket's ping was answered."""
+        """Count an answer to a WebSocket's ping."""
         self.observe(table.RTT, seconds, "websocket")
 
     def ping_missed(self) -> None:
-        """A WebSocket's ping was not answered in time."""
+        """Count a WebSocket's ping without an answer in time."""
         self.counts.add(table.PINGS_MISSED, 1)
 
     def gauges(self, heads: Mapping[str, int]) -> dict[str, float]:
-        """How things are, where sessions have these heads."""
+        """Return the gauges, given the heads of the sessions."""
         found: dict[str, float] = {table.STARTED.key(): self._began}
         for transport in self._links.values():
             key = table.CONNECTIONS.key(transport)

@@ -1,8 +1,7 @@
-"""The outbox of error reports, as far as its state is a metric.
+"""The outbox of failure reports, as metrics.
 
-Owns how it is looked at, read only and for a moment, so that whoever sends from it is never held
-up; and that its counters only grow, though its file may be set aside. What it is, is
-`lastword.outbox`'s.
+Owns how the outbox is read: read-only and briefly, so that senders are never held up. Its
+counters only grow, even if its file is set aside. The outbox itself is in `lastword.outbox`.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ BUSY_SECONDS = 0.05
 
 
 class OutboxSeen:
-    """The outbox of a state folder, as it was when it could be read last."""
+    """The outbox of a state folder, as of the last successful read."""
 
     def __init__(self, folder: str) -> None:
-        """Look in this folder; where it is empty, at none."""
+        """Read the outbox of this folder; an empty name stands for none."""
         self.gauges: dict[str, float] = {}
         self.counts: Counts = Counts()
         self._path = os.path.join(folder, NAME) if folder else ""
@@ -42,7 +41,7 @@ class OutboxSeen:
         """The file's counts at the last look, from which they grow, or begin anew."""
 
     def look(self) -> None:
-        """Look again; what cannot be read just now stays as it was."""
+        """Read it again; if that fails, the old values stay."""
         if not os.path.exists(self._path):
             self.gauges, self._last = {}, {}
             return

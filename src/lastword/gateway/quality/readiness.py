@@ -1,7 +1,7 @@
-"""Readiness: whether this gateway could take one more session now, and if not, why.
+"""Readiness: whether this gateway could take one more session now, and otherwise why not.
 
-Owns the reasons, each a word, and how long a failed start counts. That all agents are in use is
-none of them: whoever sent nobody to a full gateway would cut off those whose sessions it has.
+Owns the reasons, each a word, and how long a failed start counts. A gateway whose agents are all
+in use is still ready: a load balancer that avoided it would cut off the sessions that it has.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class ReadyTold(msgspec.Struct, frozen=True):
 
 
 class NotReadyTold(msgspec.Struct, frozen=True, kw_only=True):
-    """The gateway could not.
+    """The gateway could not take one more session now.
 
     Attributes:
-        status: says so.
+        status: always `not_ready`.
         reason: why not.
     """
 
@@ -56,7 +56,7 @@ class NotReadyTold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Readiness:
-    """Looks whether a gateway is ready."""
+    """Determines whether a gateway is ready."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Readiness:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """For an agent's program, and the folder where its sessions' logs are."""
+        """Check an agent's program, and the folder of its sessions' logs."""
         self._command = command
         self._folder = state_folder
         self._clock = clock
@@ -73,21 +73,21 @@ class Readiness:
         self._ends = False
 
     def shut_down(self) -> None:
-        """It takes nobody any more."""
+        """Take no more sessions."""
         self._ends = True
 
     def started(self) -> None:
-        """An agent has been greeted."""
+        """Note that an agent has answered `initialize`."""
         self._failed_at = None
 
     def failed(self) -> None:
-        """An agent could not be started."""
+        """Note that an agent could not be started."""
         self._failed_at = self._clock()
 
     def greeted(self, refused: object) -> None:
-        """An agent is there; `refused` is the error object that it answered, if it did.
+        """Note an agent's answer; `refused` is its error object, if it was one.
 
-        What it holds against a client is no failure of its own.
+        An error that is about the client is not the agent's failure.
         """
         data = object_of(object_of(refused).get("data"))
         payload: dict[str, Any] = object_of(data.get("agent_error"))
@@ -97,7 +97,7 @@ class Readiness:
             self.started()
 
     def reason(self) -> NotReady | None:
-        """Why it is not ready; `None` where it is."""
+        """Return why it is not ready; `None` if it is."""
         if self._ends:
             return NotReady.SHUTTING_DOWN
         if shutil.which(self._command) is None:
@@ -111,7 +111,7 @@ class Readiness:
 
 
 def _is_writable(folder: str) -> bool:
-    """Can something be written there? A full disk has the rights, and takes nothing."""
+    """Tell whether the folder can be written to. A full disk has the rights, but no space."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:

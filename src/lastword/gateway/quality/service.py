@@ -1,4 +1,4 @@
-"""The gateway's word on its own quality: `/readyz`, `/metrics`, and the same to OpenTelemetry.
+"""The gateway's own quality: `/readyz`, `/metrics`, and the metrics for OpenTelemetry.
 
 Owns when holders are asked, who may read what, and the snapshot that all readers share.
 """
@@ -35,13 +35,13 @@ FRESH_SECONDS = 1.0
 
 
 class QualityOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is looked at.
+    """What is observed.
 
     Attributes:
         command: the agent's program.
-        log_folder: where the sessions' logs are.
-        state_folder: where the outbox is; empty for none.
-        behind_proxy: what comes from loopback may be the proxy's, and anybody's.
+        log_folder: the folder of the sessions' logs.
+        state_folder: the folder of the outbox; empty for none.
+        behind_proxy: what comes from loopback may be from the proxy, and thus from anybody.
     """
 
     command: str = ""
@@ -54,7 +54,7 @@ class Quality:
     """The quality of one front's service."""
 
     def __init__(self, holders: Holders, options: QualityOptions) -> None:
-        """Tell of a front with these holders."""
+        """Report on a front with these holders."""
         self.measured: FrontCounts = FrontCounts()
         self.readiness: Readiness = Readiness(options.command, options.log_folder)
         self._holders = holders
@@ -67,7 +67,7 @@ class Quality:
         """The newest snapshot; replaced as a whole, so that any thread may read it."""
 
     async def ready(self, _: Request) -> Response:
-        """Is the gateway ready? 503 says why not, in a word."""
+        """Tell whether the gateway is ready; a 503 has the reason, as a word."""
         reason = self.readiness.reason()
         told = ReadyTold() if reason is None else NotReadyTold(reason=reason)
         status = 200 if reason is None else 503
@@ -75,22 +75,22 @@ class Quality:
         return Response(msgspec.json.encode(told), status, headers, "application/json")
 
     def may_read(self, asked: Asked, *, is_local: bool) -> bool:
-        """May somebody read the metrics without a token?
+        """Tell whether somebody may read the metrics without a token.
 
         A scraper on this machine may: it could read the state folder's numbers as well. Behind a
-        proxy nobody may, since what the proxy passes on comes from here too, and a header that it
-        forgot to set would open the metrics to everyone.
+        proxy nobody may, since requests through the proxy come from this machine, too, and a
+        header that the proxy fails to set would open the metrics to everyone.
         """
         forwarded = {"forwarded", "x-forwarded-for", "via"} & asked.headers.keys()
         return is_local and not self._options.behind_proxy and not forwarded
 
     async def metrics(self) -> Response:
-        """The metrics as Prometheus' text."""
+        """Return the metrics as Prometheus' text."""
         text = exposition(await self.snapshot())
         return Response(text, headers={"cache-control": "no-store"}, media_type=CONTENT_TYPE)
 
     async def snapshot(self) -> Snapshot:
-        """How everything stands, or stood a moment ago."""
+        """Return all values, as of now or a moment ago."""
         if time.monotonic() < self._fresh_until:
             return self.last
         if self._asking is None or self._asking.done():
@@ -111,7 +111,7 @@ class Quality:
         return self.last
 
     async def watch(self) -> None:
-        """Ask the holders now and then, for as long as the front serves."""
+        """Ask the holders regularly, for as long as the front runs."""
         meters = meters_of(self.measured, lambda: self.last)
         try:
             while True:
@@ -123,6 +123,6 @@ class Quality:
 
 
 def _heads(statuses: list[dict[str, Any]]) -> dict[str, int]:
-    """The last entry of each session's log."""
+    """Return the last entry of each session's log."""
     sessions = [session for status in statuses for session in status.get("sessions", [])]
     return {each["sessionId"]: each["head"] for each in sessions}

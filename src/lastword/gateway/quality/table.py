@@ -1,8 +1,8 @@
-"""Metrics of a gateway: the one table of their names, units, labels and bounds.
+"""The gateway's metrics: one table of their names, units, labels and bounds.
 
-Owns the vocabulary, and with it the cardinality: a label takes the values that stand here and
-`other`, so neither a session nor a person can become one. A name is OpenTelemetry's, and by its
-own rules for Prometheus the other one follows from it: `lastword.gateway.log.size` in bytes is
+Owns the vocabulary, and thereby the cardinality: a label takes only the values listed here and
+`other`, so no session or person becomes one. Names are OpenTelemetry's; the Prometheus name
+follows by OpenTelemetry's rules: `lastword.gateway.log.size` in bytes is
 `lastword_gateway_log_size_bytes`.
 """
 
@@ -27,7 +27,7 @@ all is no increase to Prometheus."""
 
 
 class MetricKind(StrEnum):
-    """What a metric does, in Prometheus' words."""
+    """The kind of a metric, in Prometheus' words."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -35,7 +35,7 @@ class MetricKind(StrEnum):
 
 
 class Label(msgspec.Struct, frozen=True):
-    """A label, and the values that it takes beside `other`."""
+    """A label, and its values beside `other`."""
 
     name: str
     values: tuple[str, ...]
@@ -45,12 +45,12 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """One metric.
 
     Attributes:
-        name: as OpenTelemetry has it.
-        kind: what it does.
-        unit: in UCUM, as OpenTelemetry has it.
-        help: what it tells.
-        labels: what its series are told apart by.
-        bounds: of a histogram, the upper end of each bucket but the last.
+        name: its OpenTelemetry name.
+        kind: its kind.
+        unit: its unit in UCUM, as in OpenTelemetry.
+        help: its description.
+        labels: the labels of its series.
+        bounds: for a histogram, the upper end of each bucket but the last.
     """
 
     name: str
@@ -62,14 +62,14 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exposed(self) -> str:
-        """Its name in Prometheus' text, with the unit and what a counter ends with."""
+        """Return its Prometheus name, including the unit and a counter's suffix."""
         base = self.name.replace(".", "_")
         unit = _SUFFIXES.get(self.unit, "")
         total = "_total" if self.kind is MetricKind.COUNTER else ""
         return f"{base}{unit}{total}"
 
     def key(self, *values: str) -> str:
-        """The key of a series."""
+        """Return the key of a series."""
         if not values:
             return self.name
         known = (
@@ -79,7 +79,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
         return SEPARATOR.join((self.name, *known))
 
     def zeros(self) -> list[str]:
-        """The keys of the series that are shown before anything has happened."""
+        """Return the keys of the series that are shown before anything has happened."""
         combinations = list(product(*(label.values for label in self.labels)))
         if len(combinations) > MAX_ZEROS:
             return []
@@ -265,7 +265,7 @@ BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def metric_of(key: str) -> Metric | None:
-    """The metric of a series that another version may have named; `None` for none of ours."""
+    """Return the metric of a series; `None` for one that only another version knows."""
     name, *values = key.split(SEPARATOR)
     metric = BY_NAME.get(name)
     return metric if metric is not None and len(values) == len(metric.labels) else None

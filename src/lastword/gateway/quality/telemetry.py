@@ -1,8 +1,8 @@
-"""A gateway's metrics as OpenTelemetry's instruments.
+"""The gateway's metrics as OpenTelemetry instruments.
 
-Owns which of them are told there: not those that the record's telemetry tells under the same name,
-which a collector would add up. A histogram is told value by value, which the front can do of what
-it measures itself; of the holders' there are the sum and the number.
+Owns the choice of metrics: not those that the record's telemetry reports under the same name,
+which a collector would add up. The front's own histograms are reported value by value; of the
+holders', only the sum and the count are known.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COMMIT_TIME = "lastword.gateway.log.commit.time"
 
 
 def instruments() -> tuple[Instrument, ...]:
-    """What is told."""
+    """Return the metrics that are reported."""
     told = [
         Instrument(
             name=metric.name,
@@ -49,7 +49,7 @@ def instruments() -> tuple[Instrument, ...]:
 
 
 def readings(name: str, snapshot: Snapshot) -> Iterator[InstrumentReading]:
-    """The values of an instrument that is read."""
+    """Return the values of an instrument that is read."""
     if name in {COMMITS, COMMIT_TIME}:
         for seen in snapshot.distributions_of(table.COMMIT).values():
             yield InstrumentReading(sum(seen.counts) if name == COMMITS else seen.total, {})
@@ -60,7 +60,7 @@ def readings(name: str, snapshot: Snapshot) -> Iterator[InstrumentReading]:
 
 
 def attributes_of(metric: Metric, values: list[str]) -> dict[str, str]:
-    """The labels under OpenTelemetry's names."""
+    """Return the labels with their OpenTelemetry names."""
     return {
         names.ERROR_TYPE if label.name == "type" else names.own(label.name): value
         for label, value in zip(metric.labels, values, strict=True)
@@ -68,7 +68,7 @@ def attributes_of(metric: Metric, values: list[str]) -> dict[str, str]:
 
 
 def meters_of(measured: FrontCounts, last: Callable[[], Snapshot]) -> GatewayMeters | None:
-    """The meters that the environment asks for, with the front's own values told as they come."""
+    """Return the meters that the environment asks for, fed with the front's values as they come."""
     meters = enabled.of_gateway(Instruments(instruments(), lambda name: readings(name, last())))
     if meters is not None:
         record = meters.record

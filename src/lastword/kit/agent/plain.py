@@ -1,10 +1,10 @@
-"""An agent on stdin and stdout that does everything right, for others to do one thing wrong.
+"""A correct agent on stdin and stdout, in which others replace one answer by a fault.
 
-Owns framing, which method answers which message, a healthy answer to each, and what can befall the
-process. The scripted agent plays a script at a prompt instead, the demo's agent fails as real ones
-do, and the tests' agents put a fault in the place of any answer. The standard library without
-`typing`, and nothing of lastword's: the tests start some thousand of these, and msgspec alone takes
-longer to load than all of this.
+Owns framing, which method answers which message, a healthy answer to each, and the end of the
+process. The scripted agent plays a script at a prompt instead, the demo's agent fails as real
+ones do, and the tests' agents put a fault in place of any answer. It uses the standard library
+without `typing`, and nothing of lastword: the tests start some thousand of these, and msgspec
+alone takes longer to load than all of this.
 """
 
 from __future__ import annotations

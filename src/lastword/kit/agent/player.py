@@ -1,6 +1,6 @@
-"""Steps, carried out: one turn, or one start of the process.
+"""The player of steps: one turn, or one start of the process.
 
-Owns what each step does to the wire and to the process, and how a cancel ends a turn.
+Owns the effect of each step on the wire and the process, and how a cancel ends a turn.
 """
 
 from __future__ import annotations

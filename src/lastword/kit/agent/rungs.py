@@ -1,7 +1,7 @@
 """One failure on every rung: the frames, made by the core itself.
 
-Owns a line on each rung for whoever writes a client. Which rung a client gets, and its frames, are
-`core.failure.ladder`'s: a rung that is new there is shown here without a word.
+Owns an example line of each rung, for authors of clients. `core.failure.ladder` owns the rungs
+and their frames, so a rung that is added there is shown here automatically.
 """
 
 from __future__ import annotations

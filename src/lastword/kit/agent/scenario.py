@@ -1,7 +1,7 @@
-"""One scenario: its script, what is told of it, and what a good client does with that.
+"""One scenario: its script, its description, and what a good client does with it.
 
-Owns the value. The advice is not written twice: it is read off what `lastword.client.view` shows
-for the failure. The table of scenarios is `kit.agent.scenarios`'.
+Owns the value. The advice is not written twice: it is taken from what `lastword.client.view`
+shows for the failure. The table of scenarios is in `kit.agent.scenarios`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The language of scenarios: steps, and turns of steps.
+"""The language of scenarios: steps, and turns made of steps.
 
-Owns the shape of a script, which is also the format of a scenario file. How a file is read and
-checked is `kit.agent.script_files`', what a step does `kit.agent.player`'s.
+Owns the shape of a script, which is also the format of a scenario file. `kit.agent.script_files`
+reads and checks a file; `kit.agent.player` carries out the steps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Scenario files: JSON, or YAML where its package is there.
+"""Scenario files: JSON, or YAML if its package is installed.
 
-Owns how one is read and checked, and the sentence for whatever is wrong with it: where, and what
-to do. What a script is made of is `kit.agent.script`'s.
+Owns reading and checking a file, and the error messages: where, what is wrong, and what to do.
+The parts of a script are defined in `kit.agent.script`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The scripted agent: a whole ACP agent on stdin and stdout that plays a script at each prompt.
+"""The scripted agent: a complete ACP agent on stdin and stdout that plays a script.
 
-Owns whose turn is which, and the process's lives; what every agent does is `kit.agent.plain`'s. It
-has no model, no key and no network, and nothing of lastword in it: what it does wrong reaches
-whoever reads it. Threads, not an event loop: a turn may block for ever while the rest goes on, or
-the other way round.
+Owns the assignment of turns, and the process's restarts; `kit.agent.plain` does what every agent
+does. It has no model, no key and no network, and nothing of lastword guards it: its faults reach
+its reader. It uses threads, not an event loop, since a turn may block for ever while the rest
+continues, or the other way round.
 """
 
 from __future__ import annotations

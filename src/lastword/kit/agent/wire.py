@@ -1,7 +1,7 @@
-"""The scripted agent's words on the wire, in the protocol version that the client speaks.
+"""The scripted agent's frames, in the protocol version that the client speaks.
 
-Owns what is said in which frames; `kit.agent.plain` writes them. Nothing of lastword's guards them:
-what a script says goes out as it is.
+Owns which frames say what; `kit.agent.plain` writes them. Nothing of lastword guards them: what a
+script says is sent unchanged.
 """
 
 from __future__ import annotations

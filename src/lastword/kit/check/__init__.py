@@ -1,1 +1,1 @@
-"""Conformance checks: what is done to an agent, what is expected of it, and the findings."""
+"""Conformance checks: the stimuli for an agent, the expected behaviour, and the findings."""

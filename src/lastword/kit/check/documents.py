@@ -1,6 +1,8 @@
-"""The findings for machines: JSON, and the JUnit XML that build servers take.
+"""The findings for programs: JSON, and JUnit XML for build servers.
 
-Owns both shapes, and writing a file whole or not at all.
+Owns both shapes, and writing a file completely or not at all.
+
+`mend` is an older name of `advice`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The hooks by which an agent is brought to play a scenario: a provider, or words that it is told.
+"""The settings that make an agent play a scenario: a provider, or words in its prompts.
 
-Owns what the user said about that (`--preset`, `--provider-env`, `--scenario-prompts`, `--prompt`),
-checked once. Does not own the agent's process, or the provider itself.
+Owns the user's settings for that (`--preset`, `--provider-env`, `--scenario-prompts`,
+`--prompt`), checked once. It does not own the agent's process, or the provider itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Probes: acts that give the checks something to judge, each played with one fresh process.
+"""Probes: acts that give the checks something to judge, each played with a fresh process.
 
-Owns the acts, by name. An act plays and writes down; it thinks nothing of what comes. What is
-thought is the checks' (`checks`), several of which may look at one act.
+Owns the acts, by name. An act plays and records, but does not judge; that is done by the checks
+(`checks`), several of which may look at one act.
 """
 
 from __future__ import annotations

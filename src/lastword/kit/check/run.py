@@ -1,6 +1,6 @@
-"""A run of checks: the acts that they need, side by side, and the findings in the table's order.
+"""A run of checks: the acts that they need, in parallel, and the findings in the table's order.
 
-Owns the order and the pool. Does not own what is done (`acts`), judged (`checks`) or shown
+Owns the order and the pool. It does not own what is played (`probes`), judged (`checks`) or shown
 (`documents`, `lastword.cli`).
 """
 

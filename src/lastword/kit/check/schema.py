@@ -1,8 +1,8 @@
-"""ACP's own JSON Schema, as far as it is about what an agent sends.
+"""ACP's own JSON Schema, for the messages that an agent sends.
 
-Owns reading the definitions in `schemas/`, which name their source and its licence, and holding a
-value against one. Only the keywords that stand in them are known. Does not own what a departure is
-worth, which is the check's.
+Owns reading the definitions in `schemas/`, which name their source and licence, and validating a
+value. It supports only the keywords that occur in them. The check decides how severe a deviation
+is.
 """
 
 from __future__ import annotations

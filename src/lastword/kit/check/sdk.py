@@ -1,8 +1,8 @@
-"""The SDK that an agent is built on, as its process's own files show it.
+"""The SDK that an agent is built on, as its process's files show it.
 
-Owns looking at the command line, the program and the packages beside it (Linux). What cannot be
-told is not guessed: nothing is said of an agent whose SDK is not found. Does not own what is known
-of an SDK, which is `quirks.sdks`.
+Owns looking at the command line, the program and the packages beside it (Linux). It does not
+guess: nothing is reported about an agent whose SDK is not found. Facts about SDKs are in
+`quirks.sdks`.
 """
 
 from __future__ import annotations

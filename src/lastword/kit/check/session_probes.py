@@ -1,6 +1,6 @@
-"""Acts about methods and sessions: what is offered, what is not, and sessions that come back.
+"""Acts about methods and sessions: advertised methods, others, and restored sessions.
 
-Owns these acts, which `probes` has beside its own, and which method goes with which capability.
+Owns these acts, which `probes` adds to its own, and which method belongs to which capability.
 """
 
 from __future__ import annotations

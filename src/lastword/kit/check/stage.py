@@ -1,8 +1,8 @@
-"""A conversation with a fresh agent, which has a provider and a home of its own.
+"""A conversation with a fresh agent that has a provider and a home directory of its own.
 
-Owns the agent's life in one act, its sessions and turns, and what is waited for. A conversation
-that cannot come to its point says so (`UnreachedError`). Does not own bytes and processes
-(`kit.peer`), or what an act does (`probes`).
+Owns the agent's life in one act, its sessions and turns, and the waits. A conversation that
+cannot reach its point raises `UnreachedError`. It does not own bytes and processes (`kit.peer`),
+or what an act does (`probes`).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Conversation:
         return self.wait(seconds, lambda: bool(self.provider.calls))
 
     def why(self) -> str:
-        """Return what is known of an agent that is no more."""
+        """Return the exit of an agent that has exited, as the end of a sentence."""
         self.peer.wait_for_exit(QUIET_SECONDS)
         code = self.peer.exit_code
         return "" if code is None else f"; it exited with status {code}"
@@ -174,7 +174,7 @@ class Conversation:
         if not isinstance(result, dict):
             if answer is not None and self._speaks_another():
                 raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
-            raise UnreachedError(f"the agent did not answer initialize well{self.why()}")
+            raise UnreachedError(f"initialize got no usable answer{self.why()}")
         self.transcript.notes["initialize"] = result
         self.transcript.sdk = built_on(self.peer.mark)
         if version is None and result.get("protocolVersion") == _other(self.hooks.protocol):

@@ -1,6 +1,6 @@
-"""The transcript of an act: the lines that passed, the turns, and how the agent went.
+"""The transcript of an act: the lines that passed, the turns, and the agent's exit.
 
-Owns these values and finding one's way in them. Does not own talking to an agent (`stage`).
+Owns these values, and searching them. It does not own talking to an agent (`stage`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The demo's agent: `python -m lastword.kit.demo.agent retries|empty|crash [PROVIDER_URL]`.
 
-The kit's plain agent, which knows nothing of lastword, failing as real ones do: it asks its model
-again and again and says so in its own log alone, it takes the provider's refusal for an answer
-without words, or its process is killed in mid-turn.
+It is the kit's plain agent, which knows nothing of lastword, failing as real ones do: it retries
+its model call and says so only in its own log, it takes the provider's refusal for an empty
+answer, or its process is killed in the middle of a turn.
 """
 
 from __future__ import annotations

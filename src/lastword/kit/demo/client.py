@@ -1,7 +1,7 @@
-"""The demo's clients: one turn, as a client like Zed sees it, and one that knows `agent_error`.
+"""The demo's clients for one turn: one like Zed, and one that knows `agent_error`.
 
-Owns what either is told and shows. The first goes by Zed's name and makes a text of an error as
-Zed's own code does; the second advertises `agent_error`.
+Owns what each receives and shows. The first uses Zed's name and shows errors as Zed's own code
+does; the second advertises `agent_error`.
 """
 
 from __future__ import annotations

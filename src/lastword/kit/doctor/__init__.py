@@ -1,5 +1,5 @@
-"""`lastword doctor`: can this agent start here, what can it do, and what would a client get?
+"""`lastword doctor`: whether an agent starts here, what it can do, and what clients would get.
 
-One module a question: the command, the conversation, what came of it, the clients, our own
-surroundings. Each gives findings; nothing here prints.
+There is one module for each question: the command, the conversation, its diagnosis, the clients,
+and lastword's own surroundings. Each returns findings; none prints.
 """

@@ -1,7 +1,7 @@
 """The table of kinds of clients, and the rung that each would get in front of this agent.
 
-Owns what typical clients say in `initialize`. The choice itself is
-`core.failure.ladder.rung_for`'s, of what `core.link.handshake` reads in that: nothing is copied.
+Owns what typical clients say in `initialize`. `core.link.handshake` reads it and
+`core.failure.ladder.rung_for` chooses the rung, as in a real session.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _v1(name: str, capabilities: dict[str, Any]) -> dict[str, Any]:
 
 def _known() -> dict[str, KnownClient]:
     ruled = [
-        KnownClient(name, "as it is today, by lastword's table of clients", _v1(name, {}))
+        KnownClient(name, "as of today, from lastword's table of clients", _v1(name, {}))
         for name in clients.RULES
     ]
     v2 = {"protocolVersion": 2, "info": {"name": "v2", "version": "1"}, "capabilities": {}}
@@ -85,7 +85,7 @@ def table(name: str | None, *, option: str, speaks_v2: bool) -> list[ClientRow]:
     if name is None:
         chosen = list(KNOWN.values())
     else:
-        unknown = KnownClient(name, "by that name, negotiates nothing", _v1(name, {}))
+        unknown = KnownClient(name, "unknown to lastword; negotiates nothing", _v1(name, {}))
         chosen = [KNOWN.get(name.lower(), unknown)]
     return [_row(client, option, speaks_v2=speaks_v2) for client in chosen]
 
@@ -98,7 +98,7 @@ def _row(client: KnownClient, option: str, *, speaks_v2: bool) -> ClientRow:
     rung = rung_for(option, profile, dialect)
     about = client.about
     if profile.dialect is not dialect:
-        about += "; this agent speaks version 1 alone"
+        about += "; this agent speaks only version 1"
     return ClientRow(
         client.name, about, rung, forced=rung_for("auto", profile, dialect) is not rung
     )

@@ -1,7 +1,7 @@
-"""The examination of the agent's command, before it is tried: can it be started at all?
+"""The examination of the agent's command before it is run: whether it can be started.
 
-Owns the search on the PATH as the system does it, and the ways in which a file is no program:
-directory, no permission, an interpreter that is missing, another machine's code.
+Owns the search on the PATH, as the system does it, and the reasons why a file cannot be run: it
+is a directory, is not executable, lacks its interpreter, or is for another kind of machine.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ ALIASES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86", 
 RUNS_TOO = {"x86_64": {"x86"}, "aarch64": {"arm"}}
 ELF, WINDOWS, MACH_O = b"\x7fELF", b"MZ", (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
-INSTALL = (
-    "Install the agent, or give the whole path of its program; an editor's PATH may be shorter"
-)
+INSTALL = "Install the agent, or give the full path of its program; an editor's PATH may be shorter"
 
 
 def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
@@ -37,10 +35,10 @@ def examine(program: str, environment: Mapping[str, str]) -> list[Observation]:
     if path is None:
         return [_not_found(program, environment)]
     if not os.path.exists(path):
-        hint = "It is a link to nothing." if os.path.islink(path) else "There is no such file."
-        return [problem(STEP, f"{path} is not there. {hint}", "Correct the path, or install it")]
+        hint = "It is a broken link." if os.path.islink(path) else "There is no such file."
+        return [problem(STEP, f"{path} was not found. {hint}", "Correct the path, or install it")]
     if os.path.isdir(path):
-        return [problem(STEP, f"{path} is a directory.", "Name the program in it")]
+        return [problem(STEP, f"{path} is a directory.", "Give the program in it")]
     if not os.access(path, os.X_OK):
         return [problem(STEP, f"{path} is not executable.", f"chmod +x {path}")]
     return [
@@ -61,7 +59,7 @@ def _not_found(program: str, environment: Mapping[str, str]) -> Observation:
     if os.path.isfile(program):
         says = f"{program} is in this directory, but not on the PATH."
         return problem(STEP, says, f"Write ./{program}")
-    says = f"{program} is in none of the {len(entries)} directories of the PATH."
+    says = f"{program} is in none of the {len(entries)} directories on the PATH."
     return problem(STEP, says, INSTALL, searched=entries)
 
 
@@ -83,8 +81,8 @@ def _format(path: str, environment: Mapping[str, str]) -> list[Observation]:
     if not head:
         return [problem(STEP, f"{path} is empty.", "Install it again")]
     if b"\0" not in head:
-        says = f"{path} has no #! line: a shell runs it, whatever it is written in."
-        return [note(STEP, says, "Begin it with #!/bin/sh, or what it is for")]
+        says = f"{path} has no #! line, so a shell runs it, whatever its language."
+        return [note(STEP, says, "Begin it with #!/bin/sh, or with its interpreter")]
     return []
 
 
@@ -92,10 +90,10 @@ def _interpreter(path: str, head: bytes, environment: Mapping[str, str]) -> list
     line = head[2:].split(b"\n", 1)[0]
     if line.endswith(b"\r"):
         says = f"The #! line of {path} ends in a carriage return."
-        return [problem(STEP, says, f"Give it Unix line ends: sed -i 's/\\r$//' {path}")]
+        return [problem(STEP, says, f"Give it Unix line endings: sed -i 's/\\r$//' {path}")]
     words = line.decode("utf-8", "replace").split()
     if not words:
-        return [problem(STEP, f"The #! line of {path} names nothing.", "Write #!/bin/sh")]
+        return [problem(STEP, f"The #! line of {path} names no program.", "Write #!/bin/sh")]
     found = os.access(words[0], os.X_OK) and not os.path.isdir(words[0])
     needed = words[0]
     if found and os.path.basename(needed) == "env":

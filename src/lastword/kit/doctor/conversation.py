@@ -1,7 +1,7 @@
-"""A short conversation with an agent: hello, a session, goodbye. Nothing of it stays behind.
+"""A short conversation with an agent: hello, a session, goodbye. It leaves nothing behind.
 
-Owns what is asked, and what was seen. What it means is `doctor.diagnosis`', the process and its
-pipes are the peer's.
+Owns what is asked, and what was seen. `doctor.diagnosis` interprets it; the peer owns the process
+and its pipes.
 """
 
 from __future__ import annotations

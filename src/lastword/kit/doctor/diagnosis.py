@@ -1,4 +1,4 @@
-"""The diagnosis: what a conversation with an agent says of it, step by step."""
+"""The diagnosis: what a conversation shows about an agent, step by step."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def diagnose(seen: Seen, *, timeout_seconds: float) -> list[Observation]:
 
 def _started(seen: Seen, timeout_seconds: float) -> list[Observation]:
     if seen.echoes:
-        says = "It writes back what it reads: this is no ACP agent."
+        says = "It writes back what it reads: this is not an ACP agent."
         return [problem("initialize", says, NO_AGENT)]
     if seen.hello is None:
         if seen.exit is not None and seen.exited_early:
@@ -53,7 +53,8 @@ def _started(seen: Seen, timeout_seconds: float) -> list[Observation]:
     if "error" in seen.hello:
         verdict = classify_rpc_error(seen.hello["error"], stderr_tail=_text(seen.stderr))
         says = f"It answers initialize with an error. {_sentence(verdict)}"
-        return [problem("initialize", says, "Run it by hand and see", type=verdict.type.value)]
+        do = "Run the command by hand and read what it says"
+        return [problem("initialize", says, do, type=verdict.type.value)]
     return []
 
 
@@ -79,16 +80,17 @@ def _greeted(seen: Seen, agent: AgentProfile) -> list[Observation]:
     version = members.get("protocolVersion")
     dialect = acp.dialect(version)
     if type(version) is not int:
-        says = "It answers initialize without a protocolVersion that is a whole number."
-        do = "Every client needs one: answer with the version that the agent speaks"
+        says = "Its answer to initialize has no protocolVersion that is a whole number."
+        do = "Every client needs it: answer with the version that the agent speaks"
         return [problem("initialize", says, do)]
     info = _object(members, dialect.agent_info)
     seconds = round(seen.hello_seconds, 2)
-    name = " ".join(str(info[key]) for key in ("name", "version") if key in info) or "no name"
+    name = " ".join(str(info[key]).strip() for key in ("name", "version") if info.get(key))
+    name = name or "An agent that gives no name"
     says = f"{name} answered after {seconds:g} s, in version {version} of the protocol."
     facts = {"seconds": seconds, "protocol_version": version, "agent": info}
     slow = seconds > SLOW_SECONDS
-    do = "An editor shows nothing for so long; see what it does at its start" if slow else ""
+    do = "An editor shows nothing until then; find out what takes so long" if slow else ""
     first = note("initialize", says, do, **facts) if slow else ok("initialize", says, **facts)
     capabilities = _object(members, dialect.agent_capabilities)
     return [first, _capabilities(capabilities, agent), _login(members), _typed(agent)]
@@ -115,15 +117,15 @@ def _login(members: dict[str, Any]) -> Observation:
     methods = members.get("authMethods")
     offered = [m for m in methods if isinstance(m, dict)] if isinstance(methods, list) else []
     names = [str(method.get("name") or method.get("id")) for method in offered]
-    says = f"It offers to log in by {', '.join(names)}." if names else "It offers no way to log in."
+    says = f"It offers these logins: {', '.join(names)}." if names else "It offers no login."
     return ok("login", says, methods=names)
 
 
 def _typed(agent: AgentProfile) -> Observation:
     if agent.speaks_typed:
-        says = "It sends typed errors itself; lastword passes them on to clients that read them."
+        says = "It sends typed errors itself. lastword passes them on to clients that read them."
     else:
-        says = "It sends no typed errors itself; lastword adds them."
+        says = "It sends no typed errors itself. lastword adds them."
     return ok("agent_error", says, speaks=agent.speaks_typed)
 
 
@@ -133,7 +135,7 @@ def _session(seen: Seen, timeout_seconds: float) -> list[Observation]:
         if seen.exited_early:
             return [_died_in_session(seen)]
         says = f"session/new was not answered within {timeout_seconds:g} s."
-        return [problem("session", says, "See its log; is a login or the network missing?")]
+        return [problem("session", says, "Look at its log: does it need a login, or the network?")]
     if "error" not in answer:
         return [_opened(answer)]
     error = answer["error"]
@@ -142,13 +144,13 @@ def _session(seen: Seen, timeout_seconds: float) -> list[Observation]:
         return [note("session", says, "Log in, in the client or by hand")]
     verdict = classify_rpc_error(error, stderr_tail=_text(seen.stderr))
     says = f"session/new fails. {_sentence(verdict)}"
-    return [problem("session", says, "See what it said", type=verdict.type.value, **_tail(seen))]
+    return [problem("session", says, "Read what it said", type=verdict.type.value, **_tail(seen))]
 
 
 def _opened(answer: dict[str, Any]) -> Observation:
     if isinstance(_object(answer, "result").get("sessionId"), str):
         return ok("session", "It opens a session.")
-    says = "session/new is answered without a sessionId that is a text."
+    says = "The answer to session/new has no sessionId that is a string."
     return problem("session", says, "No client can prompt without one: answer with an id")
 
 
@@ -162,7 +164,8 @@ def _noise(seen: Seen) -> list[Observation]:
     if not seen.noise_lines:
         return []
     lines = "1 line" if seen.noise_lines == 1 else f"{seen.noise_lines} lines"
-    says = f'It wrote {lines} to stdout that are no messages, such as "{seen.noise[0]}".'
+    is_not = "is not a message" if seen.noise_lines == 1 else "are not messages"
+    says = f'It wrote {lines} to stdout that {is_not}, such as "{seen.noise[0]}".'
     says += " lastword keeps them from the client."
     return [note("stdout", says, STDOUT_ACTION, lines=seen.noise)]
 
@@ -171,11 +174,11 @@ def _left(seen: Seen) -> list[Observation]:
     if seen.exited_early:
         return []
     if seen.leave_seconds is None:
-        says = f"It was still there {LEAVE_SECONDS:g} s after its input had ended."
+        says = f"It was still running {LEAVE_SECONDS:g} s after its input was closed."
         says += " lastword ends such an agent."
-        return [note("exit", says, "An agent should exit when its input ends")]
+        return [note("exit", says, "An agent should exit when its input is closed")]
     seconds = round(seen.leave_seconds, 2)
-    return [ok("exit", f"It exits {seconds:g} s after its input is closed.", seconds=seconds)]
+    return [ok("exit", f"It exited {seconds:g} s after its input was closed.", seconds=seconds)]
 
 
 def _tail(seen: Seen) -> dict[str, Any]:

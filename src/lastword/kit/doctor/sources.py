@@ -1,6 +1,6 @@
-"""The sources beside the pipes that an agent has, and what each would have told of a failure.
+"""The sources that an agent has beside its pipes, and what each tells about a failure.
 
-Owns the sentences. Which sources there are, and where, the caller knows: it starts the agent.
+Owns the sentences. The caller, which starts the agent, knows which sources there are and where.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from lastword.kit.doctor.conversation import Seen
 
 STEP = "sources"
-IN_TIME = "a model call that fails is told while the agent tries again"
-AT_THE_END = "what failed is told once the agent has given up"
+IN_TIME = "the user learns of a failed model call while the agent tries again"
+AT_THE_END = "the user learns what failed once the agent has given up"
 
 
 def agent_name(seen: Seen) -> str | None:
@@ -31,38 +31,38 @@ def journal(place: str, *, in_time: bool) -> Observation:
     if os.access(place, os.R_OK):
         return ok(STEP, f"Its journal {shown} can be read: {told}.", path=shown)
     if os.path.lexists(place):
-        says = f"Its journal {shown} cannot be read, and so tells nothing."
-        return note(STEP, says, "Let this user read it, to learn of retries in time", path=shown)
-    return note(STEP, f"Its journal {shown} is not there yet; once it is, {told}.", path=shown)
+        says = f"Its journal {shown} cannot be read."
+        return note(STEP, says, "Let this user read it, to learn of retries early", path=shown)
+    return note(STEP, f"Its journal {shown} does not exist yet. Once it does, {told}.", path=shown)
 
 
 def given_file(*, given: bool) -> Observation:
     """Tell of a log that the agent writes where it is told to."""
     if given:
-        return ok(STEP, f"It is given a file in memory for its debug log: {IN_TIME}.")
-    says = "It is given no file for its debug log: only one that is started as gemini is."
+        return ok(STEP, f"lastword gives it a file in memory for its debug log: {IN_TIME}.")
+    says = "lastword gives it no file for its debug log: only the command gemini gets one."
     return note(STEP, says)
 
 
 def events(*, has_port: bool) -> Observation:
     """Tell of a stream of events that the agent serves."""
     if has_port:
-        return ok(STEP, f"It is given a port on this machine for its events: {IN_TIME}.")
+        return ok(STEP, f"lastword gives it a port on this machine for its events: {IN_TIME}.")
     return note(
-        STEP, "It is given no port for its events: on this system nobody could tell whose it is."
+        STEP, "lastword gives it no port for its events: this system cannot say whose a port is."
     )
 
 
 def none() -> Observation:
     """Tell that there is no source."""
-    told = "in its messages, on its stderr, and in logs that carry its name."
-    return ok(STEP, f"No log of this agent is known to lastword, which looks for causes {told}")
+    told = "in its messages, its stderr, and logs that carry its name."
+    return ok(STEP, f"lastword knows no log of this agent. It looks for causes {told}")
 
 
 def switched_off() -> Observation:
     """Tell that none is looked at."""
-    says = "Nothing is looked at but the pipes, by LASTWORD_EVIDENCE."
-    return note(STEP, says, "Unset it to learn of retries in time")
+    says = "LASTWORD_EVIDENCE is set: lastword reads nothing but the agent's pipes."
+    return note(STEP, says, "Unset it to learn of retries early")
 
 
 def _from_home(place: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PREFIX = "LASTWORD_"
-PLATFORMS = {"linux": "tested", "darwin": "should work, and is not tested"}
+PLATFORMS = {"linux": "tested", "darwin": "should work, but is not tested"}
 
 
 def examine(
@@ -69,20 +69,20 @@ def _variables(
 def _unknown(name: str, known: list[str]) -> str:
     words = [own.removeprefix(PREFIX) for own in known]
     like = difflib.get_close_matches(name.removeprefix(PREFIX), words, n=1, cutoff=0.75)
-    says = f"{name} is set, and no option of `lastword run`"
-    return f"{says}; {PREFIX}{like[0]} is meant?" if like else f"{says}."
+    says = f"{name} is set, but is no option of `lastword run`"
+    return f"{says}. Did you mean {PREFIX}{like[0]}?" if like else f"{says}."
 
 
 def _on_path(environment: Mapping[str, str]) -> Observation:
     found = shutil.which("lastword", path=environment.get("PATH", os.defpath))
     own = os.path.join(os.path.dirname(sys.executable), "lastword")
     if found is None:
-        whole = own if os.path.exists(own) else "the whole path of lastword"
-        do = f"In the editor's settings, write its whole path: {whole}"
+        whole = own if os.path.exists(own) else "the full path of lastword"
+        do = f"In the editor's settings, write its full path: {whole}"
         return note("PATH", "The command lastword is not on the PATH here.", do)
     in_venv = sys.prefix != sys.base_prefix and os.path.dirname(found) == os.path.dirname(own)
     if in_venv:
-        says = f"lastword is on the PATH here by a virtual environment ({found})."
-        do = "An editor that is started elsewhere does not see it: give it this path"
+        says = f"lastword is on the PATH only in this virtual environment ({found})."
+        do = "An editor started elsewhere does not find it: write this full path in its settings"
         return note("PATH", says, do, path=found)
     return ok("PATH", f"lastword is on the PATH here: {found}.", path=found)

@@ -1,1 +1,1 @@
-"""A model provider on loopback that fails on purpose: what a checked agent calls for its turns."""
+"""A model provider on loopback that fails on purpose, called by the agent under test."""

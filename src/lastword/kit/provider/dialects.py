@@ -1,8 +1,8 @@
-"""A healthy model provider's words, in four dialects.
+"""A healthy model provider's responses, in four dialects.
 
-Owns: streams and whole answers of OpenAI's chat completions and responses, of Anthropic's messages
-and of Gemini's contents, and the few questions about a request that decide which one it gets. Does
-not own: HTTP, or failing.
+Owns streams and whole answers of OpenAI's chat completions and responses, of Anthropic's messages
+and of Gemini's contents, and the few properties of a request that decide which one it gets. It
+does not own HTTP or failures.
 """
 
 from __future__ import annotations

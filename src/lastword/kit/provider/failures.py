@@ -1,7 +1,7 @@
-"""The refusals of the providers.
+"""The providers' refusals.
 
-Owns: whole HTTP error responses in the shapes that OpenAI, Anthropic and Gemini (and a gateway in
-front of any of them) themselves send. Does not own: failing below HTTP (`provider`).
+Owns whole HTTP error responses in the shapes of OpenAI, Anthropic and Gemini, and of a gateway in
+front of them. It does not own failures below HTTP (`server`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """A model provider on loopback that fails on purpose.
 
-Owns: one HTTP server that speaks OpenAI's chat completions and responses, Anthropic's messages and
-Gemini's contents well enough for unmodified agents, a closed list of ways in which it can fail, and
-the moments at which it did. Does not own:
-what is said in each dialect (`dialects`, `failures`), or anything about agents and ACP.
-
-Run as a program it serves until its stdin closes, and takes a new scenario name a line there.
+Owns one HTTP server that speaks OpenAI's chat completions and responses, Anthropic's messages and
+Gemini's contents well enough for unmodified agents, a closed list of ways in which it can fail,
+and the times at which it did. It does not own the responses in each dialect (`dialects`,
+`failures`), or anything about agents and ACP.
 """
 
 from __future__ import annotations

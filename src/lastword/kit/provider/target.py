@@ -1,7 +1,7 @@
-"""The target of an agent's model calls, and an agent that is brought to call it.
+"""The target of an agent's model calls, and an agent that is made to call it.
 
-Owns the key that is sent, and the home and the environment in which nothing else can be called.
-What single agents need for it is `quirks.pointing`'s.
+Owns the key that is sent, and the home and environment in which nothing else can be called. What
+each agent needs for that is in `quirks.pointing`.
 """
 
 from __future__ import annotations

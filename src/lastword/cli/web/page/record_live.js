@@ -45,7 +45,7 @@ async function ask(path) {
  * @param {() => void} again
  */
 function say(place, error, again) {
-  const said = error instanceof Error ? error.message : "Something failed in this page.";
+  const said = error instanceof Error ? error.message : "Something went wrong in this page.";
   place.replaceChildren(trouble(said, h("p", { class: "buttons" }, button("Try again", again))));
 }
 

@@ -1,6 +1,6 @@
 """The table of scenarios, in the groups in which they are shown.
 
-They are literals, not a file of data: loading all of them takes 0.9 ms, decoding the same from JSON
+They are literals, not a data file: loading them takes 0.9 ms, and decoding the same from JSON
 4.5, most of it for a decoder that nothing else needs.
 """
 

@@ -1,4 +1,4 @@
-"""Scenarios whose turns end well: a client must not make a failure of them."""
+"""Scenarios whose turns end well, which a client must not show as failures."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Scenarios of what fails: every type of failure once, before any output, and kinds of waits.
+"""Scenarios of kinds of failure: each type once, before any output, and the kinds of waits.
 
-The answers are likenesses of what model providers send; every id and key in here is made up.
+The answers resemble those of model providers; every id and key in them is made up.
 """
 
 from __future__ import annotations

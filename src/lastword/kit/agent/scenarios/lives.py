@@ -1,4 +1,4 @@
-"""Scenarios of silence, floods and ends: what befalls the turn's clock, or the whole process."""
+"""Scenarios of silence, floods and exits, which affect the turn's timers or the whole process."""
 
 from __future__ import annotations
 

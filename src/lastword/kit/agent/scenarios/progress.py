@@ -1,4 +1,4 @@
-"""Scenarios of one failure at every stage of a turn: what a retry would do differs with it."""
+"""Scenarios of one failure at every stage of a turn, which changes the effect of a retry."""
 
 from __future__ import annotations
 

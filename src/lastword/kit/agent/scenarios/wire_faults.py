@@ -1,6 +1,6 @@
-"""Scenarios of the wire: what an agent without lastword does to whoever reads it.
+"""Scenarios of the wire: the faults of an agent without lastword, as its reader sees them.
 
-`sees` is what comes without lastword in front (`--bare`); `told` what a client gets with it.
+`sees` is what comes without lastword in front (`--bare`); `told` is what a client gets with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of the greeting, and of what an agent does with what it does not know."""
+"""Checks of `initialize`, and of what an agent does with unknown or malformed input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lastword.kit.check.transcript import Transcript
     from lastword.kit.peer import PeerEvent
 
-IN_FRONT = "`lastword run --` in front mends it"
+IN_FRONT = "`lastword run --` in front corrects it"
 METHOD_NOT_FOUND = -32601
 
 
@@ -32,13 +32,13 @@ def _is_version(version: object, limit: int) -> bool:
     "initialize is answered with a version that the client asked for, or an older one",
     acts=("healthy",),
     partial=True,
-    mend="Without it no client gets further: answer initialize with an integer protocolVersion.",
+    mend="No client gets any further: answer initialize with an integer protocolVersion.",
 )
 def initialize(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     answer = act.notes.get("initialized")
     if not act.welcome:
-        return failed(str(act.notes.get("unreached", "no result came")), answer)
+        return failed(str(act.notes.get("unreached", "there was no result")), answer)
     wanted = act.notes["wanted"]
     if not _is_version(_version(act), wanted):
         return failed(f"asked for {wanted}, got protocolVersion {_version(act)!r}", answer)
@@ -69,7 +69,7 @@ def future_version(acts: Sequence[Transcript]) -> Finding:
     "a request before initialize is answered, and initialize still works afterwards",
     acts=("early", "healthy"),
     partial=True,
-    mend="A client that hurries hangs or loses the agent: answer with an error, and live on.",
+    mend="A hasty client hangs or loses the agent: answer with an error, and keep running.",
 )
 def before_initialize(acts: Sequence[Transcript]) -> Finding:
     act, usual = acts
@@ -89,7 +89,7 @@ def before_initialize(acts: Sequence[Transcript]) -> Finding:
     "an answer carries the request's id, value and type: a text, 0",
     acts=EVERY_ACT,
     partial=True,
-    mend="A client waits for ever for an answer under another id.",
+    mend="A client waits for ever for an answer with its own id.",
     in_front=IN_FRONT,
 )
 def ids(acts: Sequence[Transcript]) -> Finding:
@@ -107,7 +107,7 @@ def ids(acts: Sequence[Transcript]) -> Finding:
                 continue
             count += 1
             if repr(given) not in sent:
-                return failed(f"an answer came under the id {given!r}, which nobody used", event)
+                return failed(f"an answer has the id {given!r}, which no request had", event)
     if not count:
         raise UnreachedError("no answer was seen")
     return passed(f"{count} answers")
@@ -153,7 +153,7 @@ def unknown_notification(acts: Sequence[Transcript]) -> Finding:
 @check(
     "bad-params",
     "AGT-7",
-    "a request with bad params is answered, with an error, and the agent lives on",
+    "a request with bad params is answered with an error, and the agent keeps running",
     acts=("params",),
     mend="A client's mistake becomes a hang: validate params, and answer -32602.",
 )
@@ -162,12 +162,12 @@ def bad_params(acts: Sequence[Transcript]) -> Finding:
     asked: dict[str, PeerEvent | None] = act.notes.get("asked", {})
     for what, answer in asked.items():
         if answer is None:
-            return failed(f"no answer to {what}")
+            return failed(f"{what} was not answered")
     if not act.notes.get("alive"):
         return failed("after bad params, session/new was not answered")
     for what, answer in asked.items():
         if answer is not None and "result" in (answer.frame or {}):
-            return warned(f"answered as if nothing were wrong: {what}", answer)
+            return warned(f"{what} was answered as if nothing were wrong", answer)
     return passed(f"{len(asked)} mistakes, each answered with an error")
 
 
@@ -176,13 +176,13 @@ def bad_params(acts: Sequence[Transcript]) -> Finding:
     "AGT-8",
     "lines are read however they arrive: in pieces, two at once, with CR LF, of 1 MiB",
     acts=("framing",),
-    mend="Requests get lost in the pipe: split the input at line feeds, whatever a read returns.",
+    mend="Requests get lost in the pipe: split the input at line feeds, not at reads.",
 )
 def framing(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     for what, answered in act.notes.get("answered", {}).items():
         if not answered:
-            return failed(f"not answered: {what}")
+            return failed(f"{what} was not answered")
     return passed()
 
 
@@ -201,10 +201,10 @@ def _judge_junk(what: str) -> Callable[[Sequence[Transcript]], Finding]:
 
 
 _JUNK_WORDS = {
-    "text": "a line that is no JSON",
+    "text": "a line that is not JSON",
     "scalars": "a JSON scalar or array",
     "blank": "a blank line",
-    "utf8": "a line that is no UTF-8",
+    "utf8": "a line that is not UTF-8",
 }
 
 for _kind in JUNK:
@@ -213,6 +213,6 @@ for _kind in JUNK:
         "AGT-9",
         f"{_JUNK_WORDS[_kind]} on stdin does not stop the agent",
         acts=(f"junk:{_kind}",),
-        mend="One bad line ends the connection for good: skip what is no message.",
+        mend="One bad line ends the connection for good: skip what is not a message.",
         in_front=IN_FRONT,
     )(_judge_junk(_JUNK_WORDS[_kind]))

@@ -1,4 +1,4 @@
-"""Checks of what an agent does when its provider fails, whether it speaks the extension or not."""
+"""Checks of an agent whose provider fails, whether it speaks the extension or not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lastword.core.protocol import acp
 from lastword.kit.check.checks.connection import IN_FRONT
 from lastword.kit.check.checks.model import FAILING, Finding, check, failed, passed, quoted, warned
 from lastword.kit.check.checks.telling import error_in, is_told, payload_in_answer
-from lastword.kit.check.checks.turns import shows, stop_reason
+from lastword.kit.check.checks.turns import missing_answer, shows, stop_reason
 from lastword.kit.check.transcript import UnreachedError
 from lastword.kit.provider.server import ProviderScenario
 
@@ -55,25 +55,23 @@ def _names(found: Sequence[tuple[Transcript, ObservedTurn]]) -> str:
     "AGT-23",
     "a turn whose model call fails ends in time",
     acts=FAILING,
-    mend="The user looks at a spinner, and no client has a limit of its own: bound retries.",
-    in_front="`lastword run --idle-timeout SECONDS --` in front ends what does not",
+    mend="The user sees a spinner that never ends, for no client has a limit: bound the retries.",
+    in_front="`lastword run --idle-timeout SECONDS --` in front ends such a turn",
 )
 def failing_turn_ends(acts: Sequence[Transcript]) -> Finding:
     hanging = [(act, act.turns[0]) for act in acts if act.turns and not act.turns[0].answer]
     if hanging:
         act, turn = hanging[0]
-        evidence = f"no answer within {turn.seconds:.0f} s: {_names(hanging)}"
-        if act.exit_code is not None:
-            evidence += f"; it exited with status {act.exit_code}"
+        evidence = f"{missing_answer(act, turn)}: {_names(hanging)}"
         return failed(evidence, *act.events[-1:])
     slowest = max((act.turns[0] for act in acts if act.turns), key=lambda turn: turn.seconds)
-    return passed(f"at most {slowest.seconds:.0f} s ({slowest.scenario})")
+    return passed(f"the slowest took {slowest.seconds:.0f} s ({slowest.scenario})")
 
 
 @check(
     "failing-turn-told",
     "AGT-24",
-    "a failing turn is not told as a success with nothing shown",
+    "a failing turn is not reported as a success with nothing shown",
     acts=FAILING,
     mend="The user gets an empty reply and no reason: answer with an error.",
     in_front=IN_FRONT,
@@ -83,31 +81,34 @@ def failing_turn_told(acts: Sequence[Transcript]) -> Finding:
         (act, turn) for act, turn in _ended(acts) if not is_told(turn) and not shows(act, turn)
     ]
     if silent:
-        return failed(f"success with nothing shown: {_names(silent)}", silent[0][1].answer)
+        return failed(
+            f"reported as a success with nothing shown: {_names(silent)}", silent[0][1].answer
+        )
     return passed()
 
 
 @check(
     "failing-turn-no-prose",
     "AGT-25",
-    "a failing turn is not told as text, or as less text, in a success",
+    "a failing turn is not reported as a success, with the failure as text or text cut off",
     acts=FAILING,
-    mend="A client cannot tell it from an answer, nor retry: answer with an error.",
-    in_front="`lastword run --` in front mends it for agents whose ways it knows",
+    mend="A client cannot tell it from an answer, and cannot retry: answer with an error.",
+    in_front="`lastword run --` in front corrects it for the agents that it knows",
 )
 def failing_turn_no_prose(acts: Sequence[Transcript]) -> Finding:
     prose = [(act, turn) for act, turn in _ended(acts) if not is_told(turn) and shows(act, turn)]
     if not prose:
         return passed()
     act, turn = prose[0]
-    what = "a cut answer is told as a whole one" if turn.scenario in _WITH_TEXT else "told as text"
+    cut = "a partial answer is reported as a complete one"
+    what = cut if turn.scenario in _WITH_TEXT else "the failure is reported as text"
     return failed(f"{what}: {_names(prose)}", shows(act, turn)[-1], turn.answer)
 
 
 @check(
     "failing-turn-typed",
     "AGT-26",
-    "a failing turn says in a word what it was, and the word is right",
+    "a failing turn names its type of error, and the type is right",
     acts=FAILING,
     mend="A client cannot offer the right button (wait, log in, top up).",
     in_front=IN_FRONT,
@@ -115,18 +116,18 @@ def failing_turn_no_prose(acts: Sequence[Transcript]) -> Finding:
 def failing_turn_typed(acts: Sequence[Transcript]) -> Finding:
     told = [(act, turn) for act, turn in _ended(acts) if is_told(turn)]
     if not told:
-        raise UnreachedError("no failing turn was told as one")
+        raise UnreachedError("no failing turn was answered with an error")
     untyped = [(act, turn) for act, turn in told if payload_in_answer(turn.answer) is None]
     if untyped:
         answer = untyped[0][1].answer
         read = read_error(answer.frame) if answer else None
-        guess = f"; lastword reads {read.type} out of it" if read else ""
+        guess = f"; lastword takes it for {read.type}" if read else ""
         return warned(f"no agent_error: {_names(untyped)}{guess}", answer)
     for act, turn in told:
         word = str((payload_in_answer(turn.answer) or {}).get("type"))
         expected = EXPECTED.get(turn.scenario)
         if expected is not None and word not in expected:
-            return warned(f"{turn.scenario} is called {word} (act {act.name})", turn.answer)
+            return warned(f"{turn.scenario} is typed {word} (act {act.name})", turn.answer)
     return passed(", ".join(sorted({str((payload_in_answer(t.answer) or {}).get("type"))
                                     for _, t in told})))  # fmt: skip
 
@@ -134,7 +135,7 @@ def failing_turn_typed(acts: Sequence[Transcript]) -> Finding:
 @check(
     "failing-turn-code",
     "TERM-10",
-    "a failing turn's error has a code that means nothing else to some client",
+    "a failing turn's error has no code that means something else to a client",
     acts=FAILING,
     mend="Clients swallow it, or forget the session: use -32603, or -32000 for a login.",
 )
@@ -165,7 +166,7 @@ def no_refusal(acts: Sequence[Transcript]) -> Finding:
     "AGT-27",
     "after a failing turn, the next prompt of the session works",
     acts=FAILING,
-    mend="The conversation is lost with the failure: keep the session in a state that goes on.",
+    mend="The conversation is lost with the failure: keep the session usable.",
 )
 def session_goes_on(acts: Sequence[Transcript]) -> Finding:
     later = [(act, act.turns[1]) for act in acts if len(act.turns) > 1]
@@ -173,6 +174,6 @@ def session_goes_on(acts: Sequence[Transcript]) -> Finding:
         raise UnreachedError("no failing turn ended")
     for act, turn in later:
         if turn.answer is None or stop_reason(turn.answer) not in acp.STOP_REASONS:
-            said = quoted(turn.answer.raw) if turn.answer else f"nothing in {turn.seconds:.0f} s"
+            said = quoted(turn.answer.raw) if turn.answer else missing_answer(act, turn)
             return failed(f"the next prompt got {said} (act {act.name})", turn.answer)
-    return passed(f"{len(later)} times")
+    return passed(f"in {len(later)} sessions" if len(later) > 1 else "in 1 session")

@@ -1,4 +1,4 @@
-"""Checks of the JSON-RPC error and of what else a speaker sends when a turn fails."""
+"""Checks of the JSON-RPC error, and of what else an agent with the extension sends on a failure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lastword.kit.check.checks.telling import (
     payload_in_update,
     told_turns,
 )
-from lastword.kit.check.checks.turns import shows
+from lastword.kit.check.checks.turns import missing_answer, shows
 from lastword.kit.check.transcript import UnreachedError
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def agent_killed(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     turn = act.turns[0]
     if turn.answer is None:
-        return failed(f"no answer within {turn.seconds:.0f} s of the kill")
+        return failed(missing_answer(act, turn, "the kill"))
     word = (payload_in_answer(turn.answer) or {}).get("type")
     if word != ErrorType.AGENT_CRASH:
         return failed(f"told as {word!r}", turn.answer)

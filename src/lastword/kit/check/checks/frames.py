@@ -1,4 +1,4 @@
-"""Checks of every line that an agent writes, in whatever act."""
+"""Checks of every line that an agent writes, in any act."""
 
 from __future__ import annotations
 

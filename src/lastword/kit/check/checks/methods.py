@@ -1,4 +1,4 @@
-"""Checks of methods: those that are advertised, those that are not, and those of the client."""
+"""Checks of methods: advertised ones, others, and the client's."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def agent_info(acts: Sequence[Transcript]) -> Finding:
     words = [said.get(key) for key in ("name", "version")] if isinstance(said, dict) else []
     named = [word for word in words if isinstance(word, str) and word.strip()]
     if len(named) < 2:  # noqa: PLR2004  (both)
-        return warned(f"{member} has no name, or no version", answer)
+        return warned(f"{member} has no name or no version", answer)
     return passed(" ".join(named)[:60])
 
 

@@ -1,7 +1,7 @@
 """A check, and its finding.
 
-Owns the table of checks, which the modules beside this one fill, and how a check comes to its
-verdict. Does not own any check.
+Owns the table of checks, which the modules beside this one fill, and how a check reaches its
+verdict. It defines no check itself.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Check:
             if act.not_applicable:
                 return Finding(CheckVerdict.NOT_APPLICABLE, act.not_applicable)
         return Finding(
-            CheckVerdict.UNREACHED, missed[0].unreached if missed else "it was not played"
+            CheckVerdict.UNREACHED, missed[0].unreached if missed else "the act was not played"
         )
 
 

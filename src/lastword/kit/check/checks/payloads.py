@@ -1,4 +1,4 @@
-"""Checks of the payload: every one that a speaker sent, wherever it stands."""
+"""Checks of every payload that an agent with the extension sent."""
 
 from __future__ import annotations
 

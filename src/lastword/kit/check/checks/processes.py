@@ -1,4 +1,4 @@
-"""Checks of the agent's process: how it leaves, what it leaves, and its stderr."""
+"""Checks of the agent's process: how it exits, what it leaves behind, and its stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of what a speaker sends to which client: negotiation, the ladder, the order."""
+"""Checks of what an agent with the extension sends to which client: negotiation, rung, order."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The places in a failing turn where a failure is told: read once, for every check of it.
+"""The places in a failing turn that report the failure, read once for all checks.
 
-Owns reading payloads out of frames as they are, with nothing mended. Does not own any check.
+Owns reading payloads out of frames, without correcting anything. It defines no check.
 """
 
 from __future__ import annotations

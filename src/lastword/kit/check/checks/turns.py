@@ -1,4 +1,4 @@
-"""Checks of turns in which nothing fails: their ends, sessions side by side, cancels."""
+"""Checks of turns without failures: their ends, simultaneous sessions, cancels."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ def stop_reason(answer: PeerEvent | None) -> str | None:
     return reason if isinstance(reason, str | None) else repr(reason)
 
 
+def missing_answer(act: Transcript, turn: ObservedTurn, since: str = "") -> str:
+    """Say that a turn got no answer, how long after what, or that the agent exited."""
+    if act.exit_code is not None:
+        return f"no answer: the agent exited with status {act.exit_code}"
+    return f"no answer within {turn.seconds:.0f} s" + (f" of {since}" if since else "")
+
+
 def shows(act: Transcript, turn: ObservedTurn) -> list[PeerEvent]:
     """Return what of a turn a person sees."""
     return [e for e in act.of(turn) if e.kind in acp.SHOWN_KINDS]
@@ -35,10 +42,10 @@ def shows(act: Transcript, turn: ObservedTurn) -> list[PeerEvent]:
 @check(
     "opens-session",
     "AGT-35",
-    "session/new opens a session, or says that a login is wanted first",
+    "session/new opens a session, or says that a login is needed first",
     acts=("healthy",),
     partial=True,
-    mend="No client gets further: open a session for a folder that exists, without MCP servers.",
+    mend="No client gets any further: open a session for an existing folder, without MCP servers.",
 )
 def opens_session(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -70,12 +77,12 @@ def healthy_turn(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     turn = act.turns[0]
     if turn.answer is None:
-        return failed(f"no answer within {turn.seconds:.0f} s")
+        return failed(missing_answer(act, turn))
     reason = stop_reason(turn.answer)
     if reason not in acp.STOP_REASONS:
         return failed(f"its stop reason is {reason!r}", turn.answer)
     if not shows(act, turn):
-        return failed("it says that it is done and has shown nothing", turn.answer)
+        return failed("it answered that it is done, and showed nothing", turn.answer)
     return passed(f"{reason} after {turn.seconds:.1f} s")
 
 
@@ -90,15 +97,17 @@ def sessions(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     known = act.notes.get("sessions", ())
     if len(set(known)) < len(known):
-        return failed(f"two sessions have one id: {known[0]!r}")
+        return failed(f"two sessions have the same id: {known[0]!r}")
     for turn in act.turns:
         if turn.answer is None or turn.failed:
-            return failed("of two prompts at once, one failed", turn.answer)
+            return failed("one of two simultaneous prompts failed", turn.answer)
         if not shows(act, turn):
-            return failed("of two prompts at once, one showed nothing in its session", turn.answer)
+            return failed(
+                "one of two simultaneous prompts showed nothing in its session", turn.answer
+            )
     stray = [e for e in act.events if e.update and e.session not in known]
     if stray:
-        return failed(f"an update is in the session {stray[0].session!r}", stray[0])
+        return failed(f"an update names the unknown session {stray[0].session!r}", stray[0])
     return passed()
 
 
@@ -107,7 +116,7 @@ def sessions(acts: Sequence[Transcript]) -> Finding:
     "AGT-20",
     "a turn's content comes before its answer",
     acts=EVERY_ACT,
-    mend="Clients show what follows the answer in the wrong place, or as a bug: answer last.",
+    mend="Clients show what follows the answer in the wrong place, or as an error: answer last.",
 )
 def late_content(acts: Sequence[Transcript]) -> Finding:
     for act in acts:
@@ -131,7 +140,7 @@ def cancel(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
     turn = act.cancelled_turn()
     if turn.answer is None:
-        return failed(f"no answer within {turn.seconds:.0f} s of session/cancel")
+        return failed(missing_answer(act, turn, "session/cancel"))
     reason = stop_reason(turn.answer)
     if reason != acp.CANCELLED:
         return failed(f"answered with {reason or 'an error'!r}", turn.answer)
@@ -143,7 +152,7 @@ def cancel(acts: Sequence[Transcript]) -> Finding:
     "CAN-1",
     "a cancel also ends a turn whose provider does not answer at all",
     acts=("cancel_silent",),
-    mend="The user cannot stop a turn that hangs: give the model call up.",
+    mend="The user cannot stop a turn that hangs: abandon the model call.",
     in_front=ENDS_CANCELLED,
 )
 def cancel_while_silent(acts: Sequence[Transcript]) -> Finding:
@@ -155,8 +164,8 @@ def cancel_while_silent(acts: Sequence[Transcript]) -> Finding:
     "CAN-1",
     "a turn that is cancelled while it asks for a permission ends with the stop reason cancelled",
     acts=("cancel_in_question",),
-    mend="The user presses Stop at a dialog, and is told that the work is done: a turn whose "
-    "dialog was left by a cancel is cancelled.",
+    mend="The user presses Stop at a dialog, and is told that the work is done: end a turn whose "
+    "dialog was cancelled as cancelled.",
     in_front=IN_FRONT,
 )
 def cancel_in_question(acts: Sequence[Transcript]) -> Finding:
@@ -168,7 +177,7 @@ def cancel_in_question(acts: Sequence[Transcript]) -> Finding:
     "AGT-21",
     "after a cancel, the next prompt of the session works",
     acts=("cancel",),
-    mend="A session is lost by pressing Stop: keep it, and take the next prompt.",
+    mend="Pressing Stop loses the session: keep it, and take the next prompt.",
 )
 def prompt_after_cancel(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -183,7 +192,7 @@ def prompt_after_cancel(acts: Sequence[Transcript]) -> Finding:
     "AGT-22",
     "a cancel without a turn changes nothing",
     acts=("healthy",),
-    mend="A late press on Stop breaks the next turn: forget a cancel where nothing runs.",
+    mend="A late press on Stop breaks the next turn: ignore a cancel when no turn is running.",
 )
 def idle_cancel(acts: Sequence[Transcript]) -> Finding:
     (act,) = acts
@@ -192,7 +201,7 @@ def idle_cancel(acts: Sequence[Transcript]) -> Finding:
 
 def _went_well(act: Transcript, turn: ObservedTurn) -> Finding:
     if turn.answer is None:
-        return failed(f"the next prompt was not answered within {turn.seconds:.0f} s")
+        return failed(f"the next prompt got {missing_answer(act, turn)}")
     if stop_reason(turn.answer) in {None, acp.CANCELLED, acp.STOP_ERROR}:
         return failed("the next prompt did not work", turn.answer)
     if not shows(act, turn):
