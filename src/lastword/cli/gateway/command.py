@@ -71,8 +71,7 @@ def _ready(welcome: Welcome) -> None:
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
         sys.stderr.write(
             f"lastword: the page is at {welcome.page}/; "
-            f"`lastword gateway token --link {welcome.page}` prints a link to it
-"
+            f"`lastword gateway token --link {welcome.page}` prints a link to it\n"
         )
     sys.stderr.flush()
 
