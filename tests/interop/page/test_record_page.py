@@ -59,7 +59,7 @@ def test_a_session_in_one_file_is_read_filtered_opened_and_copied(
     tab = browser.tab()
     with tab.without_errors():
         tab.do("goto", page)
-        tab.see("Failures", "Before the first turn", "Turn 1", "ended well", "failed after 2 s")
+        tab.see("Failures", "Before the first turn", "Turn 1", "ended well", "failed after 1.5 s")
         tab.see("Try again in a moment.")
         assert tab.do("evaluate", "() => performance.getEntriesByType('resource').length") == 0
         assert tab.do("count", "main img, main b") == 0

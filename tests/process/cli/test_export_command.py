@@ -226,6 +226,18 @@ def test_a_user_whose_name_is_a_word_of_the_record_costs_no_word_of_it() -> None
     assert Scrubber((), names).facts(facts) == facts
 
 
+def test_how_often_a_key_was_taken_out_is_no_secret() -> None:
+    counts = {"redactions": {"api_key": 3, "home_directory": 1}}
+    scrubber = Scrubber((), {})
+    assert scrubber.facts(counts) == counts
+    assert not scrubber.counts
+    forged = scrubber.facts({"redactions": {"api_key": "hunter2-and-more"}})
+    assert forged == {"redactions": {"api_key": "(redacted)"}}
+    assert scrubber.facts({"redactions": {"password": 12345}}) == {
+        "redactions": {"password": "(redacted)"}
+    }
+
+
 def test_a_name_is_taken_out_as_a_word_and_counted() -> None:
     scrubber = Scrubber((), {"Grace": "user_name", "grace-pc.local": "host_name"})
     assert scrubber.text("grace on grace-pc.local, disgraceful") == (

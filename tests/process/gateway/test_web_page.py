@@ -115,6 +115,7 @@ def test_the_start_says_where_the_page_is_and_prints_no_secret_into_a_log(
 ) -> None:
     said = gateway.stderr()
     assert (
-        f"the page is at http://127.0.0.1:{gateway.port}/; `lastword gateway token --link`" in said
+        f"the page is at http://127.0.0.1:{gateway.port}/; "
+        f"`lastword gateway token --link http://127.0.0.1:{gateway.port}` prints a link" in said
     )
     assert "code=" not in said

@@ -80,6 +80,21 @@ def test_names_are_given_in_one_word_or_in_several() -> None:
     assert settings.origins == ["https://x"]
 
 
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_a_webhooks_secret_is_found_from_the_folder_of_the_start(
+    by_variable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret").write_text("whsec_c2VjcmV0IG9mIGEgd2ViaG9vaw==")
+    sent = ["--report-to", "http://127.0.0.1:9", "--report-format", "webhook"]
+    if by_variable:
+        monkeypatch.setenv("LASTWORD_REPORT_SECRET_FILE", "secret")
+    else:
+        sent += ["--report-secret-file", "secret"]
+    options = read([*sent, "--", "a"]).options
+    assert options[-1] == f"--report-secret-file={tmp_path / 'secret'}"
+
+
 def test_logs_are_beside_the_record(tmp_path: Path) -> None:
     assert read(["--record", str(tmp_path), "--", "a"]).state_folder == str(tmp_path)
     assert read(["--", "a"]).state_folder == os.environ["LASTWORD_STATE_DIR"]

@@ -70,8 +70,8 @@ def _ready(welcome: Welcome) -> None:
     else:  # a log is read by others
         sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
         sys.stderr.write(
-            f"lastword: the page is at {welcome.page}/; `lastword gateway token --link` prints "
-            "a link to it\n"
+            f"lastword: the page is at {welcome.page}/; "
+            f"`lastword gateway token --link {welcome.page}` prints a link to it\n"
         )
     sys.stderr.flush()
 

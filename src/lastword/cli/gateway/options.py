@@ -57,7 +57,7 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         state_folder=_state_folder(run),
         record_folder=_record_folder(run),
         command=[_found_from_here(run.command[0]), *run.command[1:]],
-        options=[*rest, *_record_from_here(run)],
+        options=[*rest, *_record_from_here(run), *_secret_from_here(run)],
         root=known.root,
         sessions=known.sessions,
         hosts=addresses(known.allow_host),
@@ -151,6 +151,13 @@ def _record_from_here(run: RunOptions) -> list[str]:
     is_relative = bool(named) and not os.path.isabs(os.path.expanduser(named))
     folder = _record_folder(run)
     return [f"--record={folder}"] if folder and is_relative else []
+
+
+def _secret_from_here(run: RunOptions) -> list[str]:
+    """The option of a webhook's secret, whose file is meant from here as well."""
+    named = os.path.expanduser(str(run.values.get("report_secret_file") or ""))
+    is_relative = bool(named) and not os.path.isabs(named)
+    return [f"--report-secret-file={os.path.abspath(named)}"] if is_relative else []
 
 
 def _report(run: RunOptions, options: Sequence[str]) -> Wish:

@@ -23,10 +23,11 @@ from lastword.core.failure.durations import counted, duration
 from lastword.core.failure.payload import read_payload
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.summary import fault_of
 from lastword.record.present.bundle import encoded
 from lastword.record.present.events import event
 from lastword.record.present.moments import moment
-from lastword.record.present.scrub import taken_out
+from lastword.record.present.scrub import by_rule
 from lastword.record.present.stories import sentences_of
 from lastword.record.present.words import words
 
@@ -91,7 +92,9 @@ def _about(manifest: dict[str, Any], kept: int) -> Iterator[str]:
         ("To", run["last_at"]),
         ("Turns", _counts(manifest["counts"]["turns"])),
         ("Entries", _entries(sum(manifest["counts"]["entries"].values()), kept)),
-        ("Taken out", taken_out(manifest["redactions"]["when_exported"])),
+        ("Taken out when recorded", by_rule(manifest["redactions"]["when_recorded"]) or "nothing"),
+        ("Taken out when exported", by_rule(manifest["redactions"]["when_exported"]) or "nothing"),
+        ("Recorded by", _recorded_by(run)),
         ("Made by", manifest["made_by"]),
     ]
     yield '<dl class="facts">\n'
@@ -99,6 +102,10 @@ def _about(manifest: dict[str, Any], kept: int) -> Iterator[str]:
         if value:
             yield f"<div><dt>{name}</dt><dd><bdi>{_plain(value)}</bdi></dd></div>\n"
     yield '</dl>\n<p class="buttons" id="copies"></p>\n'
+
+
+def _recorded_by(run: dict[str, Any]) -> str:
+    return f"lastword {run['lastword_version']}, Python {run['python_version']}, {run['platform']}"
 
 
 def _failures(kept: Sequence[_Numbered]) -> Iterator[str]:
@@ -117,6 +124,9 @@ def _failure(recorded: RecordedEntry) -> str:
     title = TITLES[read_payload(entry.facts).type]
     where = f"Turn {entry.turn}: " if entry.turn is not None else ""
     said = f"<strong>{title}</strong>. {html.escape(sentences_of(entry.facts).text)}"
+    fault = fault_of(entry.facts)
+    if fault:
+        said += f" {html.escape(fault)}"
     incident = _incident(entry.facts)
     if incident:
         said += f' <a href="#{_anchor(incident)}">Incident <bdi>{_plain(incident)}</bdi></a>'

@@ -48,7 +48,7 @@ ORIGINS: dict[str, str] = {
     Origin.PROVIDER: "the model provider's, or it lies in what it was asked for",
     Origin.NETWORK: "the network's, between the agent and the model provider",
     Origin.AGENT: "the agent's",
-    Origin.PROCESS: "the agent's process's, or of what ended it",
+    Origin.PROCESS: "the agent process's, or that of whatever ended it",
     Origin.CLIENT: "the client's",
     Origin.LASTWORD: "lastword's",
 }

@@ -19,7 +19,7 @@ from lastword.core.timeline.entry import By, tells_of_cancel
 from lastword.core.timeline.history import TurnHistory, histories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from lastword.core.timeline.entry import Entry
 
@@ -66,7 +66,7 @@ FAULT: dict[str, str] = {
     Origin.PROVIDER: "The fault is the model provider's, or lies in what it was asked for.",
     Origin.NETWORK: "The fault lies between the agent and the model provider.",
     Origin.AGENT: "The fault is the agent's.",
-    Origin.PROCESS: "The fault is the agent's process, or what ended it.",
+    Origin.PROCESS: "The fault is the agent process's, or that of whatever ended it.",
     Origin.CLIENT: "The fault is the client's.",
     Origin.LASTWORD: "The fault is lastword's.",
 }
@@ -146,7 +146,7 @@ def tell(story: TurnHistory) -> Summary:
     action = ""
     if outcome is Outcome.FAILED:
         known = str((story.error or {}).get("retry_safety"))
-        parts += [_who_ended(story), _fault(story), _safety(story, known)]
+        parts += [_who_ended(story), fault_of(story.error or {}), _safety(story, known)]
         action = _action(story)
     elif outcome is not Outcome.OK:
         known = _safety_without_error(story).value
@@ -295,8 +295,8 @@ def _watchdog(reason: str | None) -> str:
     return f"lastword's watchdog stopped the turn {why}." if why else "lastword stopped the turn."
 
 
-def _fault(story: TurnHistory) -> str:
-    error = story.error or {}
+def fault_of(error: Mapping[str, object]) -> str:
+    """Whose fault a failure was, as a sentence by its facts; empty where nothing says."""
     if _error_type(error) is ErrorType.AGENT_STALLED:
         return _STALL_FAULT.get(str(error.get("reason")), _SILENT_FAULT)
     if _error_type(error) is ErrorType.UNKNOWN and error.get("reason") is None:
@@ -471,7 +471,7 @@ def _exit(facts: dict[str, object]) -> str:
     return plain(reason) if reason else "its exit status is unknown"
 
 
-def _error_type(error: dict[str, object]) -> ErrorType:
+def _error_type(error: Mapping[str, object]) -> ErrorType:
     try:
         return ErrorType(str(error.get("type")))
     except ValueError:

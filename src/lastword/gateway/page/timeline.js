@@ -147,6 +147,12 @@ function newGroup(title) {
   return { events: [], section: h("section", { class: "turn-log" }, heading, list), list, about };
 }
 
+/** A duration that is over; it is not rounded up, as a wait is. @param {number} ms */
+function took(ms) {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms / 1000);
+}
+
 /** @param {any[]} events */
 function turnAbout(events) {
   const [first] = events;
@@ -155,7 +161,7 @@ function turnAbout(events) {
   const end = ends.find((event) => event.kind === "error") ?? ends[0];
   if (!end) return " has not ended";
   const how = end.kind === "error" ? "failed" : end.facts.stop_reason === "cancelled" ? "cancelled" : "ended well";
-  return ` ${how} after ${span((end.at_epoch_ms - first.at_epoch_ms) / 1000)}`;
+  return ` ${how} after ${took(end.at_epoch_ms - first.at_epoch_ms)}`;
 }
 
 /**

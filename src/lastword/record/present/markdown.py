@@ -96,7 +96,7 @@ class Document:
             f"- Client: {client}",
             f"- {lastword}; Python {run.python_version} on {run.platform}",
             f"- Run {self._code(run.run_id)}, {when}{ended}",
-            f"- {counted(len(turns), 'turn')}",
+            f"- {counted(len(turns), 'turn')}{_failed(turns)}",
         ]
         if run.lost_entries:
             self.lines.append(f"- {counted(run.lost_entries, 'entry')} could not be written")
@@ -186,6 +186,11 @@ def summary(document: Document) -> str:
         "the rest."
     )
     return "\n".join([*document.lines, last, ""])
+
+
+def _failed(turns: list[RecordedTurn]) -> str:
+    failed = sum(turn.outcome == FAILED for turn in turns)
+    return f", of which {failed:,} failed" if failed else ""
 
 
 def _moment(epoch_ms: int) -> datetime:

@@ -77,10 +77,18 @@ class Scrubber:
         return value
 
     def _member(self, key: str, value: Any, depth: int) -> Any:
+        if key == "redactions" and _are_counts(value):
+            return value  # its members are named as what was taken out, and hold how often
         if is_denied_name(key) and value is not None and not isinstance(value, bool):
             self._redactor.count("secret_name")
             return REDACTED
         return self.facts(value, depth + 1)
+
+
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        rule in _RULES and isinstance(count, int) for rule, count in value.items()
+    )
 
 
 _RULES = {
@@ -103,7 +111,7 @@ _RULES = {
     "host_name": "this machine's name",
     "home_directory": "home folders",
     "known_value": "secrets of this environment",
-    "secret_name": "members that are named as secrets",
+    "secret_name": "fields with the name of a secret",
 }
 """What a rule takes out, in words."""
 
@@ -114,12 +122,17 @@ def taken_out(counts: Mapping[str, int]) -> str:
         return (
             "Nothing had to be taken out: no secret was found, and no name of you or this machine."
         )
+    return f"Taken out: {by_rule(counts)}."
+
+
+def by_rule(counts: Mapping[str, int]) -> str:
+    """What was taken out how often, as a list in words; empty where nothing was."""
     told = [
         f"{plain(rule, _RULES)} ({'once' if found == 1 else f'{found:,} times'})"
         for rule, found in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
         if found
     ]
-    return f"Taken out: {', '.join(told)}."
+    return ", ".join(told)
 
 
 def scrubber_here() -> Scrubber:
