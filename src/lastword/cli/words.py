@@ -9,8 +9,6 @@ import difflib
 import shlex
 from typing import TYPE_CHECKING
 
-from lastword.core.redact.redactor import redact_text
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -57,7 +55,14 @@ def wrong_choice(name: str, value: str, words: Sequence[str]) -> str:
 def shown(word: str) -> str:
     """Return a word as a sentence quotes it: short, and without a secret."""
     cut = word if len(word) <= MAX_SHOWN_CHARS else f"{word[:MAX_SHOWN_CHARS]}..."
-    return repr(redact_text(cut))
+    return repr(_redacted(cut))
+
+
+def _redacted(text: str) -> str:
+    # The redactor compiles its patterns when it is loaded; most commands make no mistake.
+    from lastword.core.redact.redactor import redact_text  # noqa: PLC0415
+
+    return redact_text(text)
 
 
 def split_options(words: Sequence[str], flags: Mapping[str, bool]) -> tuple[list[str], list[str]]:
@@ -94,7 +99,7 @@ def behind_dashes(prog: str, own: Sequence[str], agent: Sequence[str], flags: Ma
 
 
 def _line(prog: str, own: Sequence[str], agent: Sequence[str]) -> str:
-    return redact_text(f"{prog} {shlex.join([*own, '--', *agent])}")
+    return _redacted(f"{prog} {shlex.join([*own, '--', *agent])}")
 
 
 def _plain(word: str) -> str:

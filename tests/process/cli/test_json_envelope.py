@@ -94,7 +94,7 @@ def test_every_command_with_the_option_is_looked_at() -> None:
 
 
 def _flat(path: Path) -> str:
-    return re.sub(r"\(\s+", "(", path.read_text(encoding="utf-8"))
+    return re.sub(r"\s+", " ", path.read_text(encoding="utf-8"))
 
 
 def test_an_export_and_its_members_have_the_same_names(state: Path, tmp_path: Path) -> None:
