@@ -118,9 +118,17 @@ class RecorderProcess:
         return pid
 
     def send(self, rows: list[Row]) -> None:
-        """Send rows, as far as there is room."""
+        """Send rows, as far as there is room.
+
+        A recorder that was killed before it had written down a failure is replaced now, even if
+        there are no rows.
+        """
         if self._fd < 0:
             return
+        if self._kept and self._reaped():
+            self._give_up()
+            if not self._begin_again():
+                return
         if len(self._pending) < MAX_PENDING_BYTES:
             for row in rows:
                 line = self._encoded(row) + b"\n"

@@ -67,6 +67,11 @@ class Recorder:
             if self._sink is not None:
                 self._sink.send(rows)
 
+    def tend(self) -> None:
+        """Look after the sink, now that a process has ended: it may have been the sink's own."""
+        if self._sink is not None:
+            self._sink.send([])
+
     def close(self) -> None:
         """Close it: there will be no more entries."""
         self._pending += [self._row(entry) for entry in self._bounds.rest()]

@@ -120,10 +120,12 @@ class Sidecar:
             except Exception as error:  # noqa: BLE001 - a session goes on without its record
                 self._without_record(error)
 
-    def _keep_record(self) -> None:
+    def _keep_record(self, *, child_ended: bool) -> None:
         if self._recorder is not None:
             try:
                 self._recorder.flush()
+                if child_ended:
+                    self._recorder.tend()
             except Exception as error:  # noqa: BLE001 - as above
                 self._without_record(error)
 
@@ -175,7 +177,7 @@ class Sidecar:
             self._child.tidy(now)
             if self._past:
                 self._past = [child for child in self._past if not child.tidy(now)]
-            self._keep_record()
+            self._keep_record(child_ended=told)
         for child in (self._child, *self._past):
             child.stop.finish()
             child.dismiss_guardian()

@@ -216,6 +216,24 @@ def test_a_recorder_that_is_killed_last_of_all_is_replaced_at_the_end(tmp_path: 
         assert collector.expect(2)[1].facts["lastword.incident_id"] == second
 
 
+def test_a_recorder_that_is_killed_is_replaced_at_once(tmp_path: Path) -> None:
+    with Collector() as collector:
+        editor = an_editor(tmp_path, collector)
+        fail(editor)
+        collector.expect(1)
+        (recorder,) = recorders_of(editor.peer.pid)
+        os.kill(recorder, signal.SIGSTOP)
+        second = incident_of(fail(editor))
+        os.kill(recorder, signal.SIGKILL)
+        # Nothing else happens: no further failure, and no end of the run.
+        until("it is told", lambda: second in told_to(collector))
+        editor.leave()
+
+
+def told_to(collector: Collector) -> set[object]:
+    return {each.facts.get("lastword.incident_id") for each in collector.came}
+
+
 def test_two_runs_on_one_outbox_report_each_failure_once(tmp_path: Path) -> None:
     with Collector() as collector:
         editors = [an_editor(tmp_path, collector) for _ in range(2)]
