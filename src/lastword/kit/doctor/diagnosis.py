@@ -106,7 +106,7 @@ def _capabilities(own: dict[str, Any], agent: AgentProfile) -> Observation:
     prompt = [name for name, has in _object(own, "promptCapabilities").items() if has is True]
     mcp = [name for name, has in _object(own, "mcpCapabilities").items() if has is True]
     listed = [
-        f"It can {'' if agent.can_load else 'not '}load earlier sessions (session/load)",
+        f"It can{'' if agent.can_load else 'not'} load earlier sessions (session/load)",
         f"it can {'' if agent.can_resume else 'not '}resume them (session/resume)",
         f"it takes prompts with {', '.join(['text', *prompt])}",
         f"and MCP servers by {', '.join(['stdio', *mcp])}",
