@@ -51,6 +51,11 @@ def blocks(*languages: str) -> list[Block]:
     ]
 
 
+def scenarios() -> list[Block]:
+    """Return the scenario files among the blocks: other programs are configured in YAML, too."""
+    return [block for block in blocks("yaml") if block.text.startswith("turns:")]
+
+
 def _without_indent(found: re.Match[str]) -> str:
     indent = found["indent"]
     return "".join(line.removeprefix(indent) for line in found["text"].splitlines(keepends=True))

@@ -292,7 +292,7 @@ def test_where_no_browser_is_it_says_so(state: Path) -> None:
     names = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
     with LogWeb(state, opens=True, **dict.fromkeys(names, "")) as served:
         assert "the link works once" in served.said()
-        assert "no browser could be opened here" in served.said()
+        assert "no browser could be opened;" in served.said()
 
 
 def test_a_log_without_a_page_loads_no_server(state: Path) -> None:

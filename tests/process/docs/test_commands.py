@@ -19,7 +19,7 @@ import pytest
 from lastword.cli.gateway import options as gateway_options
 from lastword.core.timeline.entry import Kind
 from tests.kit.collector import Collector
-from tests.kit.doc_blocks import blocks, commands
+from tests.kit.doc_blocks import commands, scenarios
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT
 from tests.kit.recording import Book, write
@@ -106,7 +106,7 @@ def desk(tmp_path: Path) -> Path:
     write(tmp_path / "state", book)
     here = tmp_path / "here"
     here.mkdir()
-    (here / "mine.yaml").write_text(blocks("yaml")[0].text)
+    (here / "mine.yaml").write_text(scenarios()[0].text)
     (here / "crash.log").write_text("Error: 529 Overloaded\n")
     (here / "failures.jsonl").write_text('{"id": "1", "message": "429 Too Many Requests"}\n')
     return tmp_path

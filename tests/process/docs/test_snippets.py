@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from lastword.kit.agent.script_files import load
-from tests.kit.doc_blocks import Block, blocks
+from tests.kit.doc_blocks import Block, blocks, scenarios
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import PROTOCOL, ROOT
 
@@ -133,12 +133,18 @@ def test_json_is_valid_and_keeps_the_contracts_schema(block: Block) -> None:
         jsonschema.validate(said, shape("Advertisement"))
 
 
-@pytest.mark.parametrize("block", blocks("yaml"), ids=lambda block: block.name)
-def test_yaml_is_a_scenario_file(block: Block, tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", scenarios(), ids=lambda block: block.name)
+def test_a_scenario_file_is_one(block: Block, tmp_path: Path) -> None:
     pytest.importorskip("yaml")
     file = tmp_path / "mine.yaml"
     file.write_text(block.text)
     assert load(str(file)).turns
+
+
+@pytest.mark.parametrize("block", blocks("yaml"), ids=lambda block: block.name)
+def test_yaml_is_valid(block: Block) -> None:
+    yaml = pytest.importorskip("yaml")
+    assert isinstance(yaml.safe_load(block.text), dict)
 
 
 @pytest.mark.parametrize("block", blocks("console"), ids=lambda block: block.name)

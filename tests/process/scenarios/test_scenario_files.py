@@ -15,7 +15,7 @@ import pytest
 from lastword.kit.agent.scenarios import SCENARIOS
 from lastword.kit.agent.script import STEPS
 from lastword.kit.agent.script_files import ScriptError, load, script_of
-from tests.kit.doc_blocks import blocks
+from tests.kit.doc_blocks import scenarios
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.scenarios.scenario_play import AGENT, TYPED, AnyClient
 
@@ -251,7 +251,7 @@ def need_yaml() -> None:
 
 def test_the_file_that_the_documentation_shows_is_one(tmp_path: Path) -> None:
     need_yaml()
-    (shown,) = blocks("yaml")
+    (shown,) = scenarios()
     script = load(str(written(tmp_path, shown.text, "mine.yaml")))
     assert script == msgspec.structs.replace(script_of(MINE), on_cancel="confirm")
 
