@@ -122,7 +122,7 @@ export const ERROR_TYPE = [
   "internal",
 ] as const;
 
-/** Whose fault it was. */
+/** Who or what was at fault. */
 export type Origin = (typeof ORIGIN)[number];
 export const ORIGIN = [
   "provider",
@@ -144,7 +144,7 @@ export const PHASE = [
   "after_tool",
 ] as const;
 
-/** Would sending the same prompt again do harm? Separate from whether it would help. */
+/** Whether sending the same prompt again would do harm, apart from whether it would help. */
 export type RetrySafety = (typeof RETRY_SAFETY)[number];
 export const RETRY_SAFETY = [
   "auto",

@@ -153,7 +153,7 @@ def _gateway_rows(period: GatewayPeriod) -> dict[str, int]:
         "times a viewer fell behind": period.lags,
         "times a viewer missed entries": period.gaps,
         "  entries missed": period.missed_entries,
-        "questions that nobody was there to answer": period.questions_held,
+        "questions while nobody was there": period.questions_held,
         **{f"questions {plain(how, _DECIDED)}": n for how, n in period.questions.items()},
         "session processes that died": period.holders_died,
         "lastword run exited unexpectedly": period.supervisors_exited,
@@ -173,8 +173,8 @@ def _ended(how: str) -> str:
 
 _DECIDED = {
     "answered": "answered",
-    "expired": "refused, nobody answered in time",
-    "rejected": "refused, nobody was connected",
+    "expired": "refused: no answer in time",
+    "rejected": "refused: nobody connected",
     "withdrawn": "withdrawn by the agent",
     "lost": "lost with the agent",
 }

@@ -159,7 +159,7 @@ def test_a_session_is_one_timeline_of_its_turns_and_its_viewers_and_has_nobodys_
     assert summed["connections_ended"]["1006 front_gone"] == 1
     assert (summed["questions_held"], summed["questions"]) == (1, {"answered": 1})
     assert (summed["holders_died"], summed["restored"]) == (1, 1)
-    assert "questions that nobody was there to answer" in lastword(gateway, "stats")
+    assert "questions while nobody was there" in lastword(gateway, "stats")
 
     target = tmp_path / "report.zip"
     lastword(gateway, "export", session, "-o", str(target))
