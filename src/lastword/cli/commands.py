@@ -8,8 +8,7 @@ from __future__ import annotations
 import shlex
 import shutil
 
-from lastword.cli.words import nearest, no_such
-from lastword.core.redact.redactor import redact_text
+from lastword.cli.words import nearest, no_such, redacted
 
 GROUPS = {
     "to begin with": {
@@ -78,4 +77,4 @@ def unknown(command: str, rest: list[str]) -> str:
 
 def _to_run(words: list[str]) -> str:
     agent = shlex.join(word for word in words if word != "--") or "CMD"
-    return redact_text(f"to put lastword in front of an agent: lastword run -- {agent}")
+    return redacted(f"to put lastword in front of an agent: lastword run -- {agent}")

@@ -14,7 +14,14 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from lastword.cli.words import behind_dashes, no_such, shown, without_dashes, wrong_choice
+from lastword.cli.words import (
+    behind_dashes,
+    no_such,
+    shown,
+    split_options,
+    without_dashes,
+    wrong_choice,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -130,14 +137,8 @@ class CommandParser(argparse.ArgumentParser):
         return own, agent
 
     def _begins_command(self, own: Sequence[str], flags: dict[str, bool]) -> bool:
-        from_here = iter(own)
-        for word in from_here:
-            flag, has_value, _ = word.partition("=")
-            if flag not in flags:
-                return not word.startswith("-")
-            if flags[flag] and not has_value:
-                next(from_here, None)
-        return False
+        _, rest = split_options(own, flags)
+        return bool(rest) and not rest[0].startswith("-")
 
     def refuse_unknown(self, words: Sequence[str], beside: Iterable[str] = ()) -> None:
         """Report an unknown option before any other error.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHOWN_AFTER_SECONDS = 2.0
-"""The longest that somebody waits without a word (issue 17, point 5)."""
+"""The longest that somebody waits without a word."""
 
 FRAME_SECONDS = 0.1
 COUNTS_FROM_SECONDS = 2.0

@@ -1,6 +1,6 @@
 """Suggestions for a word that the command line does not know.
 
-Owns the sentences. It is loaded only for an error, when nothing can be run.
+Owns the sentences. The redactor is loaded only for one of them.
 """
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ def wrong_choice(name: str, value: str, words: Sequence[str]) -> str:
 def shown(word: str) -> str:
     """Return a word as a sentence quotes it: short, and without a secret."""
     cut = word if len(word) <= MAX_SHOWN_CHARS else f"{word[:MAX_SHOWN_CHARS]}..."
-    return repr(_redacted(cut))
+    return repr(redacted(cut))
 
 
-def _redacted(text: str) -> str:
+def redacted(text: str) -> str:
+    """Return the text without secrets."""
     # The redactor compiles its patterns when it is loaded; most commands make no mistake.
     from lastword.core.redact.redactor import redact_text  # noqa: PLC0415
 
@@ -99,7 +100,7 @@ def behind_dashes(prog: str, own: Sequence[str], agent: Sequence[str], flags: Ma
 
 
 def _line(prog: str, own: Sequence[str], agent: Sequence[str]) -> str:
-    return _redacted(f"{prog} {shlex.join([*own, '--', *agent])}")
+    return redacted(f"{prog} {shlex.join([*own, '--', *agent])}")
 
 
 def _plain(word: str) -> str:

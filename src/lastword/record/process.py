@@ -120,12 +120,12 @@ class RecorderProcess:
     def send(self, rows: list[Row]) -> None:
         """Send rows, as far as there is room.
 
-        A recorder that was killed before it had written down a failure is replaced now, even if
-        there are no rows.
+        Without rows this only looks after the recorder: one that was killed before it had written
+        down a failure is replaced. With rows, the pipe itself tells that its reader is gone.
         """
         if self._fd < 0:
             return
-        if self._kept and self._reaped():
+        if not rows and self._kept and self._reaped():
             self._give_up()
             if not self._begin_again():
                 return

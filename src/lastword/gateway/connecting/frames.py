@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.tolerant import object_of, raw_members
 
 if TYPE_CHECKING:
@@ -90,11 +90,6 @@ def cancel_of(frame: Frame) -> bytes | None:
     params = frame.message.params
     raw = params.request_id if isinstance(params, jsonrpc.Params) else msgspec.UNSET
     return None if isinstance(raw, msgspec.UnsetType) else jsonrpc.same_id(bytes(raw))
-
-
-def is_update(frame: Frame) -> bool:
-    """Tell whether it is a session update."""
-    return frame.message.method == acp.UPDATE
 
 
 def count_of(value: object) -> int:
