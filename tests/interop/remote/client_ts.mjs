@@ -12,6 +12,7 @@ import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-
 const [transport, url, token, cwd, scenes] = process.argv.slice(2);
 const LAST_WORDS = " The other half.";
 const LOST_MILLIS = 10_000;
+const ATTEMPTS = 5;
 
 let questions = 0;
 let heard;
@@ -56,6 +57,20 @@ async function connected(name) {
   return connection.agent;
 }
 
+/**
+ * Connects anew after the cut. A pooled connection of the first may not have been seen to end yet:
+ * the request that `fetch` puts on it fails, and a client sends it again.
+ */
+async function connectedAgain(name) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await connected(name);
+    } catch (error) {
+      if (attempt === ATTEMPTS || !(error instanceof TypeError)) throw error;
+    }
+  }
+}
+
 async function turn(agent, sessionId, n) {
   const prompt = { sessionId, prompt: [{ type: "text", text: `Prompt ${n}` }] };
   const late = new Promise((resolve) => setTimeout(resolve, LOST_MILLIS, "hang").unref());
@@ -74,7 +89,7 @@ report("session", { sessionId });
 await turn(first, sessionId, 1);
 if (scenes === "all") {
   await turn(first, sessionId, 2);
-  const second = await connected("second");
+  const second = await connectedAgain("second");
   const loading = { sessionId, cwd, mcpServers: [] };
   report("loaded", { result: await second.request(methods.agent.session.load, loading) });
   await ended;
