@@ -27,6 +27,7 @@ from lastword.gateway.batches import Batch, Tail, read_whole
 from lastword.gateway.entries import LogEntry, Numbered
 from lastword.gateway.log import BATCH_BYTES, BATCH_ENTRIES, MemoryLog, new_epoch
 from lastword.gateway.pins import Pins
+from lastword.record.store import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -91,7 +92,7 @@ class SqliteLog:
             raise StoreError(f"{path} cannot be written ({reason})") from error
 
     def _open(self) -> None:
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        make_private(self.path)
         self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             self._prepare()

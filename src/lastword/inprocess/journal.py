@@ -155,7 +155,7 @@ def _reports(folder: str | None, run: Run) -> ReportSink | None:
         logger.warning("No failure is reported: %s.", error)
         return None
     where = folder or state_folder(os.environ)
-    return OutboxSink(where, target, run, finish_seconds=FINISH_SECONDS)
+    return OutboxSink(where, target, run, finish_seconds=FINISH_SECONDS, storing_seconds=0.0)
 
 
 def _program() -> str:

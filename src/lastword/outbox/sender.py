@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from lastword.outbox.report import FailureReport
     from lastword.outbox.schedule import CollectorAnswer
     from lastword.outbox.store import Outbox
-    from lastword.outbox.tables import Waiting
     from lastword.outbox.target import ReportTarget
 
 POST_SECONDS = 10.0
@@ -44,6 +43,12 @@ BUSY_SECONDS = 0.2
 
 DISK_SECONDS = 5.0
 """How often a disk is tried that takes nothing."""
+
+NOTE_SECONDS = 0.5
+"""How often it is tried to note what became of a report."""
+
+MAX_NOTE_SECONDS = 60.0
+"""How long it is tried, while nothing else is sent or stored."""
 
 IDLE_SECONDS = 3600.0
 
@@ -70,11 +75,20 @@ class Sender:
         self._given.append(report)
         self._news.set()
 
-    def finish(self, seconds: float) -> None:
-        """Send what can be sent within this many seconds, and wait at most that long."""
+    def finish(self, seconds: float, *, storing_seconds: float = 0.0) -> None:
+        """Send what can be sent within this many seconds, and wait at most that long.
+
+        Args:
+            seconds: How long reports are sent.
+            storing_seconds: How long a disk that takes nothing is then waited for, before reports
+                are lost.
+        """
         self._ends_at = time.monotonic() + seconds
         self._news.set()
         self._thread.join(seconds)
+        stored_by = time.monotonic() + storing_seconds
+        while not self._outbox.add([], self._target) and time.monotonic() < stored_by:
+            time.sleep(NOTE_SECONDS)
 
     def _run(self) -> None:
         while True:
@@ -116,10 +130,10 @@ def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) ->
     while True:
         with outbox.as_sender(target) as is_ours:
             while is_ours and left() > 0:
-                waiting = outbox.take(target)
-                if waiting is None:
+                report = outbox.take(target)
+                if report is None:
                     break
-                _send(outbox, target, waiting)
+                _note(_sent(outbox, target, report), left)
         due = outbox.due_epoch_ms(target)
         if due is None:
             return IDLE_SECONDS
@@ -131,21 +145,40 @@ def send_due(outbox: Outbox, target: ReportTarget, left: Callable[[], float]) ->
             return max(due - now, 0) / 1000
 
 
-def _send(outbox: Outbox, target: ReportTarget, waiting: Waiting) -> None:
+def _sent(outbox: Outbox, target: ReportTarget, report: FailureReport) -> Callable[[], None]:
+    """Send a report; return what notes its fate."""
     wait: float | None = None
     try:
-        answer = ask(target, waiting.report)
+        answer = ask(target, report)
     except PostError as error:
         fate, said = Fate.FAILED, str(error)
     else:
         fate, said = fate_of(answer, is_otlp=target.form == OTLP)
         wait = asked_wait(answer, time.time())
     if fate is Fate.DELIVERED:
-        outbox.delivered(waiting.number, target)
-    elif fate is Fate.REFUSED:
-        outbox.refused(waiting.number, target, said)
-    else:
-        outbox.failed(target, said, lambda failures: wait_seconds(failures, wait, _roll()))
+        return lambda: outbox.delivered(report, target)
+    if fate is Fate.REFUSED:
+        return lambda: outbox.refused(report, target, said)
+    roll = _roll()
+    return lambda: outbox.failed(target, said, lambda count: wait_seconds(count, wait, roll))
+
+
+def _note(note: Callable[[], None], left: Callable[[], float]) -> None:
+    """Note what became of a report, though the disk takes its time.
+
+    What is not noted is sent again by another process, once that may send.
+
+    Raises:
+        StoreError: The time is over.
+    """
+    noted_by = time.monotonic() + MAX_NOTE_SECONDS
+    while True:
+        try:
+            return note()
+        except StoreError:
+            if left() <= 0 or time.monotonic() > noted_by:
+                raise
+        time.sleep(NOTE_SECONDS)
 
 
 def ask(target: ReportTarget, report: FailureReport) -> CollectorAnswer:

@@ -19,18 +19,36 @@ if TYPE_CHECKING:
 FINISH_SECONDS = 2.0
 """How long a recorder lives on to send what has just failed."""
 
+STORING_SECONDS = 10.0
+"""How long a recorder then waits for a disk that takes nothing."""
+
 
 class OutboxSink:
     """Takes the rows of one run."""
 
     def __init__(
-        self, folder: str, target: ReportTarget, run: Run, *, finish_seconds: float = FINISH_SECONDS
+        self,
+        folder: str,
+        target: ReportTarget,
+        run: Run,
+        *,
+        finish_seconds: float = FINISH_SECONDS,
+        storing_seconds: float = STORING_SECONDS,
     ) -> None:
-        """Put failure reports into the outbox of a folder, and send them to a target."""
+        """Put failure reports into the outbox of a folder, and send them to a target.
+
+        Args:
+            folder: The outbox's folder.
+            target: Where the reports go.
+            run: The run whose rows are taken.
+            finish_seconds: How long `close` may send.
+            storing_seconds: How long `close` then waits for a disk that takes nothing.
+        """
         self._outbox = Outbox(folder)
         self._target = target
         self._reports = ReportWriter(run)
         self._finish_seconds = finish_seconds
+        self._storing_seconds = storing_seconds
         self._sender = Sender(self._outbox, target)
         self._has_news = False
 
@@ -49,4 +67,4 @@ class OutboxSink:
 
     def close(self) -> None:
         """Send what can be sent in a moment."""
-        self._sender.finish(self._finish_seconds)
+        self._sender.finish(self._finish_seconds, storing_seconds=self._storing_seconds)

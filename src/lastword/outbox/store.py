@@ -43,16 +43,16 @@ class Outbox:
         self._lock = threading.Lock()
         self._unwritten: deque[tuple[FailureReport, ReportTarget]] = deque()
         self._lost = 0
-        self._done: set[int] = set()
-        """Rows that are over, and that a full disk would not let go of."""
+        self._done: set[str] = set()
+        """Reports that have arrived, and that a full disk would not let go of."""
 
     # What comes in.
 
     def add(self, reports: Sequence[FailureReport], target: ReportTarget) -> bool:
-        """Add reports, and those that could not be added before; return whether all are stored."""
+        """Add reports, and what could not be stored before; return whether all is stored."""
         with self._lock:
             self._unwritten += [(report, target) for report in reports]
-            if not (self._unwritten or self._lost) or self._write():
+            if not (self._unwritten or self._lost or self._done) or self._write():
                 return True
             while len(self._unwritten) > MAX_UNWRITTEN:
                 self._unwritten.popleft()
@@ -60,9 +60,10 @@ class Outbox:
             return False
 
     def _write(self) -> bool:
-        kept, lost = list(self._unwritten), self._lost
+        kept, lost, done = list(self._unwritten), self._lost, frozenset(self._done)
 
         def put(db: sqlite3.Connection) -> None:
+            tables.arrived(db, done)
             if lost:
                 tables.add_to(db, tables.TAKEN, lost)
                 tables.add_to(db, "dropped_unwritten", lost)
@@ -76,23 +77,22 @@ class Outbox:
             return False
         self._unwritten.clear()
         self._lost = 0
+        self._done -= done
         return True
 
     # What goes out.
 
-    def take(self, target: ReportTarget) -> tables.Waiting | None:
+    def take(self, target: ReportTarget) -> FailureReport | None:
         """Return the report to send now, its attempt counted; `None` if none is due.
 
         Raises:
             StoreError: The outbox cannot be written, so nothing may be sent.
         """
-        now = now_ms()
+        now, done = now_ms(), frozenset(self._done)
 
-        def take(db: sqlite3.Connection) -> tables.Waiting | None:
+        def take(db: sqlite3.Connection) -> FailureReport | None:
             tables.keep_within(db, now)
-            for number in self._done:
-                gone = db.execute("DELETE FROM reports WHERE id = ?", (number,)).rowcount
-                tables.add_to(db, tables.SENT, gone)
+            tables.arrived(db, done)
             if not is_due(tables.due_at(db, target.key), now):
                 return None
             while (found := db.execute(tables.NEXT, (target.key,)).fetchone()) is not None:
@@ -100,13 +100,13 @@ class Outbox:
                 report = tables.decoded(body)
                 if report is not None:
                     db.execute("UPDATE reports SET tries = tries + 1 WHERE id = ?", (number,))
-                    return tables.Waiting(number, report)
+                    return report
                 db.execute("DELETE FROM reports WHERE id = ?", (number,))
                 tables.add_to(db, "dropped_damaged", 1)
             return None
 
         found = self._transact(take)
-        self._done.clear()
+        self._done -= done
         return found
 
     def due_epoch_ms(self, target: ReportTarget) -> int | None:
@@ -124,23 +124,22 @@ class Outbox:
 
         return self._transact(due)
 
-    def delivered(self, number: int, target: ReportTarget) -> None:
+    def delivered(self, report: FailureReport, target: ReportTarget) -> None:
         """Note that a report has arrived.
 
         Raises:
             StoreError: That cannot be stored; this process will not send the report again.
         """
-        self._done.add(number)
+        self._done.add(report.report_id)
 
         def done(db: sqlite3.Connection) -> None:
-            gone = db.execute("DELETE FROM reports WHERE id = ?", (number,)).rowcount
-            tables.add_to(db, tables.SENT, gone)
+            tables.arrived(db, [report.report_id])
             tables.set_pace(db, target, 0, 0, "")
 
         self._transact(done)
-        self._done.discard(number)
+        self._done.discard(report.report_id)
 
-    def refused(self, number: int, target: ReportTarget, said: str) -> None:
+    def refused(self, report: FailureReport, target: ReportTarget, said: str) -> None:
         """Note that a report will never be accepted.
 
         Raises:
@@ -148,8 +147,9 @@ class Outbox:
         """
 
         def dead(db: sqlite3.Connection) -> None:
-            died = "UPDATE reports SET dead = 1, said = ? WHERE id = ? AND dead = 0"
-            tables.add_to(db, tables.REFUSED, db.execute(died, (said, number)).rowcount)
+            died = "UPDATE reports SET dead = 1, said = ? WHERE report_id = ? AND dead = 0"
+            gone = db.execute(died, (said, report.report_id)).rowcount
+            tables.add_to(db, tables.REFUSED, gone)
             tables.set_pace(db, target, 0, 0, "")
 
         self._transact(dead)

@@ -15,6 +15,7 @@ from lastword.outbox.report import FailureReport
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
     from lastword.outbox.target import ReportTarget
 
@@ -57,18 +58,6 @@ COUNTS = (TAKEN, SENT, CLEARED, REFUSED, *DROPPED)
 NEXT = """SELECT id, body FROM reports WHERE target = ? AND dead = 0
     ORDER BY tries, id LIMIT 1"""
 """Those that were tried least come first: one that always fails holds no other up."""
-
-
-class Waiting(msgspec.Struct, frozen=True):
-    """A report to send now.
-
-    Attributes:
-        number: its row's number.
-        report: its content.
-    """
-
-    number: int
-    report: FailureReport
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -148,6 +137,13 @@ def put(db: sqlite3.Connection, report: FailureReport, target: ReportTarget) -> 
         ),
     ).rowcount
     add_to(db, TAKEN, made)
+
+
+def arrived(db: sqlite3.Connection, report_ids: Iterable[str]) -> None:
+    """Remove reports that have arrived, by their ids: a file may have been replaced meanwhile."""
+    for each in report_ids:
+        gone = db.execute("DELETE FROM reports WHERE report_id = ?", (each,)).rowcount
+        add_to(db, SENT, gone)
 
 
 def keep_within(db: sqlite3.Connection, now: int) -> None:

@@ -6,9 +6,11 @@ owns its contents.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
+import threading
 import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
@@ -26,6 +28,9 @@ BUSY_SECONDS = 2.0
 
 _BROKEN = ("malformed", "not a database", "corrupt", "encrypted")
 _COMPANIONS = ("", "-wal", "-shm")
+
+_creating = threading.Lock()
+"""Held until a new file is closed: whoever comes next may lock it."""
 
 
 def open_for_writing(path: str) -> sqlite3.Connection:
@@ -64,20 +69,30 @@ def make_folder(folder: str) -> None:
 
 
 def make_private(path: str) -> None:
-    """Create the file if needed, and withdraw everybody else's access to it."""
+    """Create a database if needed, and withdraw everybody else's access to it.
+
+    A file that is there is never opened: closing it again would release each lock that SQLite holds
+    on it elsewhere in this process (sqlite.org, "How To Corrupt An SQLite Database File", 2.2).
+
+    Raises:
+        OSError: it cannot be created, or is no file.
+    """
+    with _creating, suppress(FileExistsError):
+        # A link may lead to where no file is yet.
+        new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        os.close(os.open(os.path.realpath(path), new, 0o600))
     for suffix in _COMPANIONS:
-        try:
-            made = os.O_CREAT if not suffix else 0
-            file = os.open(path + suffix, os.O_RDWR | made, 0o600)
-        except FileNotFoundError:
-            continue
-        try:
-            if stat.S_IMODE(os.fstat(file).st_mode) & ~0o600:
-                # Another user's file is theirs to share: use it as far as possible.
-                with suppress(PermissionError):
-                    os.fchmod(file, 0o600)
-        finally:
-            os.close(file)
+        # Another user's file is theirs to share: use it as far as possible.
+        with suppress(FileNotFoundError, PermissionError):
+            _withdraw(path + suffix)
+
+
+def _withdraw(path: str) -> None:
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if stat.S_IMODE(mode) & ~0o600:
+        os.chmod(path, 0o600)
 
 
 def open_for_reading(path: str) -> sqlite3.Connection:

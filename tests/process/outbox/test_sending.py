@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import threading
@@ -14,16 +15,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.errors import StoreError
 from lastword.outbox import sender
 from lastword.outbox.sender import Sender, send_due
 from lastword.outbox.store import Outbox
 from lastword.outbox.target import ReportTarget, Wish, target_of
+from lastword.record import store
 from tests.kit.collector import OK, Collector, answer, cut, gone
 from tests.kit.patience import FUSE_SECONDS, patient
 from tests.kit.reports_made import a_report, a_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 TOKEN = "Bearer-of-great-secrets"
@@ -370,6 +373,92 @@ def test_two_senders_on_one_outbox_send_nothing_twice(outbox: Outbox) -> None:
         stack.close()
         assert len(set(collector.ids())) == len(collector.ids()) == 30
     assert outbox.status().counts["sent"] == 30
+
+
+def _connected(outbox: Outbox) -> sqlite3.Connection:
+    return sqlite3.connect(outbox.path, isolation_level=None, check_same_thread=False)
+
+
+@contextlib.contextmanager
+def held_up(outbox: Outbox) -> Iterator[None]:
+    """Another process holds the file, so that nobody can write it."""
+    with contextlib.closing(_connected(outbox)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+        other.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("answered", [OK, answer(400)], ids=["delivered", "refused"])
+def test_until_a_fate_is_noted_nobody_else_sends(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch, answered: bytes
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sender, "NOTE_SECONDS", 0.05)
+    answers, goes_on = threading.Event(), threading.Event()
+
+    def slowly(connection: socket.socket) -> None:
+        answers.set()
+        goes_on.wait(FUSE_SECONDS)
+        connection.sendall(answered)
+
+    with Collector(slowly, OK) as collector:
+        target = a_target(collector.url)
+        outbox.add([a_report()], target)
+        sending = threading.Thread(target=send, args=(outbox, target))
+        sending.start()
+        assert answers.wait(FUSE_SECONDS)
+        with held_up(outbox):
+            goes_on.set()
+            for _ in range(10):
+                with Outbox(outbox.folder).as_sender(target) as is_ours:
+                    assert not is_ours
+                time.sleep(0.05)
+        sending.join(FUSE_SECONDS)
+        send(Outbox(outbox.folder), target)
+        assert len(collector.came) == 1
+    counts = outbox.status().counts
+    assert (counts["sent"], counts["refused"]) == ((1, 0) if answered is OK else (0, 1))
+
+
+def test_the_end_does_not_wait_for_ever_to_note_a_fate(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    left = iter([60.0, 0.0])
+    with Collector() as collector, contextlib.ExitStack() as stack:
+
+        def arrived(connection: socket.socket) -> None:
+            stack.enter_context(held_up(outbox))
+            connection.sendall(OK)
+
+        collector.turn_to(arrived)
+        outbox.add([a_report()], a_target(collector.url))
+        with pytest.raises(StoreError, match="another process holds it"):
+            send_due(outbox, a_target(collector.url), lambda: next(left))
+        stack.close()
+        # It is not sent again, and counted with the next that is written.
+        assert outbox.add([], a_target(collector.url))
+        assert outbox.status().counts["sent"] == len(collector.came) == 1
+
+
+def test_what_a_disk_takes_only_after_the_end_is_not_lost(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sender, "NOTE_SECONDS", 0.05)
+    target = a_target("http://127.0.0.1:9")
+    outbox.status()  # makes the file
+    with held_up(outbox):
+        one = Sender(outbox, target)
+        assert not outbox.add([a_report()], target)
+        ending = threading.Thread(
+            target=one.finish, args=(0.1,), kwargs={"storing_seconds": FUSE_SECONDS}
+        )
+        ending.start()
+        time.sleep(0.5)
+        assert ending.is_alive()
+    ending.join(FUSE_SECONDS)
+    assert outbox.status().waiting == 1
 
 
 def test_a_disk_that_takes_nothing_is_tried_until_it_does(

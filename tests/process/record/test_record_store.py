@@ -9,12 +9,15 @@ import resource
 import signal
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lastword.errors import StoreError
+from lastword.outbox.store import Outbox
 from lastword.record import reader, retention, schema, store, writer
 from lastword.record.writer import Writer
 from tests.kit.recording import FOR_EVER, FUSE_SECONDS, Book, a_book, a_run, count, write
@@ -62,6 +65,63 @@ def test_nobody_else_can_read_the_record(tmp_path: Path) -> None:
     assert set(modes) == {"record.db", "record.db-wal", "record.db-shm"}
     assert set(modes.values()) == {0o600}
     assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+
+
+IN_ANOTHER_PROCESS = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)
+try:
+    db.execute("BEGIN IMMEDIATE")
+except sqlite3.OperationalError as error:
+    print(error)
+"""
+
+
+def of_another_process(path: str) -> str:
+    """What a process that shares nothing with this one is told when it wants to write."""
+    words = [sys.executable, "-c", IN_ANOTHER_PROCESS, path]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=FUSE_SECONDS)
+    return done.stdout.strip()
+
+
+def a_record(folder: Path) -> tuple[str, Callable[[], object]]:
+    path = str(folder / "record.db")
+    store.open_for_writing(path).close()
+    return path, lambda: store.open_for_writing(path).close()
+
+
+def an_outbox(folder: Path) -> tuple[str, Callable[[], object]]:
+    outbox = Outbox(str(folder))
+    outbox.status()
+    # It fails here, as it should: the file is held.
+    return outbox.path, lambda: suppressed(StoreError, Outbox(str(folder)).status)
+
+
+def suppressed(error: type[Exception], work: Callable[[], object]) -> None:
+    with suppress(error):
+        work()
+
+
+@pytest.mark.parametrize("made", [a_record, an_outbox])
+def test_opening_a_store_once_more_releases_no_lock_of_this_process(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    made: Callable[[Path], tuple[str, Callable[[], object]]],
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    path, open_again = made(tmp_path)
+    assert of_another_process(path) == ""
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        assert of_another_process(path) == "database is locked"
+        open_again()
+        assert of_another_process(path) == "database is locked"
+
+
+def test_a_store_behind_a_link_to_nothing_is_made_for_its_user_alone(tmp_path: Path) -> None:
+    (tmp_path / "record.db").symlink_to(tmp_path / "elsewhere.db")
+    store.open_for_writing(str(tmp_path / "record.db")).close()
+    assert stat.S_IMODE((tmp_path / "elsewhere.db").stat().st_mode) == 0o600
 
 
 def test_many_writers_and_a_reader_do_not_lose_an_entry(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from tests.kit.reports_made import a_report, a_target
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lastword.outbox.report import FailureReport
+
 TARGET = a_target()
 
 
@@ -38,7 +40,7 @@ def adds_up(outbox: Outbox) -> bool:
     return counts["taken"] == gone + status.waiting + status.dead
 
 
-def take(outbox: Outbox) -> tables.Waiting:
+def take(outbox: Outbox) -> FailureReport:
     waiting = outbox.take(TARGET)
     assert waiting is not None
     return waiting
@@ -49,9 +51,9 @@ def test_a_report_is_there_until_it_has_arrived(outbox: Outbox) -> None:
     assert outbox.add([report], TARGET)
     again = Outbox(outbox.folder)
     waiting = take(again)
-    assert waiting.report == report
-    assert take(outbox).report == report
-    again.delivered(waiting.number, TARGET)
+    assert waiting == report
+    assert take(outbox) == report
+    again.delivered(waiting, TARGET)
     assert outbox.take(TARGET) is None
     assert outbox.due_epoch_ms(TARGET) is None
     assert outbox.status().counts["sent"] == 1
@@ -82,7 +84,7 @@ def test_beyond_a_thousand_the_oldest_goes_and_is_counted(outbox: Outbox) -> Non
     status = outbox.status()
     assert status.waiting == MAX_REPORTS
     assert status.counts["dropped_full"] == 100
-    assert take(outbox).report.report_id == f"{100:032x}"
+    assert take(outbox).report_id == f"{100:032x}"
     assert adds_up(outbox)
 
 
@@ -101,8 +103,8 @@ def test_dead_letters_make_room_first(outbox: Outbox) -> None:
     outbox.add([a_report(0), a_report(1)], TARGET)
     take(outbox)
     second = take(outbox)
-    assert second.report.report_id == f"{1:032x}"
-    outbox.refused(second.number, TARGET, "400 Bad Request")
+    assert second.report_id == f"{1:032x}"
+    outbox.refused(second, TARGET, "400 Bad Request")
     outbox.add([a_report(number) for number in range(2, MAX_REPORTS + 1)], TARGET)
     status = outbox.status()
     assert (status.waiting, status.dead) == (MAX_REPORTS, 0)
@@ -132,7 +134,7 @@ def test_a_clock_that_is_set_back_holds_nothing_up(
     assert outbox.take(TARGET) is None
     now = store.now_ms()
     monkeypatch.setattr(store, "now_ms", lambda: now - 400 * DAY_MS)
-    assert take(outbox).report.what == "turn"
+    assert take(outbox).what == "turn"
 
 
 def test_after_a_failure_the_whole_target_waits_and_no_other(outbox: Outbox) -> None:
@@ -151,7 +153,7 @@ def test_after_a_failure_the_whole_target_waits_and_no_other(outbox: Outbox) -> 
     assert outbox.take(other) is not None
     outbox.hurry(TARGET)
     waiting = take(outbox)
-    outbox.delivered(waiting.number, TARGET)
+    outbox.delivered(waiting, TARGET)
     outbox.failed(TARGET, "503", lambda failures: waited.append(failures) or 60.0)
     assert waited == [1, 2, 1]
 
@@ -159,13 +161,13 @@ def test_after_a_failure_the_whole_target_waits_and_no_other(outbox: Outbox) -> 
 def test_a_report_that_always_fails_holds_no_other_up(outbox: Outbox) -> None:
     outbox.add([a_report(1), a_report(2)], TARGET)
     first, second = take(outbox), take(outbox)
-    assert [first.report.report_id, second.report.report_id] == [f"{1:032x}", f"{2:032x}"]
+    assert [first.report_id, second.report_id] == [f"{1:032x}", f"{2:032x}"]
 
 
 def test_dead_letters_are_told_and_can_be_forgotten(outbox: Outbox) -> None:
     report = a_report()
     outbox.add([report], TARGET)
-    outbox.refused(take(outbox).number, TARGET, "400 Bad Request")
+    outbox.refused(take(outbox), TARGET, "400 Bad Request")
     assert outbox.take(TARGET) is None
     status = outbox.status()
     assert status.dead_letters == [("http://127.0.0.1:9", "400 Bad Request", report)]
@@ -181,7 +183,7 @@ def test_a_damaged_outbox_is_set_aside_and_a_new_one_begins(outbox: Outbox, dama
         file.write(damage)
     report = a_report()
     assert outbox.add([report], TARGET)
-    assert take(outbox).report == report
+    assert take(outbox) == report
     assert len(set_aside_before(outbox.path)) == 1
     assert outbox.status().counts["dropped_damaged"] == 1
     assert adds_up(outbox)
@@ -192,7 +194,7 @@ def test_a_row_that_cannot_be_read_is_dropped_and_the_next_one_sent(outbox: Outb
     with closing(sqlite3.connect(outbox.path)) as file:
         file.execute("UPDATE reports SET body = x'7b' WHERE id = 1")
         file.commit()
-    assert take(outbox).report.report_id == f"{2:032x}"
+    assert take(outbox).report_id == f"{2:032x}"
     assert outbox.status().counts["dropped_damaged"] == 1
     assert adds_up(outbox)
 
@@ -243,9 +245,9 @@ def test_nothing_is_sent_that_cannot_be_marked_and_nothing_twice(
     with monkeypatch.context() as patched:
         patched.setattr(tables, "add_to", full)
         with pytest.raises(StoreError, match="disk is full"):
-            outbox.delivered(waiting.number, TARGET)
+            outbox.delivered(waiting, TARGET)
     # It has arrived, which the disk did not take: this process does not send it again.
-    assert take(outbox).report.report_id == f"{2:032x}"
+    assert take(outbox).report_id == f"{2:032x}"
     assert outbox.status().counts["sent"] == 1
     assert adds_up(outbox)
 

@@ -39,7 +39,7 @@ def test_what_waits_what_is_dead_and_since_when_is_told(tmp_path: Path) -> None:
     outbox.add([report(1, 7000), report(2, 500), report(3, 100)], TARGET)
     taken = outbox.take(TARGET)
     assert taken is not None
-    outbox.refused(taken.number, TARGET, "400")
+    outbox.refused(taken, TARGET, "400")
     seen.look()
     assert seen.gauges[table.REPORTS.key("waiting")] == 2
     assert seen.gauges[table.REPORTS.key("dead")] == 1
@@ -62,8 +62,8 @@ def test_what_was_sent_refused_and_dropped_is_counted_though_the_file_begins_ane
         arrived, refused = outbox.take(TARGET), outbox.take(TARGET)
         assert arrived is not None
         assert refused is not None
-        outbox.delivered(arrived.number, TARGET)
-        outbox.refused(refused.number, TARGET, "400")
+        outbox.delivered(arrived, TARGET)
+        outbox.refused(refused, TARGET, "400")
         outbox.clear_dead()
         seen.look()
         seen.look()
