@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,6 +30,7 @@ settings.load_profile("lastword")
 settings.register_profile(
     "measured", settings.get_profile("lastword"), derandomize=True, max_examples=100
 )
+TESTS = Path(__file__).resolve().parent
 WORKERS = 3
 """On two cores: tests with processes wait more than they compute."""
 
@@ -43,6 +45,25 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Folders are shared out, file by file; for a file or a single test none is worth its start."""
     named = [os.path.isfile(argument.partition("::")[0]) for argument in config.args]
     return 0 if any(named) else WORKERS
+
+
+REAL = ("process", "interop")
+"""The folders whose tests start programs, of which many are not ours."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that starts programs is run once more if it fails."""
+    again = pytest.mark.flaky(reruns=1)
+    for item in items:
+        if any(item.path.is_relative_to(TESTS / folder) for folder in REAL):
+            item.add_marker(again)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What failed at first is told whole: behind it is a fault of ours, or of the test."""
+    for report in terminalreporter.stats.get("rerun", ()):
+        terminalreporter.section(f"failed at first: {report.nodeid}", red=True)
+        terminalreporter.write_line(report.longreprtext)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
