@@ -26,6 +26,7 @@ PAGES = {
     "protocol/CLIENTS.md": "protocol/clients.md",
     "protocol/AGENTS.md": "protocol/agents.md",
     "protocol/vectors/README.md": "protocol/vectors.md",
+    "protocol/reading/README.md": "protocol/reading.md",
     "protocol/reconnect/README.md": "protocol/reconnect.md",
     "benchmarks/README.md": "project/benchmarks.md",
     "tests/interop/README.md": "project/faults.md",

@@ -24,6 +24,7 @@ from tests.kit.reader_samples import (
     sent_by_agents,
     told_of_odd,
 )
+from tests.kit.reading_vectors import document, expect_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,6 +174,12 @@ def test_the_rust_reader_reads_what_the_agents_of_the_vectors_send_as_ours() -> 
 def test_the_rust_reader_takes_what_others_got_wrong_as_ours() -> None:
     assert read(ODD) == told_of_odd()
     assert read(NOTHING) == [None] * len(NOTHING)
+
+
+def test_the_rust_reader_comes_to_what_the_vectors_have() -> None:
+    vectors = document()["read"]
+    for vector, told in zip(vectors, read([one["given"] for one in vectors]), strict=True):
+        expect_error(vector, told)
 
 
 def test_the_rust_reader_reads_errors_as_an_sdk_hands_them_out() -> None:

@@ -26,6 +26,7 @@ from tests.kit.reader_samples import (
     sent_by_agents,
     told_of_odd,
 )
+from tests.kit.reading_vectors import document, expect_error
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -109,6 +110,14 @@ def test_both_readers_read_what_the_agents_of_the_vectors_send_alike(compiled: P
         assert (told is None) is (error is None), frame
         if error is not None and "'agent_error'" in str(frame):
             assert told == error.payload()
+
+
+def test_the_reader_comes_to_what_the_vectors_have(compiled: Path) -> None:
+    vectors = document()["read"]
+    for vector, told in zip(
+        vectors, read(compiled, [one["given"] for one in vectors]), strict=True
+    ):
+        expect_error(vector, told)
 
 
 def test_what_an_sdk_throws_is_read(compiled: Path) -> None:

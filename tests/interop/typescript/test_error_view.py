@@ -17,6 +17,7 @@ from lastword.core.failure import wording
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
 from tests.kit.installs import require_node_packages
 from tests.kit.places import PROTOCOL, ROOT
+from tests.kit.reading_vectors import document, expect_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,6 +126,17 @@ def test_a_failure_is_shown_in_typescript_as_in_python_at_every_moment(compiled:
     shown = call(compiled, "view", given)
     assert shown == [shown_in_python(error, age) for error, age in cases]
     assert {one["countdown"] for one in shown} >= {"", "retry in 5 s", "resets in 1 h 30 min"}
+
+
+def test_a_failure_is_shown_as_the_vectors_have_it(compiled: Path) -> None:
+    vectors = document()["view"]
+    given = [
+        {"error": one["error"], "received": one["received_ms"], "now": one["now_ms"]}
+        for one in vectors
+    ]
+    for vector, shown in zip(vectors, call(compiled, "view", given), strict=True):
+        snake = {re.sub("[A-Z]", lambda at: f"_{at[0].lower()}", key): shown[key] for key in shown}
+        expect_view(vector, snake)
 
 
 def test_a_retry_is_one_line(compiled: Path) -> None:

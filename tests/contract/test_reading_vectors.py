@@ -1,0 +1,89 @@
+"""The reader and the view come to what `protocol/reading/vectors.json` has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from lastword.client import read_error, view
+from lastword.core.failure.taxonomy import Action, ErrorType, RetrySafety
+from tests.kit.places import PROTOCOL
+from tests.kit.reading_vectors import FOLDER, document, expect_error, expect_view
+from tests.kit.vector_format import MismatchError
+
+DESCRIPTION = (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def named(vector: dict[str, Any]) -> str:
+    return str(vector["id"])
+
+
+@pytest.mark.parametrize("vector", document()["read"], ids=named)
+def test_a_message_is_read_as_the_vector_has_it(vector: dict[str, Any]) -> None:
+    error = read_error(vector["given"])
+    expect_error(vector, error and error.payload())
+
+
+@pytest.mark.parametrize("vector", document()["view"], ids=named)
+def test_a_failure_is_shown_as_the_vector_has_it(vector: dict[str, Any]) -> None:
+    error = read_error(vector["error"])
+    assert error is not None
+    assert error.payload() == vector["error"], "it is given as read"
+    moments = (vector["now_ms"] / 1000, vector["received_ms"] / 1000)
+    seen = view(error, now=moments[0], received=moments[1])
+    shown = {name: getattr(seen, name) for name in vector["view"]}
+    expect_view(vector, json.loads(json.dumps(shown)))
+
+
+def test_the_vectors_keep_their_format() -> None:
+    assert set(document()) == {"read", "view"}
+    for name, members in (
+        ("read", {"id", "requirements", "note", "given", "error"}),
+        ("view", {"id", "note", "error", "received_ms", "now_ms", "view"}),
+    ):
+        vectors = document()[name]
+        assert {frozenset(vector) for vector in vectors} == {frozenset(members)}
+        ids = Counter(vector["id"] for vector in vectors)
+        assert [one for one, count in ids.items() if count > 1] == []
+        notes = Counter(vector["note"] for vector in vectors)
+        assert [one for one, count in notes.items() if count > 1] == []
+        for member in members:
+            assert f"`{member}`" in DESCRIPTION
+
+
+def test_the_description_has_every_member_of_a_view() -> None:
+    [shown] = {tuple(vector["view"]) for vector in document()["view"]}
+    _, _, table = DESCRIPTION.partition("| of the view |")
+    rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert tuple(re.findall(r"`(\w+)`", " ".join(rows))) == shown
+
+
+def test_every_rule_of_reading_has_a_vector() -> None:
+    rules = set(re.findall(r"^`(READ-\d+)`", (PROTOCOL / "README.md").read_text(), re.MULTILINE))
+    proved = {one for vector in document()["read"] for one in vector["requirements"]}
+    assert proved == rules
+
+
+def test_every_type_action_and_advice_on_retries_is_shown_once_at_least() -> None:
+    errors = [vector["error"] for vector in document()["view"]]
+    assert {error["type"] for error in errors} == set(ErrorType)
+    assert {error.get("action") for error in errors} > set(Action)
+    assert {error.get("retry_safety") for error in errors} > set(RetrySafety)
+
+
+def test_a_vector_that_comes_to_something_else_is_told() -> None:
+    [vector] = [one for one in document()["read"] if one["id"] == "payload-empty"]
+    with pytest.raises(MismatchError, match="payload-empty"):
+        expect_error(vector, None)
+    with pytest.raises(MismatchError, match="retryable"):
+        expect_error(vector, {"type": "unknown", "message": "It failed.", "retryable": True})
+
+
+def test_the_vectors_are_plain_ascii_a_line_each() -> None:
+    text = (FOLDER / "vectors.json").read_text(encoding="ascii")
+    lines = [json.loads(line.rstrip(",")) for line in text.splitlines() if line.startswith("    {")]
+    assert lines == [vector for name in ("read", "view") for vector in document()[name]]
