@@ -50,19 +50,21 @@ def _own_word(members: dict[str, object]) -> ErrorType | None:
     kind, details = data.get("errorKind"), data.get("details")
     if isinstance(kind, str):
         return next((word for word in ErrorType if word.value == kind), None)
-    return type_told_by(details) if isinstance(details, str) else None
+    told = told_by(details) if isinstance(details, str) else None
+    return told and told[0]
 
 
-def type_told_by(text: str) -> ErrorType | None:
-    """Return the type whose own sentence begins this text, as in our notices and bare errors."""
-    return next((word for told, word in _own_sentences() if text.startswith(told)), None)
+def told_by(text: str) -> tuple[ErrorType, str | None] | None:
+    """Return type and reason whose own sentence begins this text: our notices and bare errors."""
+    return next((what for told, what in _own_sentences() if text.startswith(told)), None)
 
 
 @cache
-def _own_sentences() -> tuple[tuple[str, ErrorType], ...]:
-    general = [(told, word) for word, told in wording.WHAT.items()]
+def _own_sentences() -> tuple[tuple[str, tuple[ErrorType, str | None]], ...]:
+    general = [(told, (word, None)) for word, told in wording.WHAT.items()]
     narrow = wording.WHAT_BY_REASON.items()
-    return (*general, *((told, word) for word, by in narrow for told in by.values()))
+    narrower = [(told, (word, reason)) for word, by in narrow for reason, told in by.items()]
+    return (*general, *narrower)
 
 
 def connection_lost() -> AgentError:

@@ -48,7 +48,8 @@ class RetryNotice(AnnouncedRetry, frozen=True, kw_only=True):
         when = f" in {durations.plain_duration(self.wait_seconds)}" if self.wait_seconds else ""
         of = "" if self.max_attempts is None else f" of {self.max_attempts}"
         attempt = "" if self.attempt is None else f" (attempt {self.attempt}{of})"
-        what = "" if self.error is None else f"{wording.WHAT[self.error.type]} "
+        error = self.error
+        what = "" if error is None else f"{wording.what_of(error.type, error.reason)} "
         return f"{what}Trying again{when}{attempt}."
 
 
@@ -95,13 +96,13 @@ def _of_notice(title: object) -> RetryNotice | None:
     found = _OWN_TITLE.search(title)
     if found is None:
         return None
-    told = classify.type_told_by(title)
+    told = classify.told_by(title)
     wait = found["wait"] and int(found["wait"]) * _UNIT_SECONDS[found["unit"]]
     return RetryNotice(
         attempt=int(found["attempt"]) if found["attempt"] else None,
         max_attempts=int(found["most"]) if found["most"] else None,
         wait_seconds=wait or None,
-        error=classify.compose(own_failure(told)) if told else None,
+        error=classify.compose(own_failure(*told)) if told else None,
     )
 
 

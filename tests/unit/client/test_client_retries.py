@@ -82,6 +82,12 @@ def test_what_the_core_tells_of_a_retry_is_read(retry: bool) -> None:
     for found in told:
         assert found.error is not None
         assert found.error.type is ErrorType.PROVIDER_UNAVAILABLE
+        assert found.message.startswith("The model provider is overloaded. Trying again")
+
+
+def test_a_notice_says_as_closely_as_the_end_what_failed() -> None:
+    [title] = [frame["params"]["update"].get("title") for frame in notices(retry=False)[-1:]]
+    assert title.startswith("The model provider is overloaded.")
 
 
 @pytest.mark.parametrize("error_type", ErrorType)

@@ -344,6 +344,11 @@ def choose_action(
     return action or DEFAULTS[verdict.type].action
 
 
+def what_of(error_type: ErrorType, reason: str | None) -> str:
+    """Return what happened: the reason's own sentence, or the type's."""
+    return WHAT_BY_REASON.get(error_type, {}).get(reason or "") or WHAT[error_type]
+
+
 def own_sentence(error_type: ErrorType, action: Action) -> str:
     """Return what to say of a failure that came without words of its own."""
     return f"{WHAT[error_type]} {ADVICE[action]}"
@@ -362,10 +367,10 @@ def usual_action(
 
 
 def _message(verdict: Verdict, advice: str, attempts: int | None, text: str) -> str:
-    told = WHAT_BY_REASON.get(verdict.type, {}).get(verdict.reason or "")
+    told = what_of(verdict.type, verdict.reason)
     if verdict.origin is Origin.CLIENT:
         told = WHAT_OF_CLIENT.get(verdict.reason or "") or told
-    parts = [told or WHAT[verdict.type]]
+    parts = [told]
     quote = quotable(_said(verdict, text)) if verdict.type in _QUOTED_TYPES else ""
     if quote and verdict.reason == "spawn_failed" and verdict.exit_code is None:
         # No process ran that could have said so.
@@ -488,4 +493,5 @@ def of_retry(
     """
     when = f" in {plain_duration(wait_seconds)}" if wait_seconds else ""
     of = "" if max_attempts is None else f" of {max_attempts}"
-    return f"{WHAT[verdict.type]} The agent tries again{when} (attempt {attempt}{of})."
+    what = what_of(verdict.type, verdict.reason)
+    return f"{what} The agent tries again{when} (attempt {attempt}{of})."

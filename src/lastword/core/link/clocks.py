@@ -257,7 +257,8 @@ def _title_of_silence(session: Session, seconds: int) -> str:
     # Imported at the first failure: no part of a healthy turn.
     from lastword.core.failure import wording  # noqa: PLC0415
 
-    return f"{wording.WHAT[found[-1].type]} The agent has been silent for {seconds} seconds."
+    what = wording.what_of(found[-1].type, found[-1].reason)
+    return f"{what} The agent has been silent for {seconds} seconds."
 
 
 def _given_up(link: Link, session: Session) -> Effect:

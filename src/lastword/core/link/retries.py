@@ -274,7 +274,7 @@ def _tell(
     if not link.client.retry:
         if not notices.can_show(link):
             return [entry]
-        title = f"{wording.WHAT[verdict.type]} {what_next}"
+        title = f"{wording.what_of(verdict.type, verdict.reason)} {what_next}"
         return [*notices.warn_of_retry(link, turn, verdict.type, title), entry]
     error = ending.compose(
         link,

@@ -66,7 +66,7 @@ class FailureSentences(msgspec.Struct, frozen=True, kw_only=True):
 def sentences_of(facts: Mapping[str, Any]) -> FailureSentences:
     """Return a failure in sentences, from the facts of its entry."""
     kind, reason = _type_of(facts), str(facts.get("reason") or "")
-    what = wording.WHAT_BY_REASON.get(kind, {}).get(reason) or wording.WHAT[kind]
+    what = wording.what_of(kind, reason)
     if facts.get("origin") == Origin.CLIENT:
         what = wording.WHAT_OF_CLIENT.get(reason) or what
     if facts.get("phase"):
