@@ -122,6 +122,7 @@ NAMES = {
     "oldest_at": "when the oldest report was made",
     "oldest_epoch_ms": "the same in milliseconds",
     "origin": "whose fault it was, as a word of the contract",
+    "other_ports": "the ports of this user's other gateways",
     "outcome": "how a turn ended",
     "p50": "half took no longer, in seconds",
     "p90": "nine of ten took no longer",

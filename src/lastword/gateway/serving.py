@@ -139,13 +139,9 @@ def run_folder_of(settings: GatewaySettings, port: int) -> str:
     Raises:
         StoreError: No folder has a path that is short enough.
     """
-    state = os.path.realpath(folder_of(settings))
-    name = f"{port}-{hashlib.sha256(state.encode()).hexdigest()[:6]}"
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or ""
-    folders = [os.path.join(runtime, "lastword", name)] if os.path.isdir(runtime) else []
-    folders += [
-        os.path.join(state, f"run-{port}"),
-        os.path.join(tempfile.gettempdir(), f"lastword-{os.getuid()}", name),
+    folders = [
+        os.path.join(parent, f"{before}{port}{after}")
+        for parent, before, after in _run_folders(settings)
     ]
     for folder in folders:
         if len(os.fsencode(folder)) <= MAX_RUN_FOLDER_BYTES:
@@ -154,6 +150,30 @@ def run_folder_of(settings: GatewaySettings, port: int) -> str:
         f"{folders[0]} is too long for the path of a socket; set XDG_RUNTIME_DIR to a shorter "
         "folder of your own"
     )
+
+
+def served_ports(settings: GatewaySettings) -> list[int]:
+    """Return the ports on which gateways of this folder are running."""
+    found: set[int] = set()
+    for parent, before, after in _run_folders(settings):
+        with contextlib.suppress(OSError):
+            for name in os.listdir(parent):
+                port = name.removeprefix(before).removesuffix(after)
+                if f"{before}{port}{after}" != name or not (port.isascii() and port.isdigit()):
+                    continue
+                if pid_of(os.path.join(parent, name)) is not None:
+                    found.add(int(port))
+    return sorted(found)
+
+
+def _run_folders(settings: GatewaySettings) -> list[tuple[str, str, str]]:
+    """Return where run folders may be: the folder, and what is around the port in their names."""
+    state = os.path.realpath(folder_of(settings))
+    after = f"-{hashlib.sha256(state.encode()).hexdigest()[:6]}"
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or ""
+    folders = [(os.path.join(runtime, "lastword"), "", after)] if os.path.isdir(runtime) else []
+    shared = os.path.join(tempfile.gettempdir(), f"lastword-{os.getuid()}")
+    return [*folders, (state, "run-", ""), (shared, "", after)]
 
 
 def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:

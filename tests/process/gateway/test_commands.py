@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.serving import GatewaySettings, run_folder_of
-from tests.kit.gateway.serving import GATEWAY, until
+from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from tests.kit.gateway.serving import Gateway
 
     Serve = Callable[..., Gateway]
 
@@ -142,12 +140,31 @@ def test_status_tells_what_runs_and_where_nothing_does(serve: Serve) -> None:
     gateway.kill_front()
     told = gateway.tell("status")
     assert told.returncode == 1
-    assert "gateway: not running" in told.stdout
+    assert f"gateway: not running on port {gateway.port}\n" in told.stdout
     assert session in told.stdout
     for word in ("reload", "stop"):
         told = gateway.tell(word)
         assert told.returncode == 1
         assert f"you have no gateway running on port {gateway.port}" in told.stderr
+
+
+def test_where_none_runs_the_ports_of_the_others_are_named(serve: Serve, tmp_path: Path) -> None:
+    first = serve("healthy")
+    (tmp_path / "second").mkdir()
+    shared = {"LASTWORD_STATE_DIR": str(first.state), "XDG_RUNTIME_DIR": str(first.runtime)}
+    second = Gateway(tmp_path / "second", agent("healthy"), variables=shared)
+    try:
+        low, high = sorted((first.port, second.port))
+        told = second.tell("status")
+        assert told.returncode == 0
+        assert f"; another one is on port {first.port} (--port {first.port})\n" in told.stdout
+        told = run("stop", "--port", "1", **shared)
+        assert told.returncode == 1
+        assert f"; others are on ports {low}, {high} (--port {low})\n" in told.stderr
+        told = run("status", "--json", "--port", "1", **shared)
+        assert json.loads(told.stdout)["other_ports"] == [low, high]
+    finally:
+        second.close()
 
 
 def test_a_process_that_has_the_number_of_a_dead_front_is_not_signalled(serve: Serve) -> None:

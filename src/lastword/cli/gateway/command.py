@@ -108,6 +108,24 @@ def _run_folder(port: int) -> str:
     return run_folder_of(settings, port)
 
 
+def _other_ports(port: int) -> list[int]:
+    """Return the other ports on which gateways of this user are running."""
+    from lastword.gateway.serving import GatewaySettings, served_ports  # noqa: PLC0415
+    from lastword.record.paths import state_folder  # noqa: PLC0415
+
+    settings = GatewaySettings(state_folder=state_folder(os.environ))
+    return [each for each in served_ports(settings) if each != port]
+
+
+def _elsewhere(ports: list[int]) -> str:
+    match ports:
+        case []:
+            return ""
+        case [port]:
+            return f"; another one is on port {port} (--port {port})"
+    return f"; others are on ports {', '.join(map(str, ports))} (--port {ports[0]})"
+
+
 def _reload(arguments: Sequence[str]) -> int:
     port: int = reload_parser().read(arguments).port
     return _signal(_run_folder(port), port, signal.SIGHUP)
@@ -118,7 +136,8 @@ def _signal(folder: str, port: int, number: signal.Signals) -> int:
 
     pid = pid_of(folder)
     if pid is None:
-        sys.stderr.write(f"lastword: you have no gateway running on port {port}\n")
+        where = _elsewhere(_other_ports(port))
+        sys.stderr.write(f"lastword: you have no gateway running on port {port}{where}\n")
         return 1
     os.kill(pid, number)
     return 0
@@ -150,11 +169,16 @@ def _status(arguments: Sequence[str]) -> int:
     template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
     found = asyncio.run(Holders(template).statuses()) if os.path.isdir(folder) else []
     front = pid_of(folder)
+    others = _other_ports(options.port)
     if options.json:
-        envelope.write({"front_pid": front, "holders": [_holder(each) for each in found]})
+        holders = [_holder(each) for each in found]
+        envelope.write({"front_pid": front, "holders": holders, "other_ports": others})
         return 0 if front is not None else 1
     page = Page()
-    page.line(f"gateway: process {front}" if front else "gateway: not running")
+    if front is None:
+        page.line(f"gateway: not running on port {options.port}{_elsewhere(others)}")
+    else:
+        page.line(f"gateway: process {front}{_elsewhere(others)}")
     for holder in found:
         agent, pid = holder.get("agent_pid"), holder.get("pid")
         page.line(f"agent: process {agent}, kept by process {pid}")
