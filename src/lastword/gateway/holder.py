@@ -32,6 +32,7 @@ from lastword.gateway.front_link import FrontLink
 from lastword.gateway.openings import UNDER_WAY, Opening, Openings
 from lastword.gateway.quality.held import HolderQuality
 from lastword.gateway.recording import HolderRecord
+from lastword.gateway.run_folder import make_private
 from lastword.gateway.session import HeldSession
 from lastword.outbox.own import OwnReports
 from lastword.outbox.target import Wish
@@ -46,6 +47,10 @@ MAX_EARLY = 256
 
 LOOK_SECONDS = 0.05
 """How often it is looked whether an agent may be read on."""
+
+BACKLOG = 1024
+"""Fronts' connections that wait for this process: asyncio takes one more for a connection that is
+made and then lost, and a viewer of each would be told that there is no agent."""
 
 SPARE_SECONDS = 600.0
 """How long an agent without a session waits for one, once no front is there."""
@@ -134,13 +139,7 @@ class Holder:
         Raises:
             OSError: The agent cannot be started, or the socket cannot be made.
         """
-        # A front takes away a socket at which nobody listens: it has this name once one does.
-        made = f"{self.socket_path.removesuffix('.sock')}.new"
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(made)
-        server = await asyncio.start_unix_server(self._accept, made)
-        os.chmod(made, 0o600)
-        os.rename(made, self.socket_path)
+        self._server = await self._listen()
         try:
             command = supervised(self.settings.command, self.settings.options)
             cwd = self.settings.root or os.getcwd()
@@ -152,8 +151,34 @@ class Holder:
             for task in (watch, starting):
                 task.cancel()
         finally:
-            server.close()
+            self._server.close()
             await self._leave()
+
+    async def _listen(self) -> asyncio.Server:
+        """Make the socket.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        # A front takes away a socket at which nobody listens: it has this name once one does.
+        made = f"{self.socket_path.removesuffix('.sock')}.new"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(made)
+        server = await asyncio.start_unix_server(self._accept, made, backlog=BACKLOG)
+        os.chmod(made, 0o600)
+        os.rename(made, self.socket_path)
+        return server
+
+    async def _keep_socket(self) -> None:
+        """Make the socket, and the links to it, again if they have been deleted."""
+        with contextlib.suppress(OSError, StoreError):  # as of a home that is away: it comes back
+            if not os.path.lexists(self.socket_path):
+                make_private(self.settings.run_folder)
+                before, self._server = self._server, await self._listen()
+                before.close()
+        for session in self.sessions.values():
+            if not os.path.lexists(self._link_of(session)):
+                self._link(session)
 
     async def _start(self) -> None:
         """Initialize the agent, and restore the session that it is started for."""
@@ -236,7 +261,8 @@ class Holder:
         name = os.path.basename(self.socket_path)
         if name.startswith("spare-"):
             taken = os.path.join(self.settings.run_folder, f"agent-{name.rpartition('-')[2]}")
-            os.rename(self.socket_path, taken)
+            with contextlib.suppress(FileNotFoundError):  # it is made again
+                os.rename(self.socket_path, taken)
             self.socket_path = taken
 
     def pass_on(self, link: FrontLink, frame: Frame) -> None:
@@ -316,10 +342,17 @@ class Holder:
     def _add(self, session: HeldSession) -> None:
         self.sessions[session.id] = session
         self._by_agents_id[session.agents_id] = session
-        name = os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        os.symlink(os.path.basename(self.socket_path), name)
+            os.unlink(self._link_of(session))
+        self._link(session)
+
+    def _link_of(self, session: HeldSession) -> str:
+        return os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
+
+    def _link(self, session: HeldSession) -> None:
+        """Lead a session's name to the socket; a folder that has gone is made again soon."""
+        with contextlib.suppress(OSError):
+            os.symlink(os.path.basename(self.socket_path), self._link_of(session))
 
     @property
     def can_close(self) -> bool:
@@ -335,9 +368,8 @@ class Holder:
         if self._by_agents_id.get(session.agents_id) is session:
             del self._by_agents_id[session.agents_id]
         session.end(word)
-        name = os.path.join(self.settings.run_folder, f"{wire.name_of(session.id)}.session")
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+            os.unlink(self._link_of(session))
         if not self.sessions:
             self._over.set()
 
@@ -382,6 +414,7 @@ class Holder:
                 behind = behind or session.log.is_behind
             self.agent.read_on(wanted=not behind)
             self.record.flush()
+            await self._keep_socket()
             idle = not self.sessions and not self._links
             if idle and now - self._alone_since > SPARE_SECONDS:
                 self._over.set()

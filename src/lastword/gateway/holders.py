@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -65,7 +66,8 @@ class Holders:
         self._limit = limit
         program = template.command[0] if template.command else ""
         self.reports: OwnReports = OwnReports(template.report, template.state_folder, program)
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Each for as long as somebody has or wants it: viewers may name sessions without end."""
         self._starting: dict[str, asyncio.Task[str]] = {}
         self._taken: set[str] = set()
         self._children: list[subprocess.Popen[bytes]] = []
@@ -77,8 +79,15 @@ class Holders:
 
     def sockets(self) -> list[str]:
         """Return the sockets of all holders."""
-        names = sorted(os.listdir(self.run_folder))
+        names = sorted(self._names())
         return [os.path.join(self.run_folder, name) for name in names if name.endswith(".sock")]
+
+    def _names(self) -> list[str]:
+        """Return what is in the run folder, which others may delete: it is made again soon."""
+        try:
+            return os.listdir(self.run_folder)
+        except FileNotFoundError:
+            return []
 
     def live(self, session_id: str) -> str | None:
         """Return the socket of the holder that has this session."""
@@ -186,7 +195,6 @@ class Holders:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(link)
                 os.symlink(_mark(path), link)
-        self._locks.pop(link, None)
         return path
 
     async def _opened_by(self, link: str) -> str | None:
@@ -204,7 +212,7 @@ class Holders:
     def _forget_openings(self) -> None:
         """Forget the requests to holders that no longer run."""
         there = {_mark(path) for path in self.sockets()}
-        for name in os.listdir(self.run_folder):
+        for name in self._names():
             link = os.path.join(self.run_folder, name)
             if name.endswith(OPENING) and os.readlink(link) not in there:
                 os.unlink(link)

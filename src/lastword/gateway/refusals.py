@@ -75,6 +75,20 @@ def no_log() -> dict[str, Any]:
     return error_object(error)
 
 
+def agent_lost() -> dict[str, Any]:
+    """Refuse a request of no session whose agent has gone with its holder."""
+    error = AgentError(
+        type=ErrorType.AGENT_CRASH,
+        message="The agent's process ended unexpectedly. Try again.",
+        retryable=True,
+        reason="holder_died",
+        origin=Origin.PROCESS,
+        retry_safety=RetrySafety.ASK,
+        action=Action.RETRY,
+    )
+    return error_object(error)
+
+
 def answer_of_nobody(method: str, asked: bytes) -> bytes:
     """Return the answer to an agent when nobody came to answer; the id is added later."""
     if method == acp.PERMISSION:

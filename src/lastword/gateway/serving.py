@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import os
 import signal
@@ -30,13 +29,15 @@ from lastword.gateway.holder import HolderSettings
 from lastword.gateway.holders import Holders
 from lastword.gateway.links import PAGE_SECONDS, Links, address
 from lastword.gateway.quality.service import QualityOptions
+from lastword.gateway.run_folder import PidFile, TakenError, make_private, pid_of
+from lastword.gateway.signals import FrontSignals, hold
 from lastword.gateway.tokens import Grant, Keeper
 from lastword.gateway.viewers import Role
 from lastword.outbox.target import Wish
 from lastword.record.paths import store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
 """The environment variable that names to a re-executed front the descriptors of the listening
@@ -47,6 +48,9 @@ MAX_RUN_FOLDER_BYTES = 64
 
 BACKLOG = 1024
 FORGET_EVERY_SECONDS = 3600.0
+KEEP_EVERY_SECONDS = 1.0
+"""How often it is looked whether the file with the process' id is still there."""
+
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -188,11 +192,12 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
             f"it does not listen at {settings.host} by itself: put a proxy with TLS in front of "
             "it, and say --behind-proxy"
         )
-    listening, pid_file = _inherited() or (_listening(settings), -1)
+    listening, inherited = _inherited() or (_listening(settings), -1)
     port = listening.getsockname()[1]
     run_folder = run_folder_of(settings, port)
-    _make_private(run_folder)
-    pid_file = _write_pid(run_folder, pid_file)
+    make_private(run_folder)
+    hold()
+    pid_file = _pid_file(run_folder, inherited)
     keeper = Keeper.at(folder_of(settings))
     links = Links(folder_of(settings), time.time)
     root = os.path.realpath(settings.root)
@@ -240,14 +245,30 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
     token = keeper.token(Grant(Role.CONTROLLER))
     url = f"ws://{host}:{port}{settings.path}"
     ready(Welcome(url=url, token=token, page=page, link=link))
-    is_replaced = asyncio.run(_serve(settings, front, listening))
+    told = FrontSignals()
+    asyncio.run(_serve(settings, front, listening, pid_file, told))
     front.holders.reports.finish()
-    if is_replaced:
-        _become_newer(listening, pid_file)
+    if told.is_reload:
+        _become_newer(listening, pid_file.number)
 
 
-async def _serve(settings: GatewaySettings, front: Front, listening: socket.socket) -> bool:
-    """Serve; return whether a newer front is to take over."""
+class _Server(uvicorn.Server):
+    """uvicorn's, without its handlers of signals."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture none."""
+        yield
+
+
+async def _serve(
+    settings: GatewaySettings,
+    front: Front,
+    listening: socket.socket,
+    pid_file: PidFile,
+    told: FrontSignals,
+) -> None:
+    """Serve until a signal comes."""
     config = uvicorn.Config(
         front.app,
         http=AbortableHttp,
@@ -265,33 +286,41 @@ async def _serve(settings: GatewaySettings, front: Front, listening: socket.sock
         server_header=False,
         timeout_graceful_shutdown=2,
     )
-    server = uvicorn.Server(config)
-    loop = asyncio.get_running_loop()
-    told: asyncio.Queue[signal.Signals] = asyncio.Queue()
-    # uvicorn closes what it is given, and sets handlers of its own when it starts.
+    server = _Server(config)
+    told.take()
+    # uvicorn closes what it is given.
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
     while not server.started and not task.done():  # noqa: ASYNC110 - it tells in no other way
         await asyncio.sleep(0.01)
-    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, told.put_nowait, number)
-    loop.add_signal_handler(signal.SIGCHLD, _reap)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, _reap)
     _reap()
-    forgetting = asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds))
-    watching = asyncio.create_task(front.quality.watch())
-    waiting = asyncio.create_task(told.get())
+    beside = [
+        asyncio.create_task(_forget_old(front.holders, settings.log_age_seconds)),
+        asyncio.create_task(_keep(pid_file)),
+        asyncio.create_task(front.quality.watch()),
+    ]
+    waiting = asyncio.create_task(told.wait())
     await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
     if not waiting.done():
         waiting.cancel()
         await task
-        return False
-    again = waiting.result() is signal.SIGHUP
-    await front.close(*((1012, "gateway_restarts") if again else (1001, "gateway_stops")))
+        return
+    await front.close(*((1012, "gateway_restarts") if told.is_reload else (1001, "gateway_stops")))
     server.should_exit = True
     await task
-    for done in (forgetting, watching):
+    for done in beside:
         done.cancel()
-    await asyncio.wait((watching,))
-    return again
+    await asyncio.wait(beside)
+    if told.is_reload:
+        hold()
+    else:
+        told.let_go()
+
+
+async def _keep(pid_file: PidFile) -> None:
+    while True:
+        pid_file.keep()
+        await asyncio.sleep(KEEP_EVERY_SECONDS)
 
 
 async def _forget_old(holders: Holders, age_seconds: float) -> None:
@@ -315,6 +344,13 @@ def _inherited() -> tuple[socket.socket, int] | None:
     for number in (int(listening), int(pid_file)):
         os.set_inheritable(number, False)  # noqa: FBT003 - its only form
     return socket.socket(fileno=int(listening)), int(pid_file)
+
+
+def _pid_file(run_folder: str, inherited: int) -> PidFile:
+    try:
+        return PidFile(run_folder, inherited)
+    except TakenError:
+        raise ServingError("another gateway of yours has this port; see --listen") from None
 
 
 def _listening(settings: GatewaySettings) -> socket.socket:
@@ -341,60 +377,6 @@ def _become_newer(listening: socket.socket, pid_file: int) -> None:
         os.set_inheritable(number, True)  # noqa: FBT003 - its only form
     os.environ[INHERITED] = f"{listening.fileno()},{pid_file}"
     os.execv(sys.executable, [sys.executable, "-m", "lastword", *sys.argv[1:]])  # noqa: S606
-
-
-def _make_private(folder: str) -> None:
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        for made in (os.path.dirname(folder), folder):
-            if os.stat(made).st_uid != os.getuid():
-                raise StoreError(f"{made} is another user's; set XDG_RUNTIME_DIR to one of yours")
-        os.chmod(folder, 0o700)
-    except OSError as error:
-        reason = (error.strerror or "failed").lower()
-        raise StoreError(f"{folder} cannot be used ({reason})") from error
-
-
-def _write_pid(run_folder: str, inherited: int) -> int:
-    """Write this process' id to a file that stays locked; return the descriptor.
-
-    Raises:
-        ServingError: Another front is running.
-        StoreError: The file cannot be written.
-    """
-    path = _pid_path(run_folder)
-    try:
-        number = inherited
-        if number < 0:
-            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.ftruncate(number, 0)
-        os.pwrite(number, b"%d" % os.getpid(), 0)
-    except BlockingIOError:
-        raise ServingError("another gateway of yours has this port; see --listen") from None
-    except OSError as error:
-        reason = (error.strerror or "failed").lower()
-        raise StoreError(f"{path} cannot be written ({reason})") from error
-    return number
-
-
-def _pid_path(run_folder: str) -> str:
-    return os.path.join(run_folder, "front.pid")
-
-
-def pid_of(run_folder: str) -> int | None:
-    """Return the process id of the front that serves a run folder.
-
-    A process may have the id of a dead one, so the lock shows whether a front is running.
-    """
-    try:
-        with open(_pid_path(run_folder), "rb") as file:
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                return None
-            return int(file.read())
-    except (OSError, ValueError):
-        return None
 
 
 def addresses(values: Sequence[str]) -> list[str]:

@@ -71,10 +71,14 @@ class Upstream:
         # The reader holds twice its limit at most: what a viewer does not take stays in the log.
         reader, writer = await asyncio.open_unix_connection(path, limit=READ_BYTES)
         upstream = cls(path, reader, writer)
-        upstream.send(wire.control(wire.HELLO, **hello))
-        welcome = await anext(upstream.items, None)
-        if not isinstance(welcome, wire.Control):
-            raise ConnectionResetError("the agent's holder has ended")
+        try:
+            upstream.send(wire.control(wire.HELLO, **hello))
+            welcome = await anext(upstream.items, None)
+            if not isinstance(welcome, wire.Control):
+                raise ConnectionResetError("the agent's holder has ended")
+        except BaseException:  # a viewer that leaves before its agent has started cancels this
+            writer.close()
+            raise
         upstream.welcome = welcome.facts
         return upstream
 
@@ -118,6 +122,8 @@ class ViewerLink(ABC):
         self._upstreams: dict[str, Upstream] = {}
         self._by_session: dict[str, Upstream] = {}
         self._by_ask: dict[str, Upstream] = {}
+        self._unanswered: dict[bytes, Upstream] = {}
+        """Who has each request of no session: such as the one that opens a session."""
         self.met: LinkQuality = front.quality.measured.opened(self.transport)
         """How it is measured."""
         self.code: int = 1006
@@ -231,6 +237,8 @@ class ViewerLink(ABC):
                 await self.send(jsonrpc.error(request_id, failed))
                 return
         if upstream is not None:
+            if request_id is not None and method is not None and message.session_id is None:
+                self._unanswered[request_id] = upstream
             for control in self.before(frame):
                 upstream.send(control)
             upstream.send(frame.line)
@@ -309,7 +317,10 @@ class ViewerLink(ABC):
             key = f"{self._viewer} {(message.request_id or b'').decode(errors='replace')}"
             path = await holders.opener(key, self._client, is_new=self._is_new)
             return await self._upstream(path)
-        return next(iter(self._upstreams.values()), None)
+        for upstream in self._upstreams.values():
+            if not upstream.writer.is_closing():
+                return upstream
+        return await self._upstream(await holders.spare(self._client))
 
     def _asker_of(self, request_id: bytes | None) -> Upstream | None:
         """Return who asked what this answers; the id of a question names its session."""
@@ -343,7 +354,14 @@ class ViewerLink(ABC):
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
             del self._by_session[session_id]
-        if gone:  # nothing would be heard of them here; who comes back finds them again
+        lost = [name for name, way in self._unanswered.items() if way is upstream]
+        for request_id in lost:
+            del self._unanswered[request_id]
+            if not self._replay:
+                await self.send(jsonrpc.error(request_id, refusals.agent_lost()))
+        # Nothing would be heard of them here; who comes back finds the sessions again, and sends
+        # again what was not answered.
+        if gone or (lost and self._replay):
             await self.close(HOLDER_LOST, "agent_lost")
 
     async def _pass(self, upstream: Upstream, item: wire.Lines | wire.Control | bytes) -> None:
@@ -364,6 +382,10 @@ class ViewerLink(ABC):
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Remember what an answer will be for, and which session this holder has opened."""
         self.met.passed(line)
+        if self._unanswered:
+            frame = jsonrpc.decode(line)
+            if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
+                self._unanswered.pop(frame.message.request_id or b"", None)
         if b'"id":"lastword:' in line:
             frame = jsonrpc.decode(line)
             if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
@@ -378,7 +400,10 @@ class ViewerLink(ABC):
 
 def _is_within(folder: str, root: str) -> bool:
     """Tell whether an absolute path is this folder or below it, after following links."""
-    real = os.path.realpath(folder) if os.path.isabs(folder) else ""
+    try:
+        real = os.path.realpath(folder) if os.path.isabs(folder) else ""
+    except ValueError:  # as of a NUL
+        return False
     return real == root or real.startswith(root.rstrip("/") + "/")
 
 

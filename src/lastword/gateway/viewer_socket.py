@@ -40,13 +40,16 @@ class ViewerSocket(ViewerLink):
     def __init__(self, front: Front, websocket: WebSocket, grant: Grant, only: str) -> None:
         super().__init__(front, grant, only)
         self._websocket = websocket
+        self._ahead: asyncio.Task[bytes | None] | None = None
+        """The next frame, waited for while the agent starts: so it is seen that a viewer leaves."""
 
     async def run(self) -> None:
         """Serve it until it closes."""
         try:
             is_welcome = await self._introduce()
             while is_welcome:
-                line = await self._receive()
+                ahead, self._ahead = self._ahead, None
+                line = await (ahead or self._receive())
                 if line is not None:
                     await self.take(line)
         except TimeoutError:
@@ -54,6 +57,8 @@ class ViewerSocket(ViewerLink):
         except WebSocketDisconnect as left:
             self.ended(left.code, left.reason or "left")
         finally:
+            if self._ahead is not None:
+                self._ahead.cancel()
             await self.leave()
 
     async def close(self, code: int, reason: str) -> None:
@@ -126,5 +131,21 @@ class ViewerSocket(ViewerLink):
         if not isinstance(frame, jsonrpc.Frame) or frame.message.method != acp.INITIALIZE:
             await self.close(NO_INITIALIZE, "initialize_first")
             return False
-        await self.send(await self.introduce(frame))
+        await self.send(await self._greet(frame))
         return True
+
+    async def _greet(self, frame: jsonrpc.Frame) -> bytes:
+        """Return the answer to `initialize`, unless the viewer leaves before.
+
+        Raises:
+            WebSocketDisconnect: It has left.
+        """
+        greeting = asyncio.create_task(self.introduce(frame))
+        self._ahead = asyncio.create_task(self._receive())
+        try:
+            await asyncio.wait((greeting, self._ahead), return_when=asyncio.FIRST_COMPLETED)
+            if not greeting.done():
+                self._ahead.result()  # raises where it has left
+            return await greeting
+        finally:
+            greeting.cancel()

@@ -132,7 +132,7 @@ def _reload(arguments: Sequence[str]) -> int:
 
 
 def _signal(folder: str, port: int, number: signal.Signals) -> int:
-    from lastword.gateway.serving import pid_of  # noqa: PLC0415
+    from lastword.gateway.run_folder import pid_of  # noqa: PLC0415
 
     pid = pid_of(folder)
     if pid is None:
@@ -162,7 +162,7 @@ def _status(arguments: Sequence[str]) -> int:
     from lastword.cli.page import Page  # noqa: PLC0415
     from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
     from lastword.gateway.holders import Holders  # noqa: PLC0415
-    from lastword.gateway.serving import pid_of  # noqa: PLC0415
+    from lastword.gateway.run_folder import pid_of  # noqa: PLC0415
 
     options = status_parser().read(arguments)
     folder = _run_folder(options.port)
