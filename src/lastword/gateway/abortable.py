@@ -30,6 +30,10 @@ STALL_SECONDS = 60.0
 
 EVENTS_TYPE = "text/event-stream"
 
+REQUEST_SECONDS = 30.0
+"""So long a connection may take until a request's head has come. uvicorn waits without end, and
+whoever opens a thousand connections and says nothing, or half, has all the descriptors."""
+
 ABORT_SECONDS = 5.0
 """So long a close that was sent may take to reach the other end."""
 
@@ -75,6 +79,39 @@ class AbortableHttp(H11Protocol):
             await app(scope | {"extensions": extensions}, receive, send)
 
         self.app = told
+
+        self._waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection, and wait for its first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what came, which may be a part of a request."""
+        before = self.scope
+        if self._waiting is None and self._is_idle:
+            self._wait()
+        super().data_received(data)
+        if self.scope is not before:
+            self._wait_no_more()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        super().connection_lost(exc)
+        self._wait_no_more()
+
+    @property
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _wait(self) -> None:
+        self._waiting = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+    def _wait_no_more(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
 
 
 class EventResponse(StreamingResponse):

@@ -132,6 +132,8 @@ class FrontLink:
         self._code, self._cause = 1006, "the front is gone"
         self._over = asyncio.Event()
         self._answers_first = False
+        self._ahead: asyncio.Task[bytes] | None = None
+        """The next line, waited for while the agent starts."""
         self._places: dict[str, LogPlace] = {}
         """Where the next attach of a session begins, if it does not say so itself."""
         reader._limit = MAX_LINE_BYTES  # type: ignore[attr-defined]  # noqa: SLF001
@@ -147,17 +149,39 @@ class FrontLink:
     async def run(self) -> None:
         """Serve it until it is closed."""
         try:
-            while line := await self._reader.readline():
+            while line := await self._next():
                 await self._take(line.rstrip(b"\r\n"))
         except (OSError, ValueError, asyncio.IncompleteReadError):
             pass
         finally:
+            if self._ahead is not None:
+                self._ahead.cancel()
             for attached in list(self._attached.values()):
                 attached.stop(self._code, self._cause)
             self._attached.clear()
             with contextlib.suppress(OSError, RuntimeError):
                 self._writer.close()
             self._over.set()
+
+    async def _next(self) -> bytes:
+        ahead, self._ahead = self._ahead, None
+        return await (ahead or self._reader.readline())
+
+    async def _ready(self) -> dict[str, Any] | None:
+        """Wait for the agent's greeting, but not for a front that leaves before.
+
+        Raises:
+            ConnectionResetError: It has left.
+        """
+        ready = asyncio.create_task(self._holder.ready())
+        self._ahead = asyncio.create_task(self._reader.readline())
+        try:
+            await asyncio.wait((ready, self._ahead), return_when=asyncio.FIRST_COMPLETED)
+            if not ready.done() and not self._ahead.result():
+                raise ConnectionResetError
+            return await ready
+        finally:
+            ready.cancel()
 
     async def _take(self, line: bytes) -> None:
         if line[:1] == wire.CONTROL:
@@ -169,7 +193,7 @@ class FrontLink:
 
     async def _control(self, word: str, facts: dict[str, Any]) -> None:
         if word == wire.HELLO:
-            failed = await self._holder.ready()
+            failed = await self._ready()
             self.viewer = _viewer(facts)
             self.form = next((each for each in Form if facts.get(each.value) is True), Form.LINES)
             welcome = {

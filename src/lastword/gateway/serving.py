@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import os
 import signal
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable  # noqa: TC003 - msgspec reads annotations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import uvicorn
@@ -48,6 +49,7 @@ MAX_RUN_FOLDER_BYTES = 64
 
 BACKLOG = 1024
 FORGET_EVERY_SECONDS = 3600.0
+COMPLAIN_EVERY_SECONDS = 60.0
 KEEP_EVERY_SECONDS = 1.0
 """How often it is looked whether the file with the process' id is still there."""
 
@@ -261,6 +263,28 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _Complaints:
+    """What failed in the event loop, as asyncio says it, but for a lack of descriptors.
+
+    asyncio says that with a traceback for each connection it could accept: two thousand a second.
+    """
+
+    def __init__(self) -> None:
+        self._quiet_until = 0.0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Say it."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in {errno.EMFILE, errno.ENFILE}:
+            loop.default_exception_handler(context)
+        elif time.monotonic() >= self._quiet_until:
+            self._quiet_until = time.monotonic() + COMPLAIN_EVERY_SECONDS
+            sys.stderr.write(
+                "lastword: it has as many files and connections open as it may, and takes no more "
+                "until some are closed; see `ulimit -n`\n"
+            )
+
+
 async def _serve(
     settings: GatewaySettings,
     front: Front,
@@ -285,9 +309,11 @@ async def _serve(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=2,
+        backlog=BACKLOG,
     )
     server = _Server(config)
     told.take()
+    asyncio.get_running_loop().set_exception_handler(_Complaints())
     # uvicorn closes what it is given.
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
     while not server.started and not task.done():  # noqa: ASYNC110 - it tells in no other way

@@ -9,5 +9,5 @@ from lastword.gateway import abortable, viewer_socket
 
 if __name__ == "__main__":
     viewer_socket.STALL_SECONDS = viewer_socket.INITIALIZE_SECONDS = 1.0
-    abortable.STALL_SECONDS = 1.0
+    abortable.STALL_SECONDS = abortable.REQUEST_SECONDS = 1.0
     sys.exit(main(["gateway", *sys.argv[1:]]))

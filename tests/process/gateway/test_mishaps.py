@@ -1,0 +1,237 @@
+"""What befalls a gateway from outside: signals in a row, deleted folders, processes that are gone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from lastword.gateway.run_folder import PidFile, pid_of
+from tests.kit.gateway import serving
+from tests.kit.gateway.serving import Gateway, is_running, until
+from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.patience import FUSE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Serve = Callable[..., Gateway]
+
+HASTY = (sys.executable, "-m", "tests.kit.gateway.hasty_gateway")
+SILENT_AFTER_GREETING = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        told = {"protocolVersion": 1, "agentCapabilities": {}}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": told}), flush=True)
+"""
+NEVER_GREETS = "import sys; sys.stdin.read()"
+LOOKS_ALL_THE_TIME = """
+import sys
+from lastword.gateway.run_folder import pid_of
+print(flush=True)
+while True:
+    pid_of(sys.argv[1])
+"""
+
+
+def serves(gateway: Gateway) -> int:
+    return gateway.stderr().count("serving at ")
+
+
+def descriptors(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def test_a_front_that_is_told_to_reload_again_and_again_goes_on(serve: Serve) -> None:
+    gateway = serve("healthy")
+    session = ""
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+    for _ in range(40):  # through every part of its end and its next start
+        gateway.front.send_signal(signal.SIGHUP)
+        with pytest.raises(subprocess.TimeoutExpired):
+            gateway.front.wait(0.05)
+    # What it was told last may be about to be done.
+    until("it serves again", lambda: _loads(gateway, session))
+
+
+def _loads(gateway: Gateway, session: str) -> bool:
+    try:
+        with ViewerClient(gateway) as viewer:
+            viewer.load(session, gateway.root)
+    except (ConnectionClosed, OSError):
+        return False
+    return True
+
+
+def test_a_front_that_is_stopped_while_it_reloads_ends(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        viewer.new(gateway.root)
+        gateway.front.send_signal(signal.SIGHUP)
+        gateway.front.send_signal(signal.SIGTERM)
+        assert gateway.front.wait(FUSE_SECONDS) == 0
+
+
+def test_sessions_are_found_again_once_the_run_folder_was_deleted(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        held = gateway.holders()
+        # As at the end of a login.
+        shutil.rmtree(gateway.runtime)
+        gateway.runtime.mkdir(mode=0o700)
+        until("it is known again", lambda: gateway.tell("status").returncode == 0)
+        assert [holder["pid"] for holder in gateway.holders()] == [held[0]["pid"]]
+        with ViewerClient(gateway) as another:
+            another.load(session, gateway.root)
+            another.answer(another.prompt(session))
+            listed = another.result("session/list", {})["sessions"]
+        assert [each["sessionId"] for each in listed] == [session]
+        assert held[0]["pid"] in [holder["pid"] for holder in gateway.holders()]
+        assert [
+            each["controllers"] for holder in gateway.holders() for each in holder["sessions"]
+        ] == [1]
+        folder = next(gateway.runtime.glob("lastword/*"))
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert all(each.stat().st_mode & 0o777 == 0o600 for each in folder.glob("*.sock"))
+    assert gateway.tell("reload").returncode == 0
+    until("it serves again", lambda: serves(gateway) == 2)
+    until("it is known still", lambda: gateway.tell("status").returncode == 0)
+
+
+def test_a_session_that_is_being_opened_by_a_holder_that_dies_is_refused(serve: Serve) -> None:
+    gateway = serve("", command=[sys.executable, "-c", SILENT_AFTER_GREETING])
+    with ViewerClient(gateway) as viewer:
+        params = {"cwd": str(gateway.root), "mcpServers": []}
+        asked = viewer.request("session/new", params)
+        holder = until("it is asked", lambda: _taken(gateway))
+        os.kill(holder, signal.SIGKILL)
+        payload = viewer.answer(asked)["error"]["data"]["agent_error"]
+        assert payload["type"] == "agent_crash"
+        assert payload["retryable"] is True
+
+
+def test_a_viewer_that_comes_back_is_told_to_where_its_session_was_being_opened(
+    serve: Serve,
+) -> None:
+    gateway = serve("", command=[sys.executable, "-c", SILENT_AFTER_GREETING])
+    with ViewerClient(gateway, replay=True) as viewer:
+        viewer.request("session/new", {"cwd": str(gateway.root), "mcpServers": []})
+        os.kill(until("it is asked", lambda: _taken(gateway)), signal.SIGKILL)
+        assert viewer.closed() == (1012, "agent_lost")
+
+
+def _taken(gateway: Gateway) -> int:
+    """The holder that was given a session to open."""
+    found = [each for each in gateway.holders() if "/agent-" in each["socket"]]
+    return found[0]["pid"] if found else 0
+
+
+def test_a_request_of_no_session_whose_agent_has_gone_goes_to_another(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        before = gateway.holders()[0]["pid"]
+        os.kill(before, signal.SIGKILL)
+        until("it is gone", lambda: not is_running(before))
+        assert viewer.answer(viewer.request("authenticate", {"methodId": "none"}))
+        assert viewer.new(gateway.root)
+
+
+def test_a_folder_with_a_nul_is_refused_and_the_connection_stays(serve: Serve) -> None:
+    gateway = serve("healthy")
+    with ViewerClient(gateway) as viewer:
+        params = {"cwd": f"{gateway.root}/\0", "mcpServers": []}
+        refused = viewer.answer(viewer.request("session/new", params))
+        assert refused["error"]["code"] == -32602
+        assert viewer.new(gateway.root)
+
+
+def test_viewers_wait_for_a_holder_that_is_held_up(serve: Serve) -> None:
+    gateway = serve("healthy")
+    waiting: list[socket.socket] = []
+    with ViewerClient(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        (holder,) = gateway.holders()
+        os.kill(holder["pid"], signal.SIGSTOP)
+        try:
+            for _ in range(200):
+                each = socket.socket(socket.AF_UNIX)
+                each.setblocking(False)
+                each.connect(holder["socket"])
+                waiting.append(each)
+        finally:
+            os.kill(holder["pid"], signal.SIGCONT)
+            for each in waiting:
+                each.close()
+        assert viewer.answer(viewer.prompt(session))
+
+
+def test_viewers_that_leave_before_the_agent_has_started_leave_nothing_open(serve: Serve) -> None:
+    gateway = serve("", command=[sys.executable, "-c", NEVER_GREETS])
+    headers = {"Authorization": f"Bearer {gateway.token()}"}
+    greeting = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
+
+    def come_and_go() -> None:
+        with connect(gateway.url, additional_headers=headers) as viewer:
+            before = descriptors(gateway.front.pid)
+            viewer.send(greeting)
+            until("it is asked", lambda: descriptors(gateway.front.pid) > before)
+
+    come_and_go()
+    (holder,) = until("there is a holder", gateway.holders)
+    fewest = descriptors(gateway.front.pid)
+    held = descriptors(holder["pid"])
+    for _ in range(10):
+        come_and_go()
+    until("the front is left", lambda: descriptors(gateway.front.pid) <= fewest + 2)
+    until("the holder is left", lambda: descriptors(holder["pid"]) <= held + 2)
+
+
+def test_a_connection_that_says_half_a_request_is_closed(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "GATEWAY", HASTY)
+    gateway = serve("healthy")
+    half = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    for said in (b"", half, half + b"\r\n" + half):
+        with socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS) as idle:
+            idle.sendall(said)
+            while _receive(idle):
+                pass
+
+
+def _receive(idle: socket.socket) -> bytes:
+    try:
+        return idle.recv(4096)
+    except ConnectionResetError:
+        return b""
+
+
+@pytest.fixture
+def looking(tmp_path: Path) -> Iterator[Path]:
+    """A run folder that is looked at all the time."""
+    words = [sys.executable, "-c", LOOKS_ALL_THE_TIME, str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as looks:
+        assert looks.stdout is not None
+        looks.stdout.readline()
+        yield tmp_path
+        looks.kill()
+
+
+def test_a_front_starts_while_somebody_asks_whether_one_runs(looking: Path) -> None:
+    for _ in range(100):
+        file = PidFile(str(looking))
+        assert pid_of(str(looking)) == os.getpid()
+        os.close(file.number)
