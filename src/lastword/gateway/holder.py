@@ -172,12 +172,12 @@ class Holder:
     async def _keep_socket(self) -> None:
         """Make the socket, and the links to it, again if they have been deleted."""
         with contextlib.suppress(OSError, StoreError):  # as of a home that is away: it comes back
-            if not os.path.lexists(self.socket_path):
+            if _is_gone(self.socket_path):
                 make_private(self.settings.run_folder)
                 before, self._server = self._server, await self._listen()
                 before.close()
         for session in self.sessions.values():
-            if not os.path.lexists(self._link_of(session)):
+            if _is_gone(self._link_of(session)):
                 self._link(session)
 
     async def _start(self) -> None:
@@ -430,6 +430,10 @@ class Holder:
         self.record.close()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.socket_path)
+
+
+def _is_gone(path: str) -> bool:
+    return not os.path.lexists(path)
 
 
 def _lost(incident: str) -> dict[str, Any]:

@@ -254,7 +254,7 @@ def serve(settings: GatewaySettings, ready: Callable[[Welcome], None]) -> None:
         _become_newer(listening, pid_file.number)
 
 
-class _Server(uvicorn.Server):
+class _FrontServer(uvicorn.Server):
     """uvicorn's, without its handlers of signals."""
 
     @contextlib.contextmanager
@@ -263,7 +263,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-class _Complaints:
+class _LoopComplaints:
     """What failed in the event loop, as asyncio says it, but for a lack of descriptors.
 
     asyncio says that with a traceback for each connection it could accept: two thousand a second.
@@ -311,9 +311,9 @@ async def _serve(
         timeout_graceful_shutdown=2,
         backlog=BACKLOG,
     )
-    server = _Server(config)
+    server = _FrontServer(config)
     told.take()
-    asyncio.get_running_loop().set_exception_handler(_Complaints())
+    asyncio.get_running_loop().set_exception_handler(_LoopComplaints())
     # uvicorn closes what it is given.
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
     while not server.started and not task.done():  # noqa: ASYNC110 - it tells in no other way

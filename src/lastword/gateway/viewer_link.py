@@ -74,11 +74,12 @@ class Upstream:
         try:
             upstream.send(wire.control(wire.HELLO, **hello))
             welcome = await anext(upstream.items, None)
-            if not isinstance(welcome, wire.Control):
-                raise ConnectionResetError("the agent's holder has ended")
         except BaseException:  # a viewer that leaves before its agent has started cancels this
             writer.close()
             raise
+        if not isinstance(welcome, wire.Control):
+            writer.close()
+            raise ConnectionResetError("the agent's holder has ended")
         upstream.welcome = welcome.facts
         return upstream
 

@@ -1,4 +1,4 @@
-"""What befalls a gateway from outside: signals in a row, deleted folders, processes that are gone."""
+"""What befalls a gateway from outside: signals in a row, a deleted folder, a killed process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +22,7 @@ from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     Serve = Callable[..., Gateway]
 

@@ -17,6 +17,7 @@ from lastword.cli.gateway.parsers import reload_parser, status_parser, stop_pars
 from lastword.cli.run.options import UsageError
 from lastword.core.failure.durations import counted
 from lastword.errors import StoreError, missing_extra
+from lastword.gateway.run_folder import pid_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,8 +133,6 @@ def _reload(arguments: Sequence[str]) -> int:
 
 
 def _signal(folder: str, port: int, number: signal.Signals) -> int:
-    from lastword.gateway.run_folder import pid_of  # noqa: PLC0415
-
     pid = pid_of(folder)
     if pid is None:
         where = _elsewhere(_other_ports(port))
@@ -162,7 +161,6 @@ def _status(arguments: Sequence[str]) -> int:
     from lastword.cli.page import Page  # noqa: PLC0415
     from lastword.gateway.holder import HolderSettings  # noqa: PLC0415
     from lastword.gateway.holders import Holders  # noqa: PLC0415
-    from lastword.gateway.run_folder import pid_of  # noqa: PLC0415
 
     options = status_parser().read(arguments)
     folder = _run_folder(options.port)
