@@ -76,7 +76,7 @@ class HttpTransport:
             error = BATCH if line.lstrip()[:1] == b"[" else NOT_JSON
             return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
         if frame.message.method == acp.INITIALIZE:
-            return await self._open(frame, grant)
+            return await self._open(request, frame, grant)
         known = self._known(request, grant)
         if isinstance(known, Response):
             return known
@@ -96,14 +96,17 @@ class HttpTransport:
                 return None
         return bytes(body).replace(b"\r", b" ").replace(b"\n", b" ").strip()
 
-    async def _open(self, frame: jsonrpc.Frame, grant: Grant) -> Response:
+    async def _open(self, request: Request, frame: jsonrpc.Frame, grant: Grant) -> Response:
         if len(self._connections) >= MAX_CONNECTIONS:
             headers = {"retry-after": "30"}
             return problem(
                 429, "too_many", "Too many connections are open. Close one of them.", headers
             )
         connection = ViewerStreams(self._front, grant)
-        answer = await connection.introduce(frame)
+        answer = await _greet(request, connection, frame)
+        if answer is None:
+            self._front.quality.measured.closed(connection.met, connection.code)
+            return Response(status_code=408)  # for nobody to read
         self._connections[connection.connection_id] = connection
         task = asyncio.create_task(self._until_over(connection))
         self._tasks.add(task)
@@ -153,6 +156,18 @@ class HttpTransport:
             return problem(503, "stream_unread", said, headers)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return EventResponse(_until(stream, connection), headers)
+
+
+async def _greet(request: Request, connection: ViewerStreams, frame: jsonrpc.Frame) -> bytes | None:
+    """Return the answer to `initialize`; `None` if the viewer leaves before."""
+    greeting = asyncio.create_task(connection.introduce(frame))
+    left = asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait((greeting, left), return_when=asyncio.FIRST_COMPLETED)
+        return await greeting if greeting.done() else None
+    finally:
+        greeting.cancel()
+        left.cancel()
 
 
 async def _until(stream: SessionEvents, connection: ViewerStreams) -> AsyncGenerator[bytes]:

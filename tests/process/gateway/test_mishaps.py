@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -36,6 +37,7 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": told}), flush=True)
 """
 NEVER_GREETS = "import sys; sys.stdin.read()"
+GREETING = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
 LOOKS_ALL_THE_TIME = """
 import sys
 from lastword.gateway.run_folder import pid_of
@@ -178,25 +180,42 @@ def test_viewers_wait_for_a_holder_that_is_held_up(serve: Serve) -> None:
         assert viewer.answer(viewer.prompt(session))
 
 
-def test_viewers_that_leave_before_the_agent_has_started_leave_nothing_open(serve: Serve) -> None:
+@pytest.mark.parametrize("is_socket", [True, False])
+def test_viewers_that_leave_before_the_agent_has_started_leave_nothing_open(
+    serve: Serve, *, is_socket: bool
+) -> None:
     gateway = serve("", command=[sys.executable, "-c", NEVER_GREETS])
+    front = gateway.front.pid
+    idle = descriptors(front)
+    come = _over_a_socket if is_socket else _over_http
+    held = 0
+    for _ in range(5):
+        with come(gateway):
+            until("it is asked", lambda: descriptors(front) > idle + 1)
+        until("the front is left", lambda: descriptors(front) <= idle)
+        (holder,) = gateway.holders()
+        held = held or descriptors(holder["pid"])
+    until("the holder is left", lambda: descriptors(holder["pid"]) <= held + 1)
+    assert "Traceback" not in gateway.stderr()
+
+
+@contextlib.contextmanager
+def _over_a_socket(gateway: Gateway) -> Iterator[None]:
     headers = {"Authorization": f"Bearer {gateway.token()}"}
-    greeting = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
+    with connect(gateway.url, additional_headers=headers) as viewer:
+        viewer.send(GREETING)
+        yield
 
-    def come_and_go() -> None:
-        with connect(gateway.url, additional_headers=headers) as viewer:
-            before = descriptors(gateway.front.pid)
-            viewer.send(greeting)
-            until("it is asked", lambda: descriptors(gateway.front.pid) > before)
 
-    come_and_go()
-    (holder,) = until("there is a holder", gateway.holders)
-    fewest = descriptors(gateway.front.pid)
-    held = descriptors(holder["pid"])
-    for _ in range(10):
-        come_and_go()
-    until("the front is left", lambda: descriptors(gateway.front.pid) <= fewest + 2)
-    until("the holder is left", lambda: descriptors(holder["pid"]) <= held + 2)
+@contextlib.contextmanager
+def _over_http(gateway: Gateway) -> Iterator[None]:
+    with socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS) as viewer:
+        head = (
+            "POST /acp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            f"Authorization: Bearer {gateway.token()}\r\nContent-Length: {len(GREETING)}\r\n\r\n"
+        )
+        viewer.sendall((head + GREETING).encode())
+        yield
 
 
 def test_a_connection_that_says_half_a_request_is_closed(
