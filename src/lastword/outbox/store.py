@@ -61,6 +61,11 @@ class Outbox:
                 self._lost += 1
             return False
 
+    @property
+    def is_stored(self) -> bool:
+        """Return whether none of the reports waits in memory."""
+        return not self._unwritten
+
     def _write(self) -> bool:
         kept, lost, done = list(self._unwritten), self._lost, frozenset(self._done)
 
