@@ -41,6 +41,9 @@ LAST_SECONDS = 20
 BATCH_SECONDS = 0.2
 """How long entries are collected for one transaction."""
 
+RETRY_SECONDS = 5.0
+"""How often a store is tried again that could not be written."""
+
 _END = b"\n"
 """An empty line: the sidecar itself said that there is no more."""
 
@@ -315,6 +318,8 @@ def _write_all(sinks: StoreSink, board: _Board | None) -> None:
     rest = b""
     ended = False
     while True:
+        while sinks.is_behind and not select.select([0], [], [], RETRY_SECONDS)[0]:
+            sinks.send([])
         data = os.read(0, _READ_BYTES)
         if not data:
             break

@@ -100,6 +100,11 @@ class StoreSink:
         if telemetry is not None and not _done(lambda: telemetry.send(rows)):
             self._telemetry = None
 
+    @property
+    def is_behind(self) -> bool:
+        """Return whether rows wait for a store that could not be written."""
+        return self._writer is not None and self._writer.is_behind
+
     def close(self, *, ended: bool = True) -> None:
         """Finish; `ended` says that the run reached its own end."""
         self.close_record(ended=ended)

@@ -60,6 +60,11 @@ class Writer:
             with gate.use():
                 self._attempt()
 
+    @property
+    def is_behind(self) -> bool:
+        """Return whether entries wait for a store that could not be written."""
+        return bool(self._kept)
+
     def close(self, *, ended: bool = True) -> None:
         """Write what is left, mark the run as ended if it said so, and close the store."""
         self._not_before = 0.0
