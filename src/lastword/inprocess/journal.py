@@ -17,6 +17,7 @@ from lastword.core.redact.known_secrets import secrets_of
 from lastword.core.timeline.entry import Level
 from lastword.inprocess import settings, warnings
 from lastword.otel import enabled
+from lastword.record.forks import gate
 from lastword.record.paths import state_folder, store_path
 from lastword.record.thread import recorder_thread
 
@@ -115,16 +116,18 @@ class Journal:
 
     def _recorder(self) -> Recorder:
         """Create the recorder, in the thread. Without a folder it may still send telemetry."""
-        # With SQLite, 10 ms: nobody waits for them in the thread.
-        from lastword.record.recorder import Recorder  # noqa: PLC0415
-        from lastword.record.retention import limits_of  # noqa: PLC0415
-        from lastword.record.run import this_run  # noqa: PLC0415
-        from lastword.record.sink import StoreSink  # noqa: PLC0415
+        with gate.use():
+            # With SQLite, 10 ms: nobody waits for them in the thread.
+            from lastword.record.recorder import Recorder  # noqa: PLC0415
+            from lastword.record.retention import limits_of  # noqa: PLC0415
+            from lastword.record.run import this_run  # noqa: PLC0415
+            from lastword.record.sink import StoreSink  # noqa: PLC0415
 
         def start() -> Sink | None:
             run = this_run(self._run_id, door=self._door, program=_program())
-            telemetry = enabled.within_program(run)
-            reports = _reports(self._folder, run)
+            with gate.use():  # a fork waits for what they import
+                telemetry = enabled.within_program(run)
+                reports = _reports(self._folder, run)
             if self._folder is None and telemetry is None and reports is None:
                 return None
             path = None if self._folder is None else store_path(self._folder)

@@ -59,6 +59,11 @@ class OutboxSink:
             self._outbox.add(reports, self._target)
             self._has_news = True
 
+    @property
+    def is_stored(self) -> bool:
+        """Return whether all reports of what was taken are on disk."""
+        return self._outbox.is_stored
+
     def wake(self) -> None:
         """Send what was taken, now that whoever handed it over knows that it is on disk."""
         if self._has_news:

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, TypeVar
 from lastword.errors import StoreError
 from lastword.outbox import tables
 from lastword.outbox.schedule import is_due
+from lastword.posix.process import close
 from lastword.record import store as files
+from lastword.record.forks import gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -58,6 +60,11 @@ class Outbox:
                 self._unwritten.popleft()
                 self._lost += 1
             return False
+
+    @property
+    def is_stored(self) -> bool:
+        """Return whether none of the reports waits in memory."""
+        return not self._unwritten
 
     def _write(self) -> bool:
         kept, lost, done = list(self._unwritten), self._lost, frozenset(self._done)
@@ -184,10 +191,12 @@ class Outbox:
             except OSError:
                 yield False
             else:
+                _locked.add(number)
                 try:
                     yield True
                 finally:
-                    # A process that was forked meanwhile has the lock as well, for all its life.
+                    _locked.discard(number)
+                    # A process that was forked just before has the lock as well.
                     fcntl.flock(number, fcntl.LOCK_UN)
         finally:
             os.close(number)
@@ -229,7 +238,7 @@ class Outbox:
         """Run one transaction on its own connection: the file may have been replaced."""
         for last in (False, True):
             try:
-                with self._opened() as db:
+                with gate.use(), self._opened() as db:
                     db.execute("BEGIN IMMEDIATE")
                     given = work(db)
                     db.execute("COMMIT")
@@ -239,7 +248,8 @@ class Outbox:
                 if last or not files.is_broken(said):
                     why = files.reason_of(said)
                     raise StoreError(f"{self.path} cannot be used: {why}") from said
-                self._set_aside()
+                with gate.use():
+                    self._set_aside()
         raise AssertionError  # the second attempt gives or raises
 
     @contextlib.contextmanager
@@ -266,7 +276,7 @@ class Outbox:
             fcntl.flock(number, fcntl.LOCK_EX)
             if not self._is_damaged():
                 return
-            files.set_aside(self.path)
+            files.set_aside(self.path, files.file_of(self.path))
             with self._opened() as db:
                 # How many reports were in it nobody can tell any more.
                 tables.add_to(db, tables.TAKEN, 1)
@@ -289,6 +299,20 @@ def _lock_file(path: str) -> int:
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise StoreError(f"{path} cannot be written ({why})") from error
+
+
+_locked: set[int] = set()
+"""The descriptors that hold a sender's lock."""
+
+
+def _close_inherited() -> None:
+    """Close these in a forked child: it would hold the lock on, if its parent were killed."""
+    for number in _locked:
+        close(number)
+    _locked.clear()
+
+
+os.register_at_fork(after_in_child=_close_inherited)
 
 
 def now_ms() -> int:

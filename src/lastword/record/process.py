@@ -41,6 +41,9 @@ LAST_SECONDS = 20
 BATCH_SECONDS = 0.2
 """How long entries are collected for one transaction."""
 
+RETRY_SECONDS = 5.0
+"""How often a store is tried again that could not be written."""
+
 _END = b"\n"
 """An empty line: the sidecar itself said that there is no more."""
 
@@ -228,16 +231,21 @@ class RecorderProcess:
 class _Board:
     """Memory that the recorder writes and the sidecar reads, even if either dies."""
 
-    __slots__ = ("_memory", "_seen")
+    __slots__ = ("_memory", "_seen", "_unwritten")
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, mmap.PAGESIZE)
-        self._seen = 0
+        self._seen = self._unwritten = 0
 
-    def written(self, count: int) -> None:
-        """Note how many more failures are on disk."""
+    def expect(self, count: int) -> None:
+        """Take in how many more failures are to be written."""
+        self._unwritten += count
+
+    def written(self) -> None:
+        """Note that all of them are on disk."""
         known = int.from_bytes(self._memory[:8], "little")
-        self._memory[:8] = (known + count).to_bytes(8, "little")
+        self._memory[:8] = (known + self._unwritten).to_bytes(8, "little")
+        self._unwritten = 0
 
     def take(self) -> int:
         """Return how many more are on disk since the last call."""
@@ -310,6 +318,8 @@ def _write_all(sinks: StoreSink, board: _Board | None) -> None:
     rest = b""
     ended = False
     while True:
+        while sinks.is_behind and not select.select([0], [], [], RETRY_SECONDS)[0]:
+            sinks.send([])
         data = os.read(0, _READ_BYTES)
         if not data:
             break
@@ -325,8 +335,9 @@ def _write_all(sinks: StoreSink, board: _Board | None) -> None:
             data += more
         *lines, rest = (rest + data).split(b"\n")
         ended = ended or b"" in lines
-        urgent = sum(line.startswith(_URGENT) for line in lines)
-        note = None if board is None else partial(board.written, urgent)
+        if board is not None:
+            board.expect(sum(line.startswith(_URGENT) for line in lines))
+        note = None if board is None else board.written
         sinks.send([decoder.decode(line) for line in lines if line], note=note)
     signal.alarm(LAST_SECONDS)
     sinks.close_record(ended=ended)

@@ -34,6 +34,11 @@ class Sink(Protocol):
 class ReportSink(Sink, Protocol):
     """Takes rows first, and sends reports of the failures among them."""
 
+    @property
+    def is_stored(self) -> bool:
+        """Return whether all of them are on disk."""
+        ...
+
     def wake(self) -> None:
         """Send what was taken: whoever handed it over knows that it is on disk."""
         ...
@@ -79,8 +84,8 @@ class StoreSink:
 
         Args:
             rows: the rows.
-            note: called once they are on disk, before a report is sent: what is killed between a
-                report's sending and its note would have it sent again.
+            note: called once all rows so far are on disk, before a report is sent: what is killed
+                between a report's sending and its note would have it sent again.
         """
         rows = [self._scrub(row) for row in rows]
         reports, writer, telemetry = self._reports, self._writer, self._telemetry
@@ -88,12 +93,17 @@ class StoreSink:
             self._reports = None
         if writer is not None and not _done(lambda: writer.write(rows)):
             self._writer = None
-        if note is not None:
+        if note is not None and (self._reports is None or self._reports.is_stored):
             note()
         if self._reports is not None:
             self._reports.wake()
         if telemetry is not None and not _done(lambda: telemetry.send(rows)):
             self._telemetry = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Return whether rows wait for a store that could not be written."""
+        return self._writer is not None and self._writer.is_behind
 
     def close(self, *, ended: bool = True) -> None:
         """Finish; `ended` says that the run reached its own end."""

@@ -7,13 +7,14 @@ owns its contents.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sqlite3
 import stat
 import threading
 import time
-from contextlib import closing, suppress
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 from lastword.errors import StoreError
@@ -21,7 +22,10 @@ from lastword.record import schema
 from lastword.record.paths import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+File: TypeAlias = tuple[int, int]
+"""A file's identity, whatever its name: its device and its inode."""
 
 BUSY_SECONDS = 2.0
 """How long another process may hold the store up."""
@@ -33,27 +37,49 @@ _creating = threading.Lock()
 """Held until a new file is closed: whoever comes next may lock it."""
 
 
-def open_for_writing(path: str) -> sqlite3.Connection:
+def open_for_writing(path: str) -> tuple[sqlite3.Connection, File | None]:
     """Open the store, creating it if needed; a damaged one is set aside, not deleted.
+
+    Returns:
+        The connection, and the file that it is to.
 
     Raises:
         StoreError: it cannot be used.
     """
-    folder = os.path.dirname(path)
+    file = file_of(path)
     try:
-        make_folder(folder)
-        # Created here, so that nobody else can ever read it; SQLite's other files get its rights.
-        make_private(path)
-    except OSError as error:
-        why = (error.strerror or "failed").lower()
-        raise StoreError(f"{path} cannot be written ({why})") from error
-    try:
-        return _opened(path, _for_writing)
+        return _made(path)
     except StoreError as error:
         if not isinstance(error.__cause__, sqlite3.DatabaseError) or not is_broken(error.__cause__):
             raise
-    set_aside(path)
-    return _opened(path, _for_writing)
+    set_aside(path, file)
+    return _made(path)
+
+
+def _made(path: str) -> tuple[sqlite3.Connection, File | None]:
+    folder = os.path.dirname(path)
+    try:
+        make_folder(folder)
+        with _locked(folder, fcntl.LOCK_SH):
+            # Created here, so that nobody else can ever read it; SQLite's other files get its
+            # rights.
+            make_private(path)
+            return _opened(path, _for_writing), file_of(path)
+    except OSError as error:
+        why = (error.strerror or "failed").lower()
+        raise StoreError(f"{path} cannot be written ({why})") from error
+
+
+@contextmanager
+def _locked(folder: str, how: int) -> Iterator[None]:
+    """Lock a folder: a store's files are set aside together, while nobody opens them."""
+    number = os.open(folder or ".", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a disk without such locks
+            fcntl.flock(number, how)
+        yield
+    finally:
+        os.close(number)
 
 
 def make_folder(folder: str) -> None:
@@ -144,7 +170,7 @@ def as_sqlite(error: sqlite3.Error | UnicodeDecodeError) -> sqlite3.Error:
     return error if isinstance(error, sqlite3.Error) else sqlite3.DatabaseError("malformed")
 
 
-def file_of(path: str) -> tuple[int, int] | None:
+def file_of(path: str) -> File | None:
     """Return the identity of the file there now, or `None` if there is none."""
     try:
         found = os.stat(path)
@@ -158,21 +184,26 @@ def is_broken(error: sqlite3.Error) -> bool:
     return any(word in str(error) for word in _BROKEN)
 
 
-def set_aside(path: str) -> str:
-    """Rename a damaged store, so that a new one can begin, and return the new name.
+def set_aside(path: str, file: File | None) -> None:
+    """Rename a damaged store, so that a new one can begin.
+
+    Args:
+        path: the path of the store.
+        file: the damaged file, as `file_of` told it; another one there is left alone, since another
+            process has set the damaged one aside.
 
     Raises:
         StoreError: it cannot be renamed.
     """
     aside = f"{path}.broken-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     try:
-        for companion in _COMPANIONS:
-            if os.path.exists(path + companion):
-                os.replace(path + companion, aside + companion)
+        with _locked(os.path.dirname(path), fcntl.LOCK_EX):
+            for companion in _COMPANIONS if file_of(path) == file else ():
+                if os.path.exists(path + companion):
+                    os.replace(path + companion, aside + companion)
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise StoreError(f"{path} is damaged and cannot be set aside ({why})") from error
-    return aside
 
 
 def _opened(path: str, prepare: Callable[[str], sqlite3.Connection]) -> sqlite3.Connection:
@@ -200,7 +231,12 @@ def reason_of(error: sqlite3.Error) -> str:
 
 
 def _for_writing(path: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    connection = sqlite3.connect(
+        path,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,  # a fork has it closed, in between
+    )
     try:
         if schema.version_of(connection) == 0:
             # Only an empty file accepts this setting.
@@ -224,7 +260,7 @@ def _for_reading(path: str) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA query_only = ON")
         if _recorded_version(connection) < schema.VERSION:
-            with closing(open_for_writing(path)):
+            with closing(open_for_writing(path)[0]):
                 pass
     except BaseException:
         connection.close()

@@ -9,12 +9,14 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import sys
 import threading
 import time
 from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
 from lastword.core.timeline.entry import Entry, Kind
+from lastword.record.forks import gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,14 +157,26 @@ def recorder_thread() -> RecorderThread:
     """Return the thread of this process, starting it if needed.
 
     Raises:
-        RuntimeError: no thread can be started: the process ends, or is at its limit.
+        RuntimeError: no thread can be started: the process ends, or is at its limit; or it was
+            forked while its parent wrote.
     """
     global _current  # noqa: PLW0603 - one for each process is the point
+    if gate.is_spoiled:
+        raise RuntimeError("this process was forked while a disk kept its parent's record waiting")
     with _starting:
         if _current is None:
             _current = RecorderThread()
             atexit.register(_current.finish)
+            _finish_in_multiprocessing(_current)
         return _current
+
+
+def _finish_in_multiprocessing(thread: RecorderThread) -> None:
+    """Let the thread finish in a child of `multiprocessing`, most of which skip `atexit`."""
+    process, util = (sys.modules.get(f"multiprocessing.{name}") for name in ("process", "util"))
+    if process is not None and util is not None and process.parent_process() is not None:
+        # Last of all: what else is run there may end a turn.
+        util.Finalize(None, thread.finish, exitpriority=-1000)
 
 
 def _forget() -> None:

@@ -16,6 +16,7 @@ import msgspec
 from lastword.core.timeline.entry import Kind
 from lastword.errors import StoreError
 from lastword.record import retention, store, turns
+from lastword.record.forks import gate
 from lastword.record.run import storable
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Writer:
         self._tidied_at = -TIDY_SECONDS
         self.problem: str | None = None
         """Why nothing can be written at the moment."""
+        gate.close_before_forks(self)
 
     def write(self, rows: list[Row]) -> None:
         """Write these entries, and those that could not be written before."""
@@ -55,15 +57,32 @@ class Writer:
             self._lost += len(self._kept) - MAX_KEPT
             del self._kept[:-MAX_KEPT]
         if self._kept and time.monotonic() >= self._not_before:
-            self._attempt()
+            with gate.use():
+                self._attempt()
+
+    @property
+    def is_behind(self) -> bool:
+        """Return whether entries wait for a store that could not be written."""
+        return bool(self._kept)
 
     def close(self, *, ended: bool = True) -> None:
         """Write what is left, mark the run as ended if it said so, and close the store."""
         self._not_before = 0.0
-        self._attempt(ended=ended)
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        with gate.use():
+            self._attempt(ended=ended)
+            self.rest()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Return whether the store is closed."""
+        return self._connection is None
+
+    def rest(self) -> None:
+        """Close the store until there is more to write."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):  # it is gone either way
+                connection.close()
 
     def _attempt(self, *, ended: bool = False) -> None:
         # A second time if a damaged store was set aside: a new one begins.
@@ -84,16 +103,13 @@ class Writer:
     def _failed(self, error: sqlite3.Error) -> bool:
         """Close the store; return whether another was put in its place."""
         self.problem = store.reason_of(error)
-        connection, self._connection = self._connection, None
-        if connection is None:
+        if self.is_at_rest:
             return False
-        with suppress(sqlite3.Error):  # it is gone either way
-            connection.close()
-        # Another process may have set it aside already.
-        if not store.is_broken(error) or store.file_of(self._path) != self._file:
+        self.rest()
+        if not store.is_broken(error):
             return False
         try:
-            store.set_aside(self._path)
+            store.set_aside(self._path, self._file)
         except StoreError as refused:
             self.problem = str(refused)
             return False
@@ -155,11 +171,9 @@ class Writer:
                 return self._connection
             # It was deleted or moved away, or another process has set it aside: nobody would read
             # what is written into it. SQLite leaves the file that took its place alone.
-            with suppress(sqlite3.Error):
-                self._connection.close()
-            self._connection = None
-        connection = store.open_for_writing(self._path)
-        self._connection, self._file = connection, store.file_of(self._path)
+            self.rest()
+        connection, self._file = store.open_for_writing(self._path)
+        self._connection = connection
         self._row_id = _enter(connection, self._run)
         return connection
 

@@ -405,6 +405,21 @@ def test_what_happens_is_shown_as_it_happens_until_ctrl_c(tmp_path: Path) -> Non
     assert lines[-1].endswith("second-session 4  failed: network error\n")
 
 
+def test_a_record_that_was_deleted_is_followed_from_the_first_entry_of_the_next(
+    state: Path,
+) -> None:
+    with follower(state=state) as (process, next_line):
+        for file in state.glob("record.db*"):
+            file.unlink()
+        # It gets the deleted one's inode, where that is free.
+        book = Book()
+        book.ok("first-of-all", 1)
+        write(state, book, a_run("01MORE"))
+        assert next_line().endswith("first-of-all 1  prompt\n")
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0
+
+
 def test_one_session_s_errors_can_be_followed_for_machines(state: Path) -> None:
     with follower("abc", "--errors", "--json", state=state) as (process, next_line):
         book = Book()

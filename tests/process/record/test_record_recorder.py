@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.record import bounds, process, reader, recorder
+from lastword.record import bounds, process, reader, recorder, store, writer
 from lastword.record.process import RecorderProcess
 from lastword.record.recorder import Recorder
 from lastword.record.retention import Limits, limits_of
@@ -29,6 +29,7 @@ from tests.kit.recording import (
     count,
     lastword,
     recorded,
+    write,
 )
 
 if TYPE_CHECKING:
@@ -125,6 +126,34 @@ def test_a_recorder_that_hangs_is_not_waited_for(
     one.close()
     assert 0 < count(path) < 400 * len(rows)
     assert count(path, "runs WHERE ended = 1") == 1
+
+
+def test_what_a_held_store_could_not_take_is_written_without_another_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(writer, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(process, "RETRY_SECONDS", 0.2)
+    refused, why = tmp_path / "refused", store.reason_of
+
+    def noted(error: sqlite3.Error) -> str:
+        refused.touch()
+        return why(error)
+
+    monkeypatch.setattr(store, "reason_of", noted)
+    path = write(tmp_path, a_book(1))
+    one = RecorderProcess(str(path), a_run("01OTHER"), FOR_EVER)
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        one.send(a_book(2).rows)
+        fuse = time.monotonic() + FUSE_SECONDS
+        while not refused.exists():
+            assert time.monotonic() < fuse
+            time.sleep(0.01)
+    while count(path) < 3 * 3:
+        assert time.monotonic() < fuse
+        time.sleep(0.01)
+    one.close()
 
 
 def test_a_recorder_that_is_killed_is_not_missed(tmp_path: Path) -> None:

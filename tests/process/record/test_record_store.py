@@ -25,6 +25,7 @@ from tests.kit.recording import FOR_EVER, FUSE_SECONDS, Book, a_book, a_run, cou
 if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.connection import Connection
+    from multiprocessing.synchronize import Barrier
     from pathlib import Path
 
 NOBODY = 65534
@@ -86,8 +87,13 @@ def of_another_process(path: str) -> str:
 
 def a_record(folder: Path) -> tuple[str, Callable[[], object]]:
     path = str(folder / "record.db")
-    store.open_for_writing(path).close()
-    return path, lambda: store.open_for_writing(path).close()
+    opened(path)
+    return path, lambda: opened(path)
+
+
+def opened(path: str) -> None:
+    connection, _ = store.open_for_writing(path)
+    connection.close()
 
 
 def an_outbox(folder: Path) -> tuple[str, Callable[[], object]]:
@@ -120,7 +126,7 @@ def test_opening_a_store_once_more_releases_no_lock_of_this_process(
 
 def test_a_store_behind_a_link_to_nothing_is_made_for_its_user_alone(tmp_path: Path) -> None:
     (tmp_path / "record.db").symlink_to(tmp_path / "elsewhere.db")
-    store.open_for_writing(str(tmp_path / "record.db")).close()
+    opened(str(tmp_path / "record.db"))
     assert stat.S_IMODE((tmp_path / "elsewhere.db").stat().st_mode) == 0o600
 
 
@@ -272,16 +278,46 @@ def test_a_store_that_turns_out_damaged_while_it_is_written_is_set_aside_too(
     tmp_path: Path,
 ) -> None:
     path = write(tmp_path, a_book(2000))
-    with open(path, "r+b") as file:
-        # All but the pages that are read when it is opened.
-        file.seek(8192)
-        file.write(b"\xff" * (path.stat().st_size - 8192))
+    damage(path, 8192)  # all but the pages that are read when it is opened
     damaged = path.read_bytes()
     write(tmp_path, a_book(5), a_run("01OTHER"))
     (aside,) = store.set_aside_before(str(path))
     with open(aside, "rb") as file:
         assert len(file.read()) == len(damaged)
     assert count(path) == 15
+
+
+def damage(path: Path, first: int) -> None:
+    with open(path, "r+b") as file:
+        file.seek(first)
+        file.write(b"\xff" * (path.stat().st_size - first))
+
+
+@pytest.mark.parametrize("first", [0, 8192], ids=["to_open", "to_write"])
+def test_processes_that_meet_a_damaged_store_together_set_it_aside_once_and_lose_nothing(
+    tmp_path: Path, first: int
+) -> None:
+    for turn in range(5):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        path = write(folder, a_book(500))
+        damage(path, first)
+        together = SPAWN.Barrier(6)
+
+        def work(number: int, path: Path = path, together: Barrier = together) -> None:
+            one = Writer(str(path), a_run(f"01RUN{number}"), FOR_EVER)
+            together.wait(FUSE_SECONDS)
+            for _ in range(3):
+                one.write(a_book(1).rows[:1])
+            one.close()
+
+        processes = [SPAWN.Process(target=work, args=(number,)) for number in range(6)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join(FUSE_SECONDS)
+        assert len(store.set_aside_before(str(path))) == 1
+        assert count(path) == 6 * 3
 
 
 @pytest.mark.parametrize("kept", [0.1, 0.35, 0.6, 0.9, 0.99])

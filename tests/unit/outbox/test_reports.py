@@ -95,6 +95,8 @@ def test_no_secret_is_reported_wherever_it_stands(canary: str) -> None:
     taken: list[FailureReport] = []
 
     class Writer:
+        is_stored = True
+
         def __init__(self) -> None:
             self._writer = ReportWriter(a_run())
 

@@ -6,8 +6,10 @@ one that is replaced by a new one.
 
 from __future__ import annotations
 
+import os
 import select
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
@@ -15,6 +17,7 @@ from lastword.cli.log.page import LEVEL_STYLES, SHOWN_ID_CHARS
 from lastword.cli.page import Page, local, visibly_cut
 from lastword.cli.record_access import chosen_session
 from lastword.errors import StoreError
+from lastword.posix.process import close
 from lastword.record import reader
 from lastword.record.present import documents
 from lastword.record.present.words import words
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     import argparse
 
     from lastword.record.reader import Part, RecordedEntry
+    from lastword.record.store import File
 
 EVERY_SECONDS = 0.25
 _COLUMNS = (
@@ -94,7 +98,9 @@ class _Place:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._file = file_of(path)
+        self._file: File | None = None
+        self._held: int | None = None
+        self._begin(file_of(path))
         self._seen = self._newest()
         self._refusals = 0
 
@@ -123,7 +129,8 @@ class _Place:
         if now is None:
             return []
         if now != self._file:
-            self._file, self._seen = now, 0
+            self._begin(now)
+            self._seen = 0
         with reader.reading(self._path) as record:
             newest = reader.last_id(record)
             # After a clearing the numbers begin again lower.
@@ -132,6 +139,17 @@ class _Place:
         if found:
             self._seen = found[-1].id
         return found
+
+    def _begin(self, file: File | None) -> None:
+        """Hold this file, so that none that takes its place gets its inode."""
+        self._file = file
+        if self._held is not None:
+            close(self._held)
+            self._held = None
+        if sys.platform == "linux":
+            with suppress(OSError):
+                # As a path only: closing a file releases each lock that SQLite has on it here.
+                self._held = os.open(self._path, os.O_PATH | os.O_CLOEXEC)
 
     def _newest(self) -> int:
         try:

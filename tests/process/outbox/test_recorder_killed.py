@@ -1,0 +1,76 @@
+"""A recorder that is killed before its disk has taken what is to be reported."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from lastword.errors import StoreError
+from lastword.outbox.sink import OutboxSink
+from lastword.outbox.store import Outbox
+from lastword.record import store
+from lastword.record.process import RecorderProcess
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.recorders import recorders_of
+from tests.kit.recording import FOR_EVER, Book, a_run, count
+from tests.kit.reports_made import a_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+T = TypeVar("T")
+
+
+def test_a_failure_that_the_outbox_could_not_take_is_given_to_the_next_recorder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    outbox, target = Outbox(str(tmp_path)), a_target("http://127.0.0.1:9/")
+    assert outbox.status().waiting == 0
+    one = RecorderProcess(
+        str(tmp_path / "record.db"),
+        a_run(),
+        FOR_EVER,
+        reports=lambda run: OutboxSink(outbox.folder, target, run),
+    )
+    (recorder,) = _until(lambda: recorders_of(os.getpid()))
+    with closing(sqlite3.connect(outbox.path, isolation_level=None)) as holder:
+        holder.execute("BEGIN EXCLUSIVE")
+        book = Book()
+        book.failed("s1", 1, incident_id="01RUNA-1")
+        one.send(book.rows)
+        # The record comes after the outbox, which it was in vain to wait for.
+        _until(lambda: (tmp_path / "record.db").exists() and _entries(tmp_path))
+        os.kill(recorder, signal.SIGKILL)
+        os.waitid(os.P_PID, recorder, os.WEXITED | os.WNOWAIT)
+    one.send([])
+    one.close()
+    _until(lambda: _waiting(outbox))
+    assert outbox.status().counts["taken"] == 1
+
+
+def _until(found: Callable[[], T]) -> T:
+    fuse = time.monotonic() + FUSE_SECONDS
+    while not (value := found()):
+        assert time.monotonic() < fuse
+        time.sleep(0.01)
+    return value
+
+
+def _entries(folder: Path) -> int:
+    with suppress(sqlite3.Error):
+        return count(folder / "record.db")
+    return 0
+
+
+def _waiting(outbox: Outbox) -> int:
+    with suppress(StoreError):
+        return outbox.status().waiting
+    return 0

@@ -1,0 +1,264 @@
+"""Processes that an agent forks while its record is open: what each of them records arrives."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.outbox.store import Outbox
+from lastword.record import forks
+from lastword.record.forks import ForkGate
+from lastword.record.writer import Writer
+from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
+from tests.kit.recording import FOR_EVER, a_book, a_run, count
+from tests.kit.reports_made import a_target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_AGENT = """
+import multiprocessing, os, sys, time
+from lastword import Options
+from lastword.core.timeline.entry import Entry, Kind
+from lastword.inprocess.journal import Journal
+from lastword.record.thread import recorder_thread
+
+def note(journal, session, *turns):
+    for turn in turns:
+        for kind in (Kind.PROMPT, Kind.ERROR):
+            journal.note(Entry(kind=kind, at_seconds=float(turn), session_id=session, turn=turn))
+
+def settle():
+    while not recorder_thread().idle:
+        time.sleep(0.005)
+
+def journal():
+    return Journal(Options(record=sys.argv[1]), door="guard")
+"""
+
+_CHILD_OF_MULTIPROCESSING = f"""{_AGENT}
+def work():
+    own = journal()
+    note(own, "childs", 1)
+    own.close()
+
+if __name__ == "__main__":
+    one = multiprocessing.get_context(sys.argv[2]).Process(target=work)
+    one.start()
+    one.join()
+"""
+
+_FORKS_ALL_THE_TIME = f"""{_AGENT}
+import threading
+parents = journal()
+def busy():
+    turn = 0
+    while True:
+        turn += 1
+        note(parents, "parents", turn)
+        time.sleep(0.001)
+threading.Thread(target=busy, daemon=True).start()
+for number in range(int(sys.argv[2])):
+    time.sleep(0.003)
+    child = os.fork()
+    if not child:
+        own = journal()
+        note(own, f"child {{number}}", 1)
+        sys.exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+def run(script: str, *arguments: str) -> str:
+    """What a script says on stderr, once all that it forked have ended, too."""
+    words = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(
+        words, check=True, timeout=FUSE_SECONDS, stderr=subprocess.PIPE, text=True
+    ).stderr
+
+
+def sessions_in(folder: Path) -> list[tuple[str, int]]:
+    with closing(sqlite3.connect(folder / "record.db")) as record:
+        assert record.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        found = "SELECT session_id, count(*) FROM entries GROUP BY session_id ORDER BY session_id"
+        return record.execute(found).fetchall()
+
+
+_CHILD_OUTLIVES = f"""{_AGENT}
+parents = journal()
+note(parents, "parents", 1)
+settle()
+ended, ends = os.pipe()
+if os.fork():
+    sys.exit(0)  # its end of the pipe closes as the very last
+os.close(ends)
+own = journal()
+note(own, "childs", 1)
+settle()
+os.read(ended, 1)
+note(own, "childs", 2, 3)
+"""
+
+
+def test_what_a_forked_child_records_is_there_though_its_parent_ends_before_it(
+    tmp_path: Path,
+) -> None:
+    run(_CHILD_OUTLIVES, str(tmp_path))
+    assert sessions_in(tmp_path) == [("childs", 6), ("parents", 2)]
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_a_child_of_multiprocessing_has_its_last_entries_in_the_record(
+    tmp_path: Path, method: str
+) -> None:
+    script = tmp_path / "agent.py"  # `spawn` imports it again
+    script.write_text(_CHILD_OF_MULTIPROCESSING)
+    subprocess.run(
+        [sys.executable, str(script), str(tmp_path), method], check=True, timeout=FUSE_SECONDS
+    )
+    assert sessions_in(tmp_path) == [("childs", 2)]
+
+
+def test_no_child_is_without_a_record_though_its_parent_writes_all_the_time(
+    tmp_path: Path,
+) -> None:
+    run(_FORKS_ALL_THE_TIME, str(tmp_path), "20")
+    childs = [count for session, count in sessions_in(tmp_path) if session.startswith("child")]
+    assert childs == [2] * 20
+
+
+_DISK_HANGS = f"""{_AGENT}
+import logging, threading
+from lastword.record import forks
+
+logging.basicConfig(format="%(message)s", level=logging.WARNING)
+logging.getLogger("lastword.timeline").setLevel(logging.CRITICAL)
+forks.FORK_SECONDS = 0.1
+inside, over = threading.Event(), threading.Event()
+
+def hang():
+    with forks.gate.use():
+        inside.set()
+        over.wait()
+
+threading.Thread(target=hang).start()
+inside.wait()
+child = os.fork()
+if not child:
+    note(journal(), "childs", 1)
+    sys.exit(0)
+os.waitpid(child, 0)
+over.set()
+note(journal(), "parents", 1)
+"""
+
+
+def test_a_child_that_was_forked_while_a_disk_hung_says_that_it_keeps_no_record(
+    tmp_path: Path,
+) -> None:
+    said = run(_DISK_HANGS, str(tmp_path))
+    assert said == (
+        "Recording has stopped (RuntimeError: this process was forked while a disk kept its "
+        "parent's record waiting).\n"
+    )
+    assert sessions_in(tmp_path) == [("parents", 2)]
+
+
+def test_a_fork_closes_the_store_and_the_next_entry_opens_it_again(tmp_path: Path) -> None:
+    one = Writer(str(tmp_path / "record.db"), a_run(), FOR_EVER)
+    one.write(a_book(1).rows)
+    assert not one.is_at_rest
+    os.waitpid(os.fork() or os._exit(0), 0)
+    assert one.is_at_rest
+    one.write(a_book(2).rows)
+    one.close()
+    assert count(tmp_path / "record.db") == 9
+
+
+class Slow:
+    """What takes as long to close as a test wants."""
+
+    def __init__(self) -> None:
+        self.is_at_rest = False
+        self.may_rest = threading.Event()
+
+    def rest(self) -> None:
+        self.may_rest.wait()
+        self.is_at_rest = True
+
+
+def test_a_fork_waits_a_moment_for_a_file_to_be_closed_and_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forks, "FORK_SECONDS", 0.05)
+    gate, slow = ForkGate(), Slow()
+    gate.close_before_forks(slow)
+    gate.before_fork()
+    gate.after_in_parent()
+    assert not slow.is_at_rest
+    slow.may_rest.set()
+    with gate.use():
+        pass
+    monkeypatch.setattr(forks, "FORK_SECONDS", FUSE_SECONDS)
+    gate.before_fork()
+    assert slow.is_at_rest
+    gate.after_in_child()
+    assert not gate.is_spoiled
+    with gate.use():
+        gate.after_in_child()
+        assert gate.is_spoiled
+
+
+def test_a_file_is_closed_before_a_fork_though_no_thread_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    gate, slow = ForkGate(), Slow()
+    gate.close_before_forks(slow)
+    slow.may_rest.set()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        gate.before_fork()
+    assert slow.is_at_rest
+    gate.after_in_parent()
+    with gate.use():
+        pass
+
+
+_SENDS = """
+import os, signal, sys
+from lastword.outbox.store import Outbox
+from tests.kit.reports_made import a_target
+
+with Outbox(sys.argv[1]).as_sender(a_target()) as is_ours:
+    assert is_ours
+    if os.fork():
+        signal.pause()
+    print(os.getpid(), flush=True)
+    signal.pause()
+"""
+
+
+def test_a_child_that_outlives_a_killed_sender_keeps_nobody_from_sending(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", _SENDS, str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT) as sender:
+        assert sender.stdout is not None
+        child = int(sender.stdout.readline())
+        sender.kill()
+        sender.wait(FUSE_SECONDS)
+        try:
+            with Outbox(str(tmp_path)).as_sender(a_target()) as is_ours:
+                assert is_ours
+        finally:
+            os.kill(child, signal.SIGKILL)
