@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 ONLY_CLIENTS_ASK = frozenset({"initialize", "session/new", "session/load", PROMPT})
 
 ENDS_SESSION = frozenset({"session/close", "session/delete"})
+WORK_STATES = frozenset({"idle", "running", "requires_action"})
+"""What says whether work goes on. A word of a later version says so within a turn alone."""
 
 
 class Referee(Departures):
@@ -384,8 +386,10 @@ class Referee(Departures):
     def _work_of(self, frame: Read) -> None:
         if frame.session in self.coming_back:
             return  # what it replays
-        if self.v2 and frame.kind == "state_update" and frame.session is not None:
-            self.agents_work[frame.session] = frame.state != "idle"
+        # Of a session that nobody has opened, a state says nothing of work.
+        if self.v2 and frame.kind == "state_update" and frame.session in self.known:
+            if frame.state in WORK_STATES or self.open_prompts(frame.session):
+                self.agents_work[frame.session] = frame.state != "idle"
             if frame.state == "idle":
                 self.unresolved.get(frame.session, set()).discard(WORK)
 
