@@ -33,6 +33,9 @@ BLOCKED_SECONDS = 1.0
 LATE_SECONDS = 1.0
 """How much later than due a clock may be looked at while there is always something to read."""
 
+OVERSLEPT_SECONDS = 0.25
+"""A wait that ends so much later than it should was one in which this process did not run."""
+
 BREATH_SECONDS = 0.05
 
 MAX_ANSWERS_BYTES = 8 * 1024 * 1024
@@ -97,6 +100,8 @@ class PollLoop:
         """How much was read of the client since the agent's pipe is full."""
         self._owes_answer = False
         """Was something of the client's unanswered when as much was read as may be?"""
+        self.overslept: bool = False
+        """Did the last wait end so late that this process, and so the agent, stood still?"""
 
     def detach_agent(self) -> None:
         """Stop using the descriptors of an agent that has ended."""
@@ -134,6 +139,7 @@ class PollLoop:
             time.sleep(BREATH_SECONDS)
             ready = []
         now = time.monotonic()
+        self.overslept = timeout is not None and now - before - timeout > OVERSLEPT_SECONDS
         self._busy = bool(ready)
         for fd, events in ready:
             self._dispatch(fd, events, now)

@@ -55,7 +55,7 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
         told = f"If the editor does not find `lastword`, give it the whole path: {found}"
         return NamedCommand([OURS], told)
     beside = os.path.join(os.path.dirname(sys.executable), OURS)
-    words = [beside] if os.access(beside, os.X_OK) else [sys.executable, "-m", OURS]
+    words = [beside] if os.access(beside, os.X_OK) else [sys.executable, "-P", "-m", OURS]
     if any(mark in words[0] for mark in _PASSING):
         told = f"{words[0]} is an installation that may be deleted at any time."
     else:
