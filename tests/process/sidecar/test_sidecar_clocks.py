@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 GRACE = ("--cancel-grace", "0.3")
 linux_only = pytest.mark.skipif(not CAN_LOOK, reason="looks into /proc")
 
-UNTOLD = (
-    *(sys.executable, "-c"),
-    "import os, signal, sys; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCONT]);"
-    "os.execvp(sys.argv[1], sys.argv[1:])",
-)
+_WITHOUT_SIGCONT = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCONT])
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+UNTOLD = (sys.executable, "-c", _WITHOUT_SIGCONT)
 """What to start a sidecar under, so that it stands still without a word, as a frozen container."""
 
 ALLOW = {"outcome": {"outcome": "selected", "optionId": "yes"}}
