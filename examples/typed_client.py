@@ -1,7 +1,6 @@
 """A client that asks for typed errors, in front of an agent that crashes.
 
-Run it: `python examples/typed_client.py`. It needs no key and no network. Put your own agent's
-command after `--` to see what it does with your failures.
+Run it: `python examples/typed_client.py [-- YOUR_AGENT]`. It needs no key and no network.
 """
 
 import json
@@ -32,7 +31,8 @@ def main() -> None:
                 if kind == "agent_error":
                     show(update["error"])
                 elif kind == "agent_retry":
-                    print(f"trying again in {update['wait_seconds']} s: {update['error']['type']}")
+                    why = update.get("error", {}).get("type", "unknown")
+                    print(f"trying again in {update.get('wait_seconds', 0)} s: {why}")
                 elif kind == "agent_message_chunk":
                     print("it says:", update["content"]["text"])
                 if message.get("id") == request_id and "method" not in message:

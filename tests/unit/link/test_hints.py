@@ -69,6 +69,27 @@ def test_a_hint_is_told_as_a_retry_with_its_attempt_and_its_wait() -> None:
     assert entry.facts["source"] == "journal"
 
 
+@pytest.mark.parametrize("attempt", [2, None])
+def test_what_the_agent_itself_has_told_in_our_words_is_not_told_again(attempt: int | None) -> None:
+    wire = begun()
+    own = {"sessionUpdate": "agent_retry", "attempt": attempt, "wait_seconds": 1}
+    wire.agent(update(**own))
+    hint(wire, source=STDERR)
+    hint(wire, source=JOURNAL, attempt=2)
+    assert [u.get("attempt") for u in wire.updates()] == [attempt]
+    hint(wire, source=JOURNAL, attempt=3)
+    assert [u["attempt"] for u in wire.updates()[1:]] == [3]
+
+
+def test_what_the_agent_tells_a_client_that_did_not_ask_leaves_hints_to_be_told() -> None:
+    wire = begun(client=None)
+    wire.agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=1))
+    hint(wire, attempt=2, wait_seconds=60.0)
+    wire.time(10)
+    (told,) = wire.updates()
+    assert told["content"]["text"].strip().endswith("in 55 seconds (attempt 2).")
+
+
 def test_what_several_sources_tell_of_one_attempt_is_told_once() -> None:
     wire = begun()
     hint(wire, source=WIRE, attempt=2)

@@ -151,6 +151,8 @@ def announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
     turn = session.turns[-1]
     turn.count_retry()
     word = payload.read_retry(update)
+    if link.client.retry:
+        turn.told_retries.passed(word.attempt, HintSource.WIRE)
     facts = {
         "attempt": word.attempt,
         "max_attempts": word.max_attempts,

@@ -79,6 +79,11 @@ class ToldRetries:
         self._source = source or self._source
         self.word, self.word_at = word, now
 
+    def passed(self, attempt: int | None, source: HintSource) -> None:
+        """Note that the client was told of a retry by the agent itself."""
+        self._attempt = max(self._attempt, attempt or max(self._attempt, 1) + 1)
+        self._source = source
+
     def keep(self, hint: Hint, now: float) -> None:
         """Keep a retry without a cause until one is known."""
         self._kept, self.kept_until = hint, now + KEPT_SECONDS
