@@ -219,10 +219,11 @@ class Sidecar:
 
     def _handle_signals(self, now: float, round_seconds: float) -> bool:
         numbers = self._inbox.take()
-        if signal.SIGCONT in numbers or self._loop.overslept:
-            # The round was no wait of the agent's: we were stopped, and it with us. What freezes a
-            # container, or a whole machine, sends no signal.
-            self._connection.stand_still(round_seconds)
+        # The round was no wait of the agent's: we were stopped, and it with us. What freezes a
+        # container, or a whole machine, sends no signal.
+        continued = round_seconds if signal.SIGCONT in numbers else 0.0
+        if stood_still := max(continued, self._loop.stood_still_seconds):
+            self._connection.stand_still(stood_still)
         for number in numbers:
             agent = self._child.agent
             if number in PASSED and agent is not None and agent.exit is None:
