@@ -88,7 +88,10 @@ def agent_command(
 def is_ours(words: Sequence[str]) -> bool:
     """Tell whether this command puts lastword in front of an agent."""
     bare = len(words) > 1 and os.path.basename(words[0]) == OURS and words[1] == "run"
-    return (bare or list(words[1:4]) == ["-m", OURS, "run"]) and "--" in words
+    # Earlier settings lack the -P.
+    start = 2 if list(words[1:2]) == ["-P"] else 1
+    as_module = list(words[start : start + 3]) == ["-m", OURS, "run"]
+    return (bare or as_module) and "--" in words
 
 
 def behind(words: Sequence[str]) -> list[str]:

@@ -87,6 +87,7 @@ def test_an_agent_that_is_not_there_is_said_with_what_to_do() -> None:
     [
         (["lastword", "run", "--", "x"], True),
         (["/opt/bin/lastword", "run", "--retry", "2", "--", "x"], True),
+        (["/usr/bin/python3", "-m", "lastword", "run", "--", "x"], True),
         (["/usr/bin/python3", "-P", "-m", "lastword", "run", "--", "x"], True),
         (["lastword", "connect", "http://x"], False),
         (["lastword", "run"], False),
