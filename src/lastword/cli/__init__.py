@@ -18,7 +18,9 @@ def main(arguments: list[str] | None = None) -> int:
         0 on success, 1 if the command found something wrong, 2 if it cannot be run as it was asked.
         `run` returns the agent's own exit status.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        _look_at_users_modules_last()
+        arguments = sys.argv[1:]
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if command == "run":
         # First, and with as little as can be loaded: an editor waits for the agent behind it.
@@ -40,6 +42,23 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"lastword: cannot write: {(error.strerror or 'failed').lower()}\n")
         return 2
     return status
+
+
+def _look_at_users_modules_last() -> None:
+    """Put what is on the path of modules by the user's doing behind all that is ours.
+
+    An editor starts us in a project's folder. That is on the path where PYTHONPATH has an empty
+    part (`$PYTHONPATH:/more`, where there was none); then a `queue.py` in it would be Python's own.
+    """
+    try:
+        parts = (os.getcwd(), *os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        users = {os.path.abspath(part) for part in parts}
+    except FileNotFoundError:  # the working directory is gone
+        return
+    # Where we are found ourselves, there is what we need.
+    users.discard(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    last = [folder for folder in sys.path if os.path.abspath(folder) in users]
+    sys.path[:] = [folder for folder in sys.path if folder not in last] + last
 
 
 def _dispatch(command: str, rest: list[str]) -> int:

@@ -119,7 +119,8 @@ def parts_of(block: bytes) -> Iterator[bytes]:
 
 def supervised(command: Sequence[str], options: Sequence[str]) -> list[str]:
     """Return the command that runs an agent behind `lastword run`."""
-    return [sys.executable, "-m", "lastword", "run", *options, "--", *command]
+    # -P: a module in the project's folder is not to be taken for one of ours.
+    return [sys.executable, "-P", "-m", "lastword", "run", *options, "--", *command]
 
 
 def environment() -> dict[str, str]:

@@ -241,7 +241,7 @@ class Holders:
         # A session of its own: what ends the front does not end its turns. And no process of the
         # event loop's, which would be killed with the loop.
         process = subprocess.Popen(  # noqa: ASYNC220, S603 - some 2 ms
-            [sys.executable, "-m", "lastword.gateway.holder", msgspec.json.encode(settings)],
+            [sys.executable, "-P", "-m", "lastword.gateway.holder", msgspec.json.encode(settings)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,

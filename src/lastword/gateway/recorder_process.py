@@ -50,7 +50,7 @@ class SpawnedRecorder(RecorderProcess):
         # By `posix_spawn` some 1 ms: the loop of a holder waits for it, once.
         return os.posix_spawn(
             sys.executable,
-            [sys.executable, "-m", __name__, self._wanted],
+            [sys.executable, "-P", "-m", __name__, self._wanted],
             os.environ,
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, read_end, 0),

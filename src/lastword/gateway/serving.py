@@ -402,7 +402,8 @@ def _become_newer(listening: socket.socket, pid_file: int) -> None:
     for number in (listening.fileno(), pid_file):
         os.set_inheritable(number, True)  # noqa: FBT003 - its only form
     os.environ[INHERITED] = f"{listening.fileno()},{pid_file}"
-    os.execv(sys.executable, [sys.executable, "-m", "lastword", *sys.argv[1:]])  # noqa: S606
+    words = [sys.executable, "-P", "-m", "lastword", *sys.argv[1:]]
+    os.execv(sys.executable, words)  # noqa: S606
 
 
 def addresses(values: Sequence[str]) -> list[str]:

@@ -8,8 +8,11 @@ continues to the author's own log. The core decides what it means.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from typing import TYPE_CHECKING, Any, TypeAlias
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.inprocess import tracebacks, warnings
@@ -52,9 +55,12 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         KeyboardInterrupt: The same.
         BaseException: The cancellation that ends the connection itself.
     """
+    pid = os.getpid()
     try:
         return await _result(request, work)
     except BaseException as error:
+        if os.getpid() != pid:
+            _end_forked(error)
         if is_the_doors(error, request.link):
             raise
         request.raised(error)
@@ -88,9 +94,12 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
     Raises:
         BaseException: As `run`, except for a failure, which is logged.
     """
+    pid = os.getpid()
     try:
         await contained(work, link, asyncio_task())
     except BaseException as error:
+        if os.getpid() != pid:
+            _end_forked(error)
         if is_the_doors(error, link):
             raise
         logger.exception("The handler of a notification failed.")
@@ -98,6 +107,25 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
         if ending is not None:
             link.handler_left()
             raise ending from None
+
+
+def _end_forked(error: BaseException) -> NoReturn:
+    """End a process that a handler has forked, where an exception leaves its copy of the handler.
+
+    The client is the parent's, and so is the event loop: unwound here, it would answer a turn that
+    goes on, and stop the parent from hearing its client (they share what they poll with).
+    """
+    ending = process_ending(error)
+    code = ending.code if isinstance(ending, SystemExit) else 1
+    if ending is None:
+        logger.error("A process that a handler forked has failed.", exc_info=error)
+    if not isinstance(code, int | None):
+        sys.stderr.write(f"{code}\n")
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit((code or 0) & 0xFF)
 
 
 def answer(request: Request, message: object) -> None:

@@ -142,8 +142,11 @@ class ByteTransport:
         transport = self._writer.transport
         end = transport.get_extra_info("pipe") or transport.get_extra_info("socket")
         until = time.monotonic() + BLOCKED_WRITE_SECONDS
+        # Not `select`, which takes no descriptor from 1024 up.
+        poll = select.poll()
+        poll.register(end, select.POLLOUT)
         while rest and time.monotonic() < until:
-            if select.select([], [end], [], BLOCKED_WRITE_SECONDS)[1]:
+            if poll.poll(BLOCKED_WRITE_SECONDS * 1000):
                 rest = rest[os.write(end.fileno(), rest) :]
         return rest
 

@@ -211,18 +211,42 @@ class StderrWriter:
     stays a blocking descriptor, and gets no more at a time than a ready pipe must take.
     """
 
-    __slots__ = ("_cut_bytes", "_pending", "broken", "fd")
+    __slots__ = ("_beside", "_cut_bytes", "_pending", "broken", "fd")
 
     def __init__(self, fd: int) -> None:
         self.fd: int = fd
         self._pending = bytearray()
         self._cut_bytes = 0
+        self._beside: FrameWriter | None = None
+        """The writer of frames, where they go the same way (`2>&1`)."""
         self.broken: bool = False
 
     @property
     def pending(self) -> bool:
         """Tell whether there is something to write."""
+        if self._beside is not None and (self._beside.full or not self._has_line):
+            return False
         return bool(self._pending or self._cut_bytes) and not self.broken
+
+    @property
+    def _has_line(self) -> bool:
+        return self._cut_bytes > 0 or b"\n" in self._pending
+
+    def share(self, frames: FrameWriter) -> None:
+        """Write whole lines through the writer of frames, if both lead to one pipe or file.
+
+        Half a line of either would spoil one of the other's.
+        """
+        try:
+            if os.path.sameopenfile(self.fd, frames.fd):
+                self._beside = frames
+        except OSError:
+            return
+
+    def end_line(self) -> None:
+        """End a line that was begun: its writer has gone."""
+        if self._beside is not None and self._pending and not self._pending.endswith(b"\n"):
+            self._pending += b"\n"
 
     def write(self, data: bytes) -> None:
         """Keep bytes for the reader, as far as there is room."""
@@ -238,6 +262,11 @@ class StderrWriter:
             note = f"\nlastword: {self._cut_bytes} bytes of the agent's stderr left out here\n"
             self._pending += note.encode()
             self._cut_bytes = 0
+        if self._beside is not None:
+            end = self._pending.rfind(b"\n") + 1 or len(self._pending)
+            self._beside.write(bytes(self._pending[:end]))
+            del self._pending[:end]
+            return
         piece = bytes(self._pending[:PIPE_BUF_BYTES])
         try:
             written = os.write(self.fd, piece)

@@ -6,6 +6,7 @@ first and before the agent starts, so it imports as little as possible.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -16,11 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+SHELL = "/bin/sh"
+
+_COERCED = frozenset({"C.UTF-8", "C.utf8", "UTF-8"})
+"""What Python sets LC_CTYPE to where it finds the C locale."""
+
 GUARDIAN_GRACE_SECONDS = 1.0
 """How long an orphaned group may take to end by itself before the guardian kills it."""
 
 _POLL_SECONDS = 0.02
 _PIPE_BYTES = 1024 * 1024
+_HEAD_BYTES = 256
 
 
 class Exit:
@@ -130,8 +137,7 @@ def spawn(
             if not apart:
                 widen(fd)
             os.set_blocking(fd, False)
-        pid = os.posix_spawnp(
-            command[0],
+        pid = _spawned(
             list(command),
             os.environ if environment is None else environment,
             file_actions=[
@@ -152,6 +158,71 @@ def spawn(
         for fd in theirs:
             close(fd)
     return Agent(pid, *ours)
+
+
+def _spawned(command: list[str], environment: Mapping[str, str], **place: Any) -> int:
+    try:
+        return os.posix_spawnp(command[0], command, environment, **place)
+    except OSError as error:
+        script = shell_script(command, error)
+        if script is None:
+            raise
+        return os.posix_spawn(SHELL, script, environment, **place)
+
+
+def shell_script(command: Sequence[str], error: OSError) -> list[str] | None:
+    """Return the command that runs a script which does not name its interpreter, if it is one.
+
+    Shells, `env` and the C library's `execvp` run such a script by sh, and so do editors.
+    """
+    if error.errno != errno.ENOEXEC:
+        return None
+    program = command[0]
+    folders = [""] if "/" in program else os.get_exec_path()
+    found = (os.path.join(folder, program) for folder in folders)
+    path = next((path for path in found if os.access(path, os.X_OK) and os.path.isfile(path)), None)
+    return None if path is None or _is_binary(path) else [SHELL, path, *command[1:]]
+
+
+def _is_binary(path: str) -> bool:
+    """Tell whether a file is no text, such as a program for another kind of processor."""
+    try:
+        with open(path, "rb") as file:
+            return b"\0" in file.read(_HEAD_BYTES).partition(b"\n")[0]
+    except OSError:
+        return True
+
+
+def tell(sentence: str) -> None:
+    """Write a sentence to stderr; nothing depends on anybody reading it."""
+    try:
+        os.write(2, f"lastword: {sentence}\n".encode(errors="backslashreplace"))
+    except OSError:
+        return
+
+
+def without_our_locale() -> None:
+    """Give the environment back the LC_CTYPE that Python has set at its start, in the C locale.
+
+    The agent, and what it starts, are to find the user's own (PEP 538 has no way to ask).
+    """
+    if os.environ.get("LC_CTYPE") not in _COERCED or os.environ.get("LC_ALL"):
+        return
+    own: bytes | None = None
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            given = file.read().split(b"\0")
+        own = next((item[9:] for item in given if item.startswith(b"LC_CTYPE=")), None)
+    except OSError:
+        # Only Linux has it. Where Python finds the C locale it turns its UTF-8 mode on as well,
+        # which 3.15 does everywhere.
+        told = os.environ.get("PYTHONUTF8") == "1" or sys.version_info >= (3, 15)
+        if told or not sys.flags.utf8_mode:
+            return
+    if own is None:
+        del os.environ["LC_CTYPE"]
+    else:
+        os.environ["LC_CTYPE"] = os.fsdecode(own)
 
 
 def _inherited() -> list[int]:

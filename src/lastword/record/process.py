@@ -200,7 +200,7 @@ class RecorderProcess:
         while again:
             self._pending += _END
             while self._pending and self._fd >= 0 and time.monotonic() < deadline:
-                select.select([], [self._fd], [], 0.05)
+                _wait_for_room(self._fd)
                 self._flush()
             self._give_up()
             ended = False
@@ -226,6 +226,13 @@ class RecorderProcess:
             return os.waitpid(self._pid, os.WNOHANG)[0] != 0
         except ChildProcessError:
             return True
+
+
+def _wait_for_room(fd: int) -> None:
+    # Not `select`, which takes no descriptor from 1024 up: an editor may have left us as many.
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT)
+    poll.poll(50)
 
 
 class _Board:

@@ -33,6 +33,9 @@ BLOCKED_SECONDS = 1.0
 LATE_SECONDS = 1.0
 """How much later than due a clock may be looked at while there is always something to read."""
 
+OVERSLEPT_SECONDS = 0.25
+"""A round that ends so much later than it should was one in which this process did not run."""
+
 BREATH_SECONDS = 0.05
 
 MAX_ANSWERS_BYTES = 8 * 1024 * 1024
@@ -97,6 +100,10 @@ class PollLoop:
         """How much was read of the client since the agent's pipe is full."""
         self._owes_answer = False
         """Was something of the client's unanswered when as much was read as may be?"""
+        self.stood_still_seconds: float = 0.0
+        """How long the last round was, if it ended so late that this process, and so the agent,
+        stood still."""
+        self._woke_at = time.monotonic()
 
     def detach_agent(self) -> None:
         """Stop using the descriptors of an agent that has ended."""
@@ -134,6 +141,10 @@ class PollLoop:
             time.sleep(BREATH_SECONDS)
             ready = []
         now = time.monotonic()
+        # From the last round on: we may have been stopped before we waited.
+        late = now - max(min(wakes), self._woke_at) if wakes else 0.0
+        self.stood_still_seconds = now - self._woke_at if late > OVERSLEPT_SECONDS else 0.0
+        self._woke_at = now
         self._busy = bool(ready)
         for fd, events in ready:
             self._dispatch(fd, events, now)

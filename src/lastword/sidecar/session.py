@@ -95,6 +95,7 @@ class Sidecar:
             self._note,
             line_limit_bytes=settings.line_limit_bytes,
         )
+        self._console.stderr.share(self._loop.to_client)
         self._inbox = inbox
         self._client_lost = False
         self._sources = Sources(
@@ -218,13 +219,15 @@ class Sidecar:
 
     def _handle_signals(self, now: float, round_seconds: float) -> bool:
         numbers = self._inbox.take()
+        # The round was no wait of the agent's: we were stopped, and it with us. What freezes a
+        # container, or a whole machine, sends no signal.
+        continued = round_seconds if signal.SIGCONT in numbers else 0.0
+        if stood_still := max(continued, self._loop.stood_still_seconds):
+            self._connection.stand_still(stood_still)
         for number in numbers:
             agent = self._child.agent
             if number in PASSED and agent is not None and agent.exit is None:
                 agent.signal_group(number)
-            elif number == signal.SIGCONT:
-                # The round was no wait of the agent's: we were stopped, and it with us.
-                self._connection.stand_still(round_seconds)
             elif number in ENDING:
                 name = signal.Signals(number).name
                 self._note(Entry(kind=Kind.SHUTDOWN, at_seconds=now, facts={"signal": name}))
@@ -290,6 +293,7 @@ class Sidecar:
             if not loop.stderr_open or not loop.read_stderr(now):
                 break
         loop.last_line(now)
+        loop.stderr.end_line()
         loop.agent_open = loop.stderr_open = False
         stop = self._child.stop
         self._child.over_at = now

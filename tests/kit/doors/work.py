@@ -447,7 +447,12 @@ class Work:
             child.join()
         else:
             number = os.fork()
+            if not number and words == "and_exit":
+                sys.exit(3)
+            if not number and words == "and_fail":
+                raise ValueError("in the child")
             if not number:
                 os._exit(0)
-            os.waitpid(number, 0)  # noqa: ASYNC222  (it is over at once)
+            _, status = os.waitpid(number, 0)  # noqa: ASYNC222  (it is over at once)
+            await turn.say(f"{os.waitstatus_to_exitcode(status)}: ")
         await turn.say("Here.")

@@ -277,6 +277,22 @@ def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
     assert '"answer"' in lastword(gateway, *here) or '"asked"' in lastword(gateway, *here)
 
 
+def test_a_projects_own_modules_are_not_taken_for_the_gateways(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "work"
+    project.mkdir()
+    for name in ("json", "logging", "msgspec", "sqlite3"):
+        (project / f"{name}.py").write_text("raise SystemExit('shadowed')\n", encoding="utf-8")
+    monkeypatch.chdir(project)
+    gateway = serve({"turns": [[{"fill": 10}, {"result": "end_turn"}]]})
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        assert "result" in viewer.answer(viewer.prompt(session))
+        monkeypatch.chdir(tmp_path)
+        until("it is recorded", lambda: {"viewer_came", "answer"} <= {*kinds(gateway, session)})
+
+
 FLOODS: dict[str, Any] = {
     "turns": [
         [

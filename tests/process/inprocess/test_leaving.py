@@ -84,3 +84,13 @@ def test_a_client_that_leaves_without_reading_does_not_hold_the_agent(start: Sta
     client = flooded(start)
     client.close_stdin()
     assert client.wait(fuse=20) == 0
+
+
+@pytest.mark.parametrize(("how", "status"), [("and_exit", 3), ("and_fail", 1)])
+def test_a_forked_child_that_leaves_the_handler_ends_and_answers_nothing(
+    start: Start, how: str, status: int
+) -> None:
+    client = start().opened()
+    assert client.turn(f"fork {how}").text == f"{status}: Here."
+    assert client.turn("say").text == "Hello."
+    assert client.end() == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
 
 GRACE = ("--cancel-grace", "0.3")
 linux_only = pytest.mark.skipif(not CAN_LOOK, reason="looks into /proc")
+
+_WITHOUT_SIGCONT = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCONT])
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+UNTOLD = (sys.executable, "-c", _WITHOUT_SIGCONT)
+"""What to start a sidecar under, so that it stands still without a word, as a frozen container."""
 
 ALLOW = {"outcome": {"outcome": "selected", "optionId": "yes"}}
 
@@ -204,12 +213,13 @@ def test_a_client_that_does_not_read_slows_the_agent_and_stops_the_clocks(start:
 
 
 @linux_only
+@pytest.mark.parametrize("under", [(), UNTOLD], ids=["told", "untold"])
 @pytest.mark.parametrize("busy_seconds", [0.0, 0.1], ids=["at once", "when all waits"])
 def test_a_stopped_and_continued_sidecar_and_agent_do_not_look_stalled(
-    start: Start, busy_seconds: float
+    start: Start, busy_seconds: float, under: tuple[str, ...]
 ) -> None:
     options = ["--idle-timeout", "1", "--first-update-timeout", "1", *GRACE]
-    client = start("answer-on-go", options=options)
+    client = start("answer-on-go", options=options, under=under)
     client.open()
     since = len(client.frames)
     prompt = client.prompt()

@@ -29,19 +29,19 @@ def no_program(tmp_path: Path) -> dict[str, Path]:
     directory.mkdir()
     forbidden = tmp_path / "forbidden"
     forbidden.write_text("#!/bin/sh\n", encoding="utf-8")
-    text = tmp_path / "text"
-    text.write_text("exit 0\n", encoding="utf-8")
-    text.chmod(0o755)
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"\x7fELF\x02\x01\x01".ljust(64, b"\0"))
+    foreign.chmod(0o755)
     interpreter = tmp_path / "interpreter"
     interpreter.write_text("#!/no/such/interpreter\n", encoding="utf-8")
     interpreter.chmod(0o755)
     return {
         "directory": directory,
         "forbidden": forbidden,
-        "text": text,
+        "foreign": foreign,
         "interpreter": interpreter,
         "missing": tmp_path / "missing",
-        "below a file": text / "program",
+        "below a file": foreign / "program",
     }
 
 
@@ -52,7 +52,7 @@ def no_program(tmp_path: Path) -> dict[str, Path]:
         ("interpreter", 127, "not found"),
         ("directory", 126, "permission denied"),
         ("forbidden", 126, "permission denied"),
-        ("text", 126, "exec format error"),
+        ("foreign", 126, "exec format error"),
         ("below a file", 126, "not a directory"),
     ],
 )
@@ -75,6 +75,47 @@ def test_a_command_that_cannot_be_started_is_a_typed_answer_and_a_sentence(
     assert client.said.startswith(f"lastword: {command}: ")
     assert word in client.said
     assert client.said.count("\n") == 1
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full"])
+def test_a_command_that_cannot_be_started_is_a_typed_answer_where_no_sentence_can_be_written(
+    start: Start, closed: str
+) -> None:
+    under = ["sh", "-c", f'exec "$@" {closed}', "sh"]
+    client = start.command(["no-such-agent-anywhere"], under=under)
+    assert payload_of(client.initialize())["reason"] == "spawn_failed"
+    assert client.end() == 127
+
+
+@pytest.mark.parametrize("options", [(), ("--passthrough",)], ids=["relay", "passthrough"])
+def test_a_script_that_names_no_interpreter_is_run_by_sh_as_a_shell_would(
+    start: Start, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    script = tmp_path / "plain-script"
+    words = " ".join(f"'{word}'" for word in agent_command("exits-at-end", 6))
+    script.write_text(f'test "$1" = "a b" && exec {words}\n', encoding="utf-8")
+    script.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    client = start.command(["plain-script", "a b"], options=options, environment={"PATH": path})
+    client.open()
+    assert client.end() == 6
+
+
+SHADOWED = ("json", "logging", "msgspec", "select", "signal", "sqlite3")
+
+
+def test_a_projects_own_modules_are_not_taken_for_pythons(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in SHADOWED:
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('shadowed')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    # An empty part is the working directory: `PYTHONPATH=$PYTHONPATH:/more` where there was none.
+    # No agent: the one of the tests would be the next to take them.
+    environment = {"PYTHONPATH": f"{os.pathsep}/more"}
+    client = start.command(["no-such-agent-anywhere"], environment=environment)
+    assert payload_of(client.initialize())["reason"] == "spawn_failed"
+    assert client.end() == 127
 
 
 def test_a_machine_without_descriptors_is_a_typed_answer(start: Start) -> None:
@@ -136,7 +177,7 @@ def test_passthrough_is_a_plain_pipe(start: Start) -> None:
     }
 
 
-@pytest.mark.parametrize(("command", "status"), [("missing", 127), ("text", 126)])
+@pytest.mark.parametrize(("command", "status"), [("missing", 127), ("foreign", 126)])
 def test_passthrough_to_what_cannot_be_started_is_a_sentence(
     start: Start, no_program: dict[str, Path], command: str, status: int
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -163,6 +165,40 @@ def test_a_talkative_agent_is_none_that_floods(start: Start) -> None:
     turn = client.turn()
     assert turn.answer["result"] == {"stopReason": "end_turn"}
     assert len(turn.updates) == 20
+
+
+WRITES_BOTH = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    for number in range(200):
+        update = {"jsonrpc": "2.0", "method": "_vendor/note", "params": "y" * 30_000}
+        print("noise", "x" * 1000, file=sys.stderr, flush=True)
+        print(json.dumps(update), flush=True)
+    print("last words", end="", file=sys.stderr, flush=True)
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {}}), flush=True)
+"""
+
+
+def test_where_stderr_goes_the_way_of_stdout_neither_spoils_a_line_of_the_other(
+    start: Start,
+) -> None:
+    client = start.program(
+        [sys.executable, "-c", WRITES_BOTH], under=["sh", "-c", 'exec "$@" 2>&1', "sh"]
+    )
+    client.stdout.reading = False
+    client.request("initialize", protocolVersion=1)
+    # All pipes are full before anything is taken.
+    client.listen(0.5)
+    client.stdout.reading = True
+    client.close_stdin()
+    lines = client.read_to_end().splitlines()
+    frames = [line for line in lines if line.startswith(b"{")]
+    noise = [line for line in lines if line.startswith(b"noise ")]
+    assert len([json.loads(frame) for frame in frames]) == 201
+    assert noise
+    assert all(line == b"noise " + b"x" * 1000 for line in noise)
+    assert b"last words" in lines
 
 
 def test_what_the_agent_writes_to_stderr_is_passed_on(start: Start) -> None:

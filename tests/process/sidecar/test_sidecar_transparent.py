@@ -216,6 +216,21 @@ def test_arguments_environment_and_directory_are_the_agents_own(
     assert facts["environment"] == expected
 
 
+@pytest.mark.skipif(not CAN_LOOK, reason="looks into /proc")
+@pytest.mark.parametrize("options", [(), ("--passthrough",)], ids=["relay", "passthrough"])
+@pytest.mark.parametrize(
+    "given", [("LANG=C",), ("LC_CTYPE=C.UTF-8",), ("LC_CTYPE=C",), ("LC_ALL=C",)], ids=repr
+)
+def test_the_agent_has_the_users_locale_and_not_the_one_that_python_sets_for_itself(
+    start: Start, given: tuple[str, ...], options: tuple[str, ...]
+) -> None:
+    none = [word for name in ("LANG", "LC_ALL", "LC_CTYPE") for word in ("-u", name)]
+    env = start.program(["env"], options=options, under=["env", *none, *given])
+    env.close_stdin()
+    found = env.read_to_end().decode().splitlines()
+    assert tuple(line for line in found if line.startswith(("LC_", "LANG="))) == given
+
+
 def test_the_agent_has_a_group_of_its_own_and_inherits_nothing_else(start: Start) -> None:
     client = start("tells")
     facts = _facts(client)

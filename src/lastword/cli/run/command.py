@@ -11,7 +11,15 @@ import sys
 
 from lastword.cli.run.options import RunOptions, UsageError, parse
 from lastword.core.link.option_table import RUN_VARIABLE
-from lastword.posix.process import Agent, Guardian, ensure_standard_streams, guardian_of
+from lastword.posix.process import (
+    Agent,
+    Guardian,
+    ensure_standard_streams,
+    guardian_of,
+    shell_script,
+    tell,
+    without_our_locale,
+)
 from lastword.sidecar.signals import SignalInbox
 from lastword.sidecar.starting import AgentStart
 
@@ -26,13 +34,14 @@ def main(arguments: list[str]) -> int:
     if "-h" in own or "--help" in own:
         return _help()
     if sys.platform == "win32":
-        sys.stderr.write("lastword: run needs Linux or macOS; Windows is not supported\n")
+        tell("run needs Linux or macOS; Windows is not supported")
         return 2
     try:
         options = parse(arguments)
     except UsageError as error:
-        sys.stderr.write(f"lastword: {_one_line(str(error))}\n")
+        tell(_one_line(str(error)))
         return 2
+    without_our_locale()
     if options.values["passthrough"] or os.isatty(0) or os.isatty(1):
         return _become(options.command)
     try:
@@ -41,7 +50,7 @@ def main(arguments: list[str]) -> int:
         # Nothing that a session should die of: what has no way round ends here, with a word.
         # The guardian, or the end of its input, ends the agent.
         reason = (error.strerror or "a system call failed").lower()
-        sys.stderr.write(f"lastword: cannot continue ({reason})\n")
+        tell(f"cannot continue ({reason})")
         return 1
 
 
@@ -88,7 +97,13 @@ def _become(command: list[str]) -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     try:
-        os.execvp(command[0], command)  # noqa: S606  (no shell is the point)
+        try:
+            os.execvp(command[0], command)  # noqa: S606  (no shell is the point)
+        except OSError as error:
+            script = shell_script(command, error)
+            if script is None:
+                raise
+            os.execv(script[0], script)  # noqa: S606
     except OSError as error:
         return _not_started(command[0], error)
 
@@ -96,12 +111,10 @@ def _become(command: list[str]) -> int:
 def _not_started(program: str, error: OSError) -> int:
     program = _one_line(program)
     if isinstance(error, FileNotFoundError):
-        sys.stderr.write(
-            f"lastword: {program}: not found; is the agent installed, and on the PATH here?\n"
-        )
+        tell(f"{program}: not found; is the agent installed, and on the PATH here?")
         return NOT_FOUND_STATUS
     reason = (error.strerror or "cannot be started").lower()
-    sys.stderr.write(f"lastword: {program}: cannot be started ({reason})\n")
+    tell(f"{program}: cannot be started ({reason})")
     return NOT_EXECUTABLE_STATUS
 
 

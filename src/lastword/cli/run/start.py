@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from lastword.core.link.option_table import OPTIONS
 from lastword.core.link.options import Options
 from lastword.core.redact.known_secrets import secrets_of
 from lastword.posix.identity import IMPLEMENTATION, local_time, roll, run_id
+from lastword.posix.process import tell
 from lastword.record.recorder import Recorder
 from lastword.sidecar.session import Settings, Sidecar
 
@@ -88,7 +88,7 @@ def _target(options: RunOptions) -> ReportTarget | None:
     try:
         return target_of(wish_of(options.values), os.environ)
     except TargetError as error:
-        sys.stderr.write(f"lastword: failures are not reported: {error}\n")
+        tell(f"failures are not reported: {error}")
         return None
 
 

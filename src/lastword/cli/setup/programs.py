@@ -55,7 +55,7 @@ def own_command(environment: Mapping[str, str], *, whole: bool) -> NamedCommand:
         told = f"If the editor does not find `lastword`, give it the whole path: {found}"
         return NamedCommand([OURS], told)
     beside = os.path.join(os.path.dirname(sys.executable), OURS)
-    words = [beside] if os.access(beside, os.X_OK) else [sys.executable, "-m", OURS]
+    words = [beside] if os.access(beside, os.X_OK) else [sys.executable, "-P", "-m", OURS]
     if any(mark in words[0] for mark in _PASSING):
         told = f"{words[0]} is an installation that may be deleted at any time."
     else:
@@ -88,7 +88,10 @@ def agent_command(
 def is_ours(words: Sequence[str]) -> bool:
     """Tell whether this command puts lastword in front of an agent."""
     bare = len(words) > 1 and os.path.basename(words[0]) == OURS and words[1] == "run"
-    return (bare or list(words[1:4]) == ["-m", OURS, "run"]) and "--" in words
+    # Earlier settings lack the -P.
+    start = 2 if list(words[1:2]) == ["-P"] else 1
+    as_module = list(words[start : start + 3]) == ["-m", OURS, "run"]
+    return (bare or as_module) and "--" in words
 
 
 def behind(words: Sequence[str]) -> list[str]:

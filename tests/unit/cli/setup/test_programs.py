@@ -45,7 +45,7 @@ def test_an_installation_without_its_script_is_run_as_a_module(
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     found = programs.own_command({"PATH": str(tmp_path)}, whole=False)
-    assert found.words == [str(tmp_path / "python"), "-m", "lastword"]
+    assert found.words == [str(tmp_path / "python"), "-P", "-m", "lastword"]
     assert programs.is_ours([*found.words, "run", "--", "x"])
 
 
@@ -88,6 +88,7 @@ def test_an_agent_that_is_not_there_is_said_with_what_to_do() -> None:
         (["lastword", "run", "--", "x"], True),
         (["/opt/bin/lastword", "run", "--retry", "2", "--", "x"], True),
         (["/usr/bin/python3", "-m", "lastword", "run", "--", "x"], True),
+        (["/usr/bin/python3", "-P", "-m", "lastword", "run", "--", "x"], True),
         (["lastword", "connect", "http://x"], False),
         (["lastword", "run"], False),
         (["opencode", "acp"], False),
