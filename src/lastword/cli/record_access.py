@@ -40,13 +40,13 @@ class UnusableError(Exception):
     """The command cannot be run as it was asked; the text says why."""
 
 
-def add_record_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says where the record is."""
+def add_record_option(parser: argparse.ArgumentParser, command: str = "run") -> None:
+    """Add the option that says where the record is, which another command was told."""
     parser.add_argument(
         "--record",
         metavar="DIR",
-        help="the record's folder, where `lastword run --record DIR` was given one (default: "
-        "~/.local/state/lastword)",
+        help=f"the record's folder, where `lastword {command} --record DIR` was given one "
+        "(default: ~/.local/state/lastword)",
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit.gateway.serving import agent, until
+from tests.kit.gateway.serving import GATEWAY, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import problems_in
@@ -267,8 +267,20 @@ def test_a_record_that_is_named_from_here_is_one_for_both_of_its_writers(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     gateway = serve(ASKS, "--record", "kept")
-    gateway.state = tmp_path / "kept"  # where its keys are, too
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+    assert gateway.tell("status").returncode == 1
+    told = gateway.tell("status", "--record", "kept")
+    assert told.stdout.startswith(f"gateway: process {gateway.front.pid}\n")
+    printed = subprocess.run(
+        [*GATEWAY, "token", "--record", "kept"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=FUSE_SECONDS,
+        env=gateway.environment,
+    )
+    # Where its keys and its processes are, too.
+    gateway.environment["LASTWORD_STATE_DIR"] = str(tmp_path / "kept")
+    with ViewerClient(gateway, token=printed.stdout.strip(), capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
         viewer.prompt(session)
         answers(viewer)

@@ -14,15 +14,17 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli.gateway.parsers import reload_parser, status_parser, stop_parser, token_parser
+from lastword.cli.record_access import path_of
 from lastword.cli.run.options import UsageError
 from lastword.core.failure.durations import counted
 from lastword.errors import StoreError, missing_extra
 from lastword.gateway.run_folder import pid_of
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
-    from lastword.gateway.serving import Welcome
+    from lastword.gateway.serving import GatewaySettings, Welcome
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -79,10 +81,9 @@ def _ready(welcome: Welcome) -> None:
 
 def _token(arguments: Sequence[str]) -> int:
     from lastword.gateway.links import PAGE_SECONDS, Links, address  # noqa: PLC0415
-    from lastword.gateway.serving import GatewaySettings, folder_of  # noqa: PLC0415
+    from lastword.gateway.serving import folder_of  # noqa: PLC0415
     from lastword.gateway.tokens import SHORT_SECONDS, Grant, Keeper  # noqa: PLC0415
     from lastword.gateway.viewers import Role  # noqa: PLC0415
-    from lastword.record.paths import state_folder  # noqa: PLC0415
 
     options = token_parser().read(arguments)
     if options.expires is None:
@@ -90,9 +91,8 @@ def _token(arguments: Sequence[str]) -> int:
     if options.expires < 0:
         raise UsageError("--expires takes a number of seconds, or 0 for never")
     expires = int(time.time()) + options.expires if options.expires else 0
-    settings = GatewaySettings(state_folder=state_folder(os.environ))
     grant = Grant(Role(options.role), options.session, expires)
-    folder = folder_of(settings)
+    folder = folder_of(_settings(options))
     if options.link:
         told = address(options.link, Links(folder, time.time).make(grant))
     else:
@@ -101,21 +101,24 @@ def _token(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _run_folder(port: int) -> str:
-    from lastword.gateway.serving import GatewaySettings, run_folder_of  # noqa: PLC0415
-    from lastword.record.paths import state_folder  # noqa: PLC0415
+def _settings(options: argparse.Namespace) -> GatewaySettings:
+    """Return what is known of the gateway that a command is about: its folder."""
+    from lastword.gateway.serving import GatewaySettings  # noqa: PLC0415
 
-    settings = GatewaySettings(state_folder=state_folder(os.environ))
-    return run_folder_of(settings, port)
+    return GatewaySettings(state_folder=os.path.dirname(path_of(options)))
 
 
-def _other_ports(port: int) -> list[int]:
-    """Return the other ports on which gateways of this user are running."""
-    from lastword.gateway.serving import GatewaySettings, served_ports  # noqa: PLC0415
-    from lastword.record.paths import state_folder  # noqa: PLC0415
+def _run_folder(options: argparse.Namespace) -> str:
+    from lastword.gateway.serving import run_folder_of  # noqa: PLC0415
 
-    settings = GatewaySettings(state_folder=state_folder(os.environ))
-    return [each for each in served_ports(settings) if each != port]
+    return run_folder_of(_settings(options), options.port)
+
+
+def _other_ports(options: argparse.Namespace) -> list[int]:
+    """Return the other ports on which gateways of this folder are running."""
+    from lastword.gateway.serving import served_ports  # noqa: PLC0415
+
+    return [each for each in served_ports(_settings(options)) if each != options.port]
 
 
 def _elsewhere(ports: list[int]) -> str:
@@ -128,15 +131,15 @@ def _elsewhere(ports: list[int]) -> str:
 
 
 def _reload(arguments: Sequence[str]) -> int:
-    port: int = reload_parser().read(arguments).port
-    return _signal(_run_folder(port), port, signal.SIGHUP)
+    options = reload_parser().read(arguments)
+    return _signal(options, signal.SIGHUP)
 
 
-def _signal(folder: str, port: int, number: signal.Signals) -> int:
-    pid = pid_of(folder)
+def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
+    pid = pid_of(_run_folder(options))
     if pid is None:
-        where = _elsewhere(_other_ports(port))
-        sys.stderr.write(f"lastword: you have no gateway running on port {port}{where}\n")
+        where = _elsewhere(_other_ports(options))
+        sys.stderr.write(f"lastword: you have no gateway running on port {options.port}{where}\n")
         return 1
     os.kill(pid, number)
     return 0
@@ -147,8 +150,8 @@ def _stop(arguments: Sequence[str]) -> int:
     from lastword.gateway.holders import Holders  # noqa: PLC0415
 
     options = stop_parser().read(arguments)
-    folder = _run_folder(options.port)
-    status = _signal(folder, options.port, signal.SIGTERM)
+    folder = _run_folder(options)
+    status = _signal(options, signal.SIGTERM)
     if options.agents and os.path.isdir(folder):
         template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
         told = asyncio.run(Holders(template).stop_all())
@@ -163,11 +166,11 @@ def _status(arguments: Sequence[str]) -> int:
     from lastword.gateway.holders import Holders  # noqa: PLC0415
 
     options = status_parser().read(arguments)
-    folder = _run_folder(options.port)
+    folder = _run_folder(options)
     template = HolderSettings(name="", run_folder=folder, log_folder="", command=[])
     found = asyncio.run(Holders(template).statuses()) if os.path.isdir(folder) else []
     front = pid_of(folder)
-    others = _other_ports(options.port)
+    others = _other_ports(options)
     if options.json:
         holders = [_holder(each) for each in found]
         envelope.write({"front_pid": front, "holders": holders, "other_ports": others})

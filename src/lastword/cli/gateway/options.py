@@ -182,5 +182,5 @@ def _state_folder(run: RunOptions) -> str:
     """Return the folder of logs and keys, which is beside the record."""
     for option in OPTIONS:
         if option.kind == "folder" and run.values.get(option.key):
-            return str(run.values[option.key])
+            return named_folder(str(run.values[option.key]))
     return state_folder(os.environ)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lastword.cli.parser import CommandParser
-from lastword.cli.record_access import port
+from lastword.cli.record_access import add_record_option, port
 from lastword.gateway.links import PAGE_SECONDS
 from lastword.gateway.tokens import SHORT_SECONDS
 from lastword.gateway.viewers import Role
@@ -239,6 +239,7 @@ def token_parser() -> CommandParser:
         help="print a link to the page of the gateway there, which works once (%(const)s where "
         "no URL is given)",
     )
+    add_record_option(made, "gateway")
     return made
 
 
@@ -287,6 +288,7 @@ def _at_port(made: CommandParser) -> CommandParser:
         metavar="PORT",
         help="the port that the gateway listens on (default: %(default)s)",
     )
+    add_record_option(made, "gateway")
     return made
 
 
