@@ -19,6 +19,7 @@ from tests.kit.places import SAMPLES
 with atheris.instrument_imports(include=["lastword"]):
     from lastword.cli.explain.case import case_of_exit, case_of_response, case_of_text
     from lastword.cli.explain.page import explain, shown
+    from lastword.cli.wrapping import text_width
     from lastword.core.classify import FAILED_RULE, classify, classify_rpc_error, classify_text
     from lastword.core.redact.forms import forms_of
     from lastword.core.redact.printable import one_line, printable, printable_json
@@ -54,7 +55,7 @@ def check_case(text: str) -> None:
     """Any text is explained, in 80 columns, without control characters."""
     explanation = explain(case_of_text(text))
     page = shown(explanation)
-    assert max(map(len, page.splitlines())) <= 80
+    assert max(map(text_width, page.splitlines())) <= 80
     assert page.replace("\n", "").isprintable()
     assert explanation.rule != FAILED_RULE
     json.dumps(explanation.as_json())

@@ -46,6 +46,8 @@ class Openings:
     def add(self, number: int, opening: Opening) -> None:
         """Add a request that goes to the agent under this number."""
         self._waiting[number] = opening
+        # An id that is used again has the outcome of the later request, even of one that fails.
+        self._opened.pop((opening.viewer, opening.request_id), None)
 
     def take(self, number: int) -> Opening | None:
         """Remove and return the request that an answer is for."""

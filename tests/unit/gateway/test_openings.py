@@ -49,3 +49,15 @@ def test_a_viewer_that_comes_back_is_given_what_it_has_opened_while_that_is_ther
     assert openings.again(ONE, viewer, b"1", {"t"}) is None  # it has ended since
     assert openings.again(ONE, viewer, b"2", {"s"}) is None
     assert openings.again(ONE, first, b"1", {"s"}) is None  # its id is used for another one
+
+
+def test_an_id_that_is_used_again_has_the_outcome_of_the_later_request() -> None:
+    openings = Openings()
+    for number in (7, 8):
+        openings.add(number, Opening(ONE, "a", b"1", {"cwd": "/"}))
+        taken = openings.take(number)
+        assert taken is not None
+        if number == 7:
+            openings.opened(taken, "s")
+    # The later one failed, and its answer was lost: it is asked again, and "s" is another session.
+    assert openings.again(OTHER, Viewer(id="a"), b"1", {"s"}) is None
