@@ -22,6 +22,7 @@ from tests.kit.recording import (
     FUSE_SECONDS,
     HOUR_MS,
     Book,
+    a_book,
     a_run,
     lastword,
     now_ms,
@@ -207,6 +208,26 @@ def test_what_is_kept_of_words_is_the_providers(tmp_path: Path) -> None:
     shown = " ".join(lastword("log", "--last", state=tmp_path).stdout.split())
     assert "Rate limit reached on tokens per min" in shown
     assert shown.count("The model provider is limiting requests") == 1, "the paragraph alone"
+
+
+def test_a_pager_that_is_left_open_does_not_keep_the_record_from_being_tidied(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, a_book(1000), a_run("01LONG"))
+    command = [sys.executable, "-m", "lastword", "log", "--last", "--all"]
+    environment = os.environ | {"LASTWORD_STATE_DIR": str(tmp_path)}
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as log,
+        closing(sqlite3.connect(tmp_path / "record.db", isolation_level=None)) as record,
+    ):
+        assert log.stdout is not None
+        first = log.stdout.read(1)
+        record.execute("CREATE TABLE more (word)")
+        busy, *_ = record.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert busy == 0
+        assert log.poll() is None, "it has written all of it: too little for a pager"
+        assert len(first + log.stdout.read()) > 100_000
+    assert log.returncode == 0
 
 
 def test_failures_are_listed_alone_the_newest_first(state: Path) -> None:

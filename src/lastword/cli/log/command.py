@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lastword.cli import envelope
 from lastword.cli.log.follow import follow
+from lastword.cli.log.held_output import held_back
 from lastword.cli.log.page import (
     mark_of,
     show_legend,
@@ -142,7 +143,7 @@ def _run(options: argparse.Namespace, path: str) -> int:
         if options.limit is not None or options.since is not None or options.all:
             raise UnusableError("--follow begins now; leave --since, --limit and --all out")
         return follow(options, path)
-    with reader.reading(path) as record:
+    with held_back(), reader.reading(path) as record:
         if options.session is None and not options.last and not options.errors:
             _list(options, record)
             return 0
