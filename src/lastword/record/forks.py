@@ -43,7 +43,7 @@ class ForkGate:
         self._uses = 0
         self._forks = 0
         self._resting: WeakSet[Resting] = WeakSet()
-        self.is_spoiled = False
+        self.is_spoiled: bool = False
         """This process was forked in the middle of a use: SQLite must not be touched in it."""
 
     @contextlib.contextmanager
@@ -104,7 +104,7 @@ class ForkGate:
         self._resting = WeakSet()
 
 
-gate = ForkGate()
+gate: ForkGate = ForkGate()
 """The gate of this process."""
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork

@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 UNSHARE = ("unshare", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc")
 ZOMBIES = """
-import glob
-stats = (open(each).read() for each in glob.glob("/proc/[0-9]*/stat"))
-states = [stat.rpartition(")")[2].split()[0] for stat in stats]
+import contextlib, glob
+states = []
+for each in glob.glob("/proc/[0-9]*/stat"):
+    with contextlib.suppress(OSError):  # it has gone since
+        states.append(open(each).read().rpartition(")")[2].split()[0])
 print(states.count("Z"))
 """
 
