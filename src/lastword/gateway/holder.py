@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure.error_object import error_object
-from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, RetrySafety
 from lastword.core.link.option_table import RUN_VARIABLE
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.tolerant import object_of
@@ -200,7 +198,7 @@ class Holder:
             return
         self.conversation.begin_after(session.hub.last_number)
         incident = self.record.incident()
-        crash = _lost(incident)
+        crash = refusals.agent_lost("Send the prompt again.", incident)
         lost: dict[str, Any] = {"open_turns": session.hub.open_turns, "incident_id": incident}
         session.hub.note(now_ms(), "holder_died", **lost)
         self.reports.tell("holder", crash["data"]["agent_error"], session_id)
@@ -377,7 +375,7 @@ class Holder:
         """Note the end of `lastword run`, which exits only if it cannot restart the agent."""
         self._status = status
         incident = self.record.incident()
-        error = _lost(incident)
+        error = refusals.agent_lost("Send the prompt again.", incident)
         if self.sessions and not self._over.is_set():
             self.reports.tell("holder", error["data"]["agent_error"] | {"reason": "run_ended"})
         self.conversation.lost(error)
@@ -434,22 +432,6 @@ class Holder:
 
 def _is_gone(path: str) -> bool:
     return not os.path.lexists(path)
-
-
-def _lost(incident: str) -> dict[str, Any]:
-    """Return the error object for what was open when a process ended."""
-    return error_object(
-        AgentError(
-            type=ErrorType.AGENT_CRASH,
-            message="The agent's process ended unexpectedly. Send the prompt again.",
-            retryable=True,
-            reason="holder_died",
-            origin=Origin.PROCESS,
-            retry_safety=RetrySafety.ASK,
-            action=Action.RETRY,
-            incident_id=incident,
-        )
-    )
 
 
 def _why(error: dict[str, Any]) -> dict[str, Any]:

@@ -75,16 +75,22 @@ def no_log() -> dict[str, Any]:
     return error_object(error)
 
 
-def agent_lost() -> dict[str, Any]:
-    """Refuse a request of no session whose agent has gone with its holder."""
+def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
+    """Refuse what was open when an agent's process, or its holder, ended.
+
+    Args:
+        advice: A sentence on what to do.
+        incident: The incident's id, where the end is recorded under one.
+    """
     error = AgentError(
         type=ErrorType.AGENT_CRASH,
-        message="The agent's process ended unexpectedly. Try again.",
+        message=f"The agent's process ended unexpectedly. {advice}",
         retryable=True,
         reason="holder_died",
         origin=Origin.PROCESS,
         retry_safety=RetrySafety.ASK,
         action=Action.RETRY,
+        incident_id=incident,
     )
     return error_object(error)
 

@@ -359,7 +359,7 @@ class ViewerLink(ABC):
         for request_id in lost:
             del self._unanswered[request_id]
             if not self._replay:
-                await self.send(jsonrpc.error(request_id, refusals.agent_lost()))
+                await self.send(jsonrpc.error(request_id, refusals.agent_lost("Try again.")))
         # Nothing would be heard of them here; who comes back finds the sessions again, and sends
         # again what was not answered.
         if gone or (lost and self._replay):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from tests.kit.client import texts
+from tests.kit.crowded import CROWDED
 from tests.kit.doors import command
 
 if TYPE_CHECKING:
@@ -40,21 +40,11 @@ def test_a_blocked_turn_is_answered_even_where_a_frame_is_half_written(start: St
     assert shown == ["before" * 15_000]
 
 
-CROWDED = """
-import os, resource, sys
-hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard < 4096 else 4096, hard))
-for _ in range(1100):
-    os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
-
-
 def test_a_blocked_turn_is_answered_in_a_process_with_more_descriptors_than_select_takes(
     start: Start, door: str
 ) -> None:
     agent = command(door, "blocked=0.2,0.1")
-    client = start.run(sys.executable, "-c", CROWDED, *agent)
+    client = start.run(*CROWDED, *agent)
     client.initialize()
     answer = client.take("block_for 3.0 1")
     assert answer["error"]["data"]["agent_error"]["reason"] == "idle_timeout"

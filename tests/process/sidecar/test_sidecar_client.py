@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.crowded import CROWDED
 from tests.kit.sidecar import SIDECAR, agent_command
 from tests.process.sidecar.failing_turn import is_healthy, quick
 
@@ -134,25 +134,11 @@ def test_a_client_that_started_us_without_a_stream_is_served_as_far_as_it_can_be
     assert client.end() == 6
 
 
-MANY = (
-    *(sys.executable, "-c"),
-    """
-import os, resource, sys
-hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard < 4096 else 4096, hard))
-for _ in range(1100):
-    os.set_inheritable(os.open(os.devnull, os.O_RDONLY), True)
-os.execvp(sys.argv[1], sys.argv[1:])
-""",
-)
-"""What to start a sidecar under that is left more descriptors than `select` can take."""
-
-
 def test_a_client_that_leaves_us_a_thousand_descriptors_is_served(
     start: Start, tmp_path: Path
 ) -> None:
     options = ["--record", str(tmp_path)]
-    client = start("exits-at-end", 6, under=MANY, options=options)
+    client = start("exits-at-end", 6, under=CROWDED, options=options)
     client.open()
     assert is_healthy(client.turn("hello"))
     assert client.end() == 6

@@ -174,8 +174,7 @@ def _how_it_ended(story: TurnHistory, outcome: Outcome) -> str:
         return _how_left_open(story, after)
     error = story.error or {}
     error_type = _error_type(error)
-    what = wording.WHAT_BY_REASON.get(error_type, {}).get(str(error.get("reason")))
-    return f"The turn failed {after}. {what or wording.WHAT[error_type]}"
+    return f"The turn failed {after}. {wording.what_of(error_type, str(error.get('reason')))}"
 
 
 def _how_cancelled(story: TurnHistory, after: str) -> str:
