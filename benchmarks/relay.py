@@ -36,14 +36,26 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def relays(extra: list[str], *, with_sdks: bool) -> list[Relay]:
-    """The relays to compare: none, `cat`, lastword where it is installed, the SDKs', `extra`."""
+OURS, AGAINST = "lastword", "against"
+
+
+def relays(extra: list[str], against: Path | None, *, with_sdks: bool) -> list[Relay]:
+    """The relays to compare: none, `cat`, lastword where it is installed, the SDKs', `extra`.
+
+    Raises:
+        SystemExit: a relay cannot be used, with what to do.
+    """
     found = [Relay("direct", "{agent}"), Relay("cat", """sh -c 'cat | "$@" | cat' sh {agent}""")]
     script = Path(sys.executable).parent / "lastword"
     if script.exists():
-        found.append(Relay("lastword", f"'{script}' run -- {{agent}}"))
+        found.append(Relay(OURS, f"'{script}' run -- {{agent}}"))
     else:
         say("lastword is not installed beside this Python: measuring without it")
+    if against is not None:
+        other = against / "bin" / "lastword"
+        if not other.exists():
+            raise SystemExit(f"--against: {other} is missing; name a virtual environment")
+        found.append(Relay(AGAINST, f"'{other}' run -- {{agent}}"))
     if with_sdks:
         found += plain_relays(say)
     for each in extra:
@@ -171,6 +183,13 @@ def show(title: str, table: Table, rows: str = "relay") -> None:
         say(f"| {name} | {' | '.join(_cell(row.get(column)) for column in columns)} |")
 
 
+def compared(table: Table) -> dict[str, float]:
+    """How many times the figure of the installation of `--against` ours is, by column."""
+    ours, other = table.get(OURS, {}), table.get(AGAINST, {})
+    pairs = ((column, ours.get(column), other.get(column)) for column in ours)
+    return {column: a / b for column, a, b in pairs if a is not None and b}
+
+
 def _cell(value: float | None) -> str:
     if value is None:
         return ""
@@ -193,6 +212,12 @@ def main() -> None:
     parser.add_argument(
         "--sdks", action="store_true", help="relays made of the SDKs and the Rust conductor, too"
     )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="DIR",
+        help="the lastword of another virtual environment, too, and ours as a ratio to it",
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the traffic, fewer rounds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there, too")
     parser.add_argument(
@@ -206,12 +231,18 @@ def main() -> None:
     figures: dict[str, Table] = {}
     with tempfile.TemporaryDirectory(prefix="lastword-bench-") as name:
         folder = Path(name)
-        bench = Bench(relays(options.relay, with_sdks=options.sdks), folder / "state")
+        chosen = relays(options.relay, options.against, with_sdks=options.sdks)
+        bench = Bench(chosen, folder / "state")
         suite = Suite(bench, folder, quick=options.quick, flood_megabytes=options.flood_megabytes)
         for kind in options.only or KINDS:
             for title, table in suite.run(kind).items():
                 figures[title] = table
                 show(title, table)
+                if ratios := compared(table):
+                    say(
+                        f"{OURS} / {AGAINST}: "
+                        + ", ".join(f"{c} {r:.2f}" for c, r in ratios.items())
+                    )
     if options.json:
         document = {"machine": machine(), "quick": options.quick, "figures": figures}
         options.json.write_text(json.dumps(document, indent=1) + "\n")
