@@ -53,17 +53,15 @@ _RETRY_WORD = b"etry"
 _FAILED_ENDS = (b'rror"', b'ailed"', b'ailure"')
 
 _RETRY_TEXT_CHARS = 160
-_RETRY_BEGINS = re.compile(
-    r"\W{0,4}(?:retrying|reconnecting)(?:\.{1,3}|\u2026|:)?"
+_RETRY_BEGINS = (
+    r"(?i)\W{0,4}(?:retrying|reconnecting)(?:\.{1,3}|\u2026|:)?"
     r"(?: (?:the|request|connection|model|call|api|to|provider|stream)){0,4}[ (\[,:-]{1,4}"
     r"(?:(?:attempt|try|retry) #?)?\d{1,4} ?(?:/|of) ?\d{1,4}\b[\]),. ]{0,3}"
-    r"(?:(?:waiting|in|after|wait) [\d.]{1,8} ?[a-z]{0,8})?[\]).\u2026 ]{0,6}",
-    re.IGNORECASE,
+    r"(?:(?:waiting|in|after|wait) [\d.]{1,8} ?[a-z]{0,8})?[\]).\u2026 ]{0,6}"
 )
-_RETRY_ENDS = re.compile(
-    r"\W{0,4}(?:retry|retries|reconnect)(?:ing)? (?:finished|completed?|succeeded|failed)"
-    r"(?:, \w{1,12})?[.!\u2026]{0,3}",
-    re.IGNORECASE,
+_RETRY_ENDS = (
+    r"(?i)\W{0,4}(?:retry|retries|reconnect)(?:ing)? (?:finished|completed?|succeeded|failed)"
+    r"(?:, \w{1,12})?[.!\u2026]{0,3}"
 )
 """What agents write of a retry, in one piece: that there is one how often, or that it is over."""
 
@@ -170,5 +168,5 @@ def is_retry_by_form(text: str, *, begun: bool) -> bool:
     if len(text) > _RETRY_TEXT_CHARS or ("etry" not in text and "connect" not in text):
         return False
     told = text.strip()
-    ends = begun and _RETRY_ENDS.fullmatch(told) is not None
-    return ends or _RETRY_BEGINS.fullmatch(told) is not None
+    ends = begun and re.fullmatch(_RETRY_ENDS, told) is not None
+    return ends or re.fullmatch(_RETRY_BEGINS, told) is not None
