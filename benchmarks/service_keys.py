@@ -128,8 +128,9 @@ def _row(rule: dict[str, Any], part: str) -> tuple[Row, bool]:
     if begun is None or middle is None:
         return _key(translated(part), rule.get("keywords", [])), False
     secret = translated(part[middle.end() :])
-    if len(_prefix(secret)) >= MIN_LITERALS and not _matches_honest(secret):
-        return _key(secret, rule["keywords"]), False
+    alone = f"(?i:{secret})" if "(?i" in begun[0] else secret
+    if len(_prefix(secret)) >= MIN_LITERALS and not _matches_honest(alone):
+        return _key(alone, rule["keywords"]), False
     names = _alternatives(part[begun.end() : middle.start()])
     plain = [name.strip(",").lower() for name in names if not set(name) & set("[(?")]
     words = tuple(sorted(set(plain or rule["keywords"])))

@@ -248,17 +248,20 @@ SHAPES = (
         rf"{START}c?[sprek]k[-_](?!\.){_DIGIT_SOON}[\w-]{{8,}}|{START}sk-[\w-]{{20,}}",
     ),
     _shape("token", "xox xapp", rf"{START}(?:xox[a-z](?:\.xox[a-z])?|xapp)-[\w-]{{8,}}"),
+    # Telegram
+    _shape("token", ":aa", rf"{START}\d{{8,10}}:AA[\w-]{{30,}}"),
     # Discord: the account's number in base64, a time, a signature.
     _shape(
         "token",
         ".",
-        r"[MNO](?<![A-Za-z0-9_-].)[A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
+        r"[MNO](?:(?<![A-Za-z0-9_-].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f]{2}.)|(?<=\[\dm.)"
+        r"|(?<=[\[;]\d\dm.))[A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
     ),
     # Accounts, people, and addresses.
     _shape(
         "account",
         "org- org_ proj acct user- user_ team- team_ workspace",
-        rf"\b(?:org|proj|acct|user|team|workspace)[-_]{_DIGIT_SOON}[A-Za-z0-9]{{10,}}",
+        rf"{START}(?:org|proj|acct|user|team|workspace)[-_]{_DIGIT_SOON}[A-Za-z0-9]{{10,}}",
     ),
     _shape(
         "email", "@", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b"
@@ -307,9 +310,7 @@ KEY_SHAPES = (
         r"|(?:xai|nvapi|pplx|pypi|tvly|bedrock-api-key|key|pa|fal|fc)-|ABSK|dapi)"
         rf"(?:{_DIGIT_SOON}(?=[\w-]{{0,24}}[A-Za-z0-9]{{12}})[\w-]{{20,}}|[A-Za-z0-9]{{24,}}[\w-]*)",
     ),
-    _shape(
-        "token", "sg. :aa", rf"{START}SG\.[\w-]{{16,}}\.[\w-]{{16,}}|\b\d{{8,10}}:AA[\w-]{{30,}}"
-    ),
+    _shape("token", "sg.", rf"{START}SG\.[\w-]{{16,}}\.[\w-]{{16,}}"),
 )
 """Keys of at least `MIN_KEY_CHARS`, by their beginning."""
 
