@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lastword.core.redact.service_shapes import (
-    LOOKS_LIKE_A_SECRET,
+    MIXED,
     assigned_source,
     key_source,
 )
@@ -52,7 +52,7 @@ NAME = re.compile(r"(?:\(\?i\)|\[\\w\.-\]\{0,50\}\?\(\?i:)?\[\\w\.-\]\{0,50\}\?"
 MIN_LITERALS = 4
 """A key that begins with so many fixed characters gives itself away, whatever stands before it."""
 
-LONG_WORD = re.compile(r"[\w.~=+-]+")
+LONG_WORD = re.compile(r"[\w.~=+/-]+")
 """What `core.redact.redactor` looks into for the beginnings of keys."""
 
 MIN_OPEN_CHARS = 20
@@ -94,7 +94,7 @@ class Row(NamedTuple):
     pattern: str
 
 
-class Unusable(Exception):
+class UnusableError(Exception):
     """A rule is left out; the text says why."""
 
 
@@ -107,7 +107,7 @@ def rows_of(toml: str) -> tuple[list[Row], list[Row], dict[str, list[str]]]:
         for part in _split(rule.get("regex", "")):
             try:
                 row, is_assigned = _row(rule, part)
-            except Unusable as reason:
+            except UnusableError as reason:
                 unused[str(reason)].append(rule["id"])
                 continue
             if is_assigned:
@@ -120,9 +120,9 @@ def rows_of(toml: str) -> tuple[list[Row], list[Row], dict[str, list[str]]]:
 
 def _row(rule: dict[str, Any], part: str) -> tuple[Row, bool]:
     if rule["id"] in UNUSED:
-        raise Unusable(UNUSED[rule["id"]])
+        raise UnusableError(UNUSED[rule["id"]])
     if "path" in rule:
-        raise Unusable("for one kind of file")
+        raise UnusableError("for one kind of file")
     begun = NAME.match(part)
     middle = ASSIGNMENT.search(part)
     if begun is None or middle is None:
@@ -135,12 +135,10 @@ def _row(rule: dict[str, Any], part: str) -> tuple[Row, bool]:
     plain = [name.strip(",").lower() for name in names if not set(name) & set("[(?")]
     words = tuple(sorted(set(plain or rule["keywords"])))
     if any(_is_honest(example) for example in examples(secret)):
-        raise Unusable("hex, digits or a UUID, as hashes and ids are")
+        raise UnusableError("hex, digits or a UUID, as hashes and ids are")
     pattern = re.compile(assigned_source(words, secret), re.IGNORECASE)
-    if not all(
-        pattern.search(f"{words[0]}_x = {each}") for each in examples(secret, LOOKS_LIKE_A_SECRET)
-    ):
-        raise Unusable("cannot be translated")
+    if not all(pattern.search(f"{words[0]}_x = {each}") for each in examples(secret, MIXED)):
+        raise UnusableError("cannot be translated")
     return Row(words, secret), True
 
 
@@ -148,20 +146,20 @@ def _key(pattern: str, keywords: list[str]) -> Row:
     parts = [_open_ended(each) for each in _alternatives(pattern)]
     kept = [each for each in parts if not _matches_honest(each)]
     if not kept:
-        raise Unusable("matches honest texts as well")
+        raise UnusableError("matches honest texts as well")
     pattern = "|".join(kept)
     made = examples(pattern)
     if all(
         any(shape.pattern.search(each) for shape in (*CARRIERS, *SHAPES, *KEY_SHAPES))
         for each in made
     ):
-        raise Unusable("a rule of our own matches all of it")
+        raise UnusableError("a rule of our own matches all of it")
     if min(max(map(len, LONG_WORD.findall(each)), default=0) for each in made) < MIN_KEY_CHARS:
-        raise Unusable("too short to be told from a word")
+        raise UnusableError("too short to be told from a word")
     for hints in ({hint for each in kept for hint in _hints(each)}, set(keywords)):
         if all(any(hint in each.lower() for hint in hints) for each in made):
             return Row(tuple(sorted(hints)), pattern)
-    raise Unusable("has no fixed characters")
+    raise UnusableError("has no fixed characters")
 
 
 def _open_ended(pattern: str) -> str:
@@ -222,7 +220,7 @@ def translated(go: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise Unusable("cannot be translated") from error
+        raise UnusableError("cannot be translated") from error
     return text
 
 
@@ -259,12 +257,10 @@ def _without_needless_groups(text: str) -> str:
     while text.startswith("(?:") and text.endswith(")"):
         depth = 0
         tokens = _tokens(text)
-        for at, token in enumerate(tokens):
+        for token in tokens[:-1]:
             depth += token.startswith("(") - (token == ")")
             if depth == 0:
-                break
-        if at != len(tokens) - 1:
-            break
+                return text
         text = text[3:-1]
     return text
 
@@ -353,7 +349,7 @@ def examples(pattern: str, needs: str = "") -> list[str]:
             made.append(text)
         if len(made) == EXAMPLES:
             return made
-    raise Unusable("hex, digits or a UUID, as hashes and ids are")
+    raise UnusableError("hex, digits or a UUID, as hashes and ids are")
 
 
 def _example(items: Any, dice: random.Random) -> list[str]:
@@ -374,7 +370,7 @@ def _example(items: Any, dice: random.Random) -> list[str]:
         elif code is sre.ANY:
             made.append(".")
         elif code is not sre.AT:
-            raise Unusable("cannot be translated")
+            raise UnusableError("cannot be translated")
     return made
 
 
@@ -389,7 +385,7 @@ def _members(items: Any) -> str:
             words = "abcxyzABCXYZ0123456789_"
             found += words if value is sre.CATEGORY_WORD else "0123456789"
         else:
-            raise Unusable("cannot be translated")
+            raise UnusableError("cannot be translated")
     return found
 
 
@@ -400,21 +396,21 @@ def table(toml: str, source: str) -> str:
     """The module's text."""
     keys, assigned, unused = rows_of(toml)
     left_out = "".join(
-        f"#   {reason}: {len(ids)} ({', '.join(sorted(set(ids))[:4])}{' …' if len(ids) > 4 else ''})\n"
+        f"#   {reason}: {', '.join(sorted(set(ids))[:4])}{', …' if len(ids) > 4 else ''}\n"
         for reason, ids in sorted(unused.items())
     )
     notice = "".join(f"# {line}".rstrip() + "\n" for line in COPYRIGHT.splitlines())
     return (
         '"""Shapes of the keys of known services, written by `benchmarks/service_keys.py`.\n\n'
-        "Rerun it with a newer list of rules; do not edit. A line is what must occur in a text, in\n"
-        'small letters, separated by commas, a blank, and the pattern of the secret.\n"""\n'
+        "Rerun it with a newer list of rules; do not edit. A line is what must occur in a text,\n"
+        'in small letters, separated by commas, a blank, and the pattern of the secret.\n"""\n'
         "# ruff: noqa: E501 - a pattern stays on its line\n"
         f"# The patterns are from gitleaks (https://github.com/gitleaks/gitleaks), {source},\n"
         f"# config/gitleaks.toml, SHA-256 {hashlib.sha256(toml.encode()).hexdigest()[:32]}…,\n"
         "# translated to Python's syntax. Their licence:\n#\n"
         f"{notice}#\n# Rules, or parts of them, that are not used:\n{left_out}"
         "\nfrom __future__ import annotations\n\n"
-        f'KEYS = r"""\n{_lines(keys)}"""\n"""Keys that give themselves away by their beginning."""\n\n'
+        f'KEYS = r"""\n{_lines(keys)}"""\n"""Keys that give themselves away by their form."""\n\n'
         f'ASSIGNED_VALUES = r"""\n{_lines(assigned)}"""\n'
         '"""Values that are secrets where the service\'s name stands before them."""\n'
     )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lastword.core.redact.named_values import is_denied_name
 from lastword.core.redact.redactor import (
     CUT,
     MAX_TEXT_CHARS,
@@ -18,7 +19,6 @@ from lastword.core.redact.redactor import (
     redact_text,
     redactions_in_words,
 )
-from lastword.core.redact.named_values import is_denied_name
 from lastword.core.redact.shapes import REDACTED
 from tests.kit.canaries import CANARIES, PLAIN
 

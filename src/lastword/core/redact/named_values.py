@@ -51,7 +51,7 @@ _HARMLESS = {
     "key": _words("""primary foreign sort partition cache public group index lookup hot object
         unique composite row routing idempotency dedup hash map dict json yaml config message i18n
         item query field column order lang locale registry shard parent child state meta label tag
-        topic storage react translation s3"""),
+        topic storage react translation s3 websocket"""),
     "token": _words("""max min eos bos pad unk sep cls mask next page stop per first last special
         input output continuation"""),
     "pass": _words("first second third next last render multi single by tests all did"),
@@ -88,8 +88,8 @@ def naming_of(name: str) -> Naming:
     """Return what a name says of its value."""
     bare = "".join(filter(str.isalnum, name)).lower().rstrip("0123456789")
     words = [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
-    if bare.endswith("key") and words[-1:] in (["id"], ["base"]):
-        words.pop()
+    if words[-2:] in (["key", "id"], ["key", "base"]):
+        bare = bare.removesuffix(words.pop())
     is_variable = not any(map(str.islower, name))
     if not words or _COMPLAINTS.intersection(words):
         return Naming.NOTHING
@@ -140,7 +140,7 @@ _HINTS = ("token", "secret", "pass", "key", "cred", "pwd", "auth", "pat", "dsn",
 
 _QUOTED = r"(?<=\")(?!\s)[^\"\\\r\n]{%d,}|(?<=')(?!\s)[^'\\\r\n]{%d,}"
 _NOT_A_SENTENCE = r"(?!\(|permission denied|(?:my|your|the|an?) )"
-_NOT_REDACTED = r"(?!\(redacted\))"
+_NOT_REDACTED = r"(?!\(redacted\)|\{\w*\}|\$\{?[A-Z_]{2,}\b|%\w+%)"
 _NOT_A_NUMBER = r"(?!\d[\d.,_]{0,16}(?:[A-Za-z%]{0,3}|/\w{1,3})(?![\w@!#$*+=/-]))"
 _NOT_A_WORD = (
     r"(?!(?i:true|false|none|null|nil|yes|no|on|off|unset|undefined|required|missing|empty|invalid"

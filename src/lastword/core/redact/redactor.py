@@ -38,7 +38,7 @@ _CARRIER_HINTS = _hinted(CARRIERS)
 _SHAPE_HINTS = _hinted(SHAPES)
 _KEY_HINTS = _hinted((*KEY_SHAPES, *SERVICE_KEYS))
 _SERVICE_HINTS = _hinted(ASSIGNED_SHAPES)
-_LONG_WORD = re.compile(rf"[\w.~=+-]{{{MIN_KEY_CHARS},}}")
+_LONG_WORD = re.compile(rf"[\w.~=+/-]{{{MIN_KEY_CHARS},}}")
 
 
 def _lowered(text: str) -> str:

@@ -1,7 +1,7 @@
 """Shapes of the keys of known services, written by `benchmarks/service_keys.py`.
 
-Rerun it with a newer list of rules; do not edit. A line is what must occur in a text, in
-small letters, separated by commas, a blank, and the pattern of the secret.
+Rerun it with a newer list of rules; do not edit. A line is what must occur in a text,
+in small letters, separated by commas, a blank, and the pattern of the secret.
 """
 # ruff: noqa: E501 - a pattern stays on its line
 # The patterns are from gitleaks (https://github.com/gitleaks/gitleaks), commit b58d3f102cf3 of 2026-07-22, rules of 2025-11-20,
@@ -26,16 +26,16 @@ small letters, separated by commas, a blank, and the pattern of the secret.
 # OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 #
 # Rules, or parts of them, that are not used:
-#   a command: a rule of our own: 2 (curl-auth-header, curl-auth-user)
-#   a name that suggests a secret: a rule of our own: 1 (generic-api-key)
-#   a rule of our own: 3 (jwt, private-key, slack-webhook-url)
-#   a rule of our own matches all of it: 42 (age-secret-key, anthropic-admin-api-key, anthropic-api-key, aws-amazon-bedrock-api-key-short-lived …)
-#   begins with an ordinary word: 1 (gocardless-api-token)
-#   for one kind of file: 5 (freemius-secret-key, hashicorp-tf-password, kubernetes-secret-yaml, nuget-config-password …)
-#   has no fixed characters: 1 (facebook-access-token)
-#   hex, digits or a UUID, as hashes and ids are: 21 (adobe-client-id, asana-client-id, cisco-meraki-api-key, cloudflare-global-api-key …)
-#   matches honest texts as well: 2 (sourcegraph-access-token, square-access-token)
-#   too short to be told from a word: 2 (aws-amazon-bedrock-api-key-long-lived, jwt-base64)
+#   a command: a rule of our own: curl-auth-header, curl-auth-user
+#   a name that suggests a secret: a rule of our own: generic-api-key
+#   a rule of our own: jwt, private-key, slack-webhook-url
+#   a rule of our own matches all of it: age-secret-key, anthropic-admin-api-key, anthropic-api-key, aws-amazon-bedrock-api-key-short-lived, …
+#   begins with an ordinary word: gocardless-api-token
+#   for one kind of file: freemius-secret-key, hashicorp-tf-password, kubernetes-secret-yaml, nuget-config-password, …
+#   has no fixed characters: facebook-access-token
+#   hex, digits or a UUID, as hashes and ids are: adobe-client-id, asana-client-id, cisco-meraki-api-key, cloudflare-global-api-key, …
+#   matches honest texts as well: sourcegraph-access-token, square-access-token
+#   too short to be told from a word: jwt-base64
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ _gitlab_session= _gitlab_session=[0-9a-z]{20,}
 _mmk [A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk
 a3- A3-[A-Z0-9]{6}-(?:(?:[A-Z0-9]{11})|(?:[A-Z0-9]{6}-[A-Z0-9]{5}))-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}
 a3t,abia,acca,akia,asia (?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}
+absk ABSK[A-Za-z0-9+/]{20,}={0,2}
 access- (?i:access-(?:sandbox|development|production)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12,})
 akcp AKCp[A-Za-z0-9]{20,}
 api- API-[A-Z0-9]{20,}
@@ -116,7 +117,7 @@ tk-us- tk-us-[\w-]{20,}
 v1.0- v1\.0-[a-f0-9]{24}-[a-f0-9]{20,}
 xkeysib- xkeysib-[a-f0-9]{64}\-(?i:[a-z0-9]{16,})
 """
-"""Keys that give themselves away by their beginning."""
+"""Keys that give themselves away by their form."""
 
 ASSIGNED_VALUES = r"""
 adafruit [a-z0-9_-]{32}

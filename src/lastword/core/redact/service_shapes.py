@@ -11,7 +11,7 @@ import re
 from lastword.core.redact.service_keys import ASSIGNED_VALUES, KEYS
 from lastword.core.redact.shapes import REDACTED, START, Shape
 
-LOOKS_LIKE_A_SECRET = r"(?=[\w.=+/-]{0,40}\d)(?=[\w.=+/-]{0,40}[g-z])"
+MIXED = r"(?=[\w.=+/-]{0,40}\d)(?=[\w.=+/-]{0,40}[g-z])"
 """Digits, and letters that hexadecimal numbers do not have."""
 
 MORE_KEYS = r"""
@@ -30,6 +30,7 @@ llx- llx-[A-Za-z0-9]{20,}
 ls__ ls__[a-f0-9]{32}
 lsv2_ lsv2_(?:pt|sk)_[A-Za-z0-9_]{24,}
 nfp_,nfc_,nfo_,nfu_,nfb_ nf[pcoub]_[A-Za-z0-9]{24,}
+pat pat[A-Za-z0-9]{14}\.[a-f0-9]{32,}
 pcsk_ pcsk_[A-Za-z0-9_]{24,}
 phc_,phx_ ph[cx]_[A-Za-z0-9]{32,}
 s. s\.(?=[A-Za-z]{0,23}\d)(?=[A-Za-z0-9]{0,23}[A-Z])[A-Za-z0-9]{24}(?![\w.(])
@@ -54,7 +55,7 @@ def assigned_source(services: tuple[str, ...], secret: str) -> str:
     names = "|".join(map(re.escape, services))
     return (
         rf"((?:{names})[\w.-]{{0,24}}[\"']?\s{{0,2}}(?::=|[:=]|=>)\s{{0,2}}[\"']?)"
-        rf"{LOOKS_LIKE_A_SECRET}(?:{secret})(?!\w)"
+        rf"{MIXED}(?:{secret})(?!\w)"
     )
 
 

@@ -46,7 +46,7 @@ START = (
     r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"
     r"|(?<=\[\dm)|(?<=[\[;]\d\dm)|(?<=;\d{3}m))"
 )
-"""Where a key may begin: not within a word, but after an escape or a colour as programs write it."""
+"""Where a key may begin: not within a word, but after an escape or the code of a colour."""
 
 _QUOTE = r"[\"'\\]{0,4}"
 _SEPARATOR = rf"{_QUOTE}\s{{0,2}}(?::=|[:=]|=>|%3D)\s{{0,2}}{_QUOTE}"
@@ -145,7 +145,7 @@ CARRIERS = (
         "option",
         "curl",
         rf"(\bcurl\b(?:(?!\bcurl\b)[^|]){{0,600}}?[\"'\s]"
-        rf"(?:-[a-zA-Z#]{{0,8}}[uU]{_BETWEEN_ARGUMENTS}?|--(?:proxy-)?user{_BETWEEN_ARGUMENTS})"
+        rf"(?:-[a-zA-Z#]{{0,8}}?[uU]{_BETWEEN_ARGUMENTS}?|--(?:proxy-)?user{_BETWEEN_ARGUMENTS})"
         rf"[\"'\\]{{0,2}}){_NEW}"
         r"(?:(?<=\")[^\":\r\n\\]{0,128}:[^\"\r\n\\]+|(?<=')[^':\r\n\\]{0,128}:[^'\r\n\\]+"
         r"|[^\s:\"'/\\]{0,128}:[^\s\"'\\]+)",
@@ -308,7 +308,7 @@ KEY_SHAPES = (
         " pypi- jina_ tvly- absk bedrock-api-key- key- pa- api_org_ fal- fc-",
         rf"{START}(?:(?:hf|gsk|r8|npm|fw|tgp_v1|shpat|sntrys|lin_api|ntn|whsec|jina|api_org|secret)_"
         r"|(?:xai|nvapi|pplx|pypi|tvly|bedrock-api-key|key|pa|fal|fc)-|ABSK|dapi)"
-        rf"(?:{_DIGIT_SOON}(?=[\w-]{{0,24}}[A-Za-z0-9]{{12}})[\w-]{{20,}}|[A-Za-z0-9]{{24,}}[\w-]*)",
+        rf"(?:{_DIGIT_SOON}(?=[\w-]{{0,24}}?(?=[A-Za-z]*\d)[A-Za-z0-9]{{12}})[\w-]{{20,}}|[A-Za-z0-9]{{24,}}[\w-]*)",
     ),
     _shape("token", "sg.", rf"{START}SG\.[\w-]{{16,}}\.[\w-]{{16,}}"),
 )
