@@ -11,7 +11,7 @@ import re
 from enum import Enum, auto
 from functools import lru_cache
 
-from lastword.core.redact.shapes import REDACTED
+from lastword.core.redact.shapes import REDACTED, value_of
 
 _MAX_NAME_CHARS = 96
 
@@ -138,7 +138,6 @@ _ASSIGNMENT = re.compile(
 
 _HINTS = ("token", "secret", "pass", "key", "cred", "pwd", "auth", "pat", "dsn", "cookie", "pw")
 
-_QUOTED = r"(?<=\")(?!\s)[^\"\\\r\n]{%d,}|(?<=')(?!\s)[^'\\\r\n]{%d,}"
 _NOT_A_SENTENCE = r"(?!\(|permission denied|(?:my|your|the|an?) )"
 _NOT_REDACTED = r"(?!\(redacted\)|\{\w*\}|\$\{?[A-Z_]{2,}\b|%\w+%)"
 _NOT_A_NUMBER = r"(?!\d[\d.,_]{0,16}(?:[A-Za-z%]{0,3}|/\w{1,3})(?![\w@!#$*+=/-]))"
@@ -152,12 +151,10 @@ _MIXED = (
 )
 """Letters and digits, or more letters than a word has."""
 
-_PLAIN_VALUE = rf"(?:{_QUOTED % (4, 4)}|[^\s\"'\\;&}}<>]{{4,}})"
+_PLAIN_VALUE = value_of(4, r"[^\s\"'\\;&}<>]")
 _VALUES = {
     # "/etc/passwd: permission denied" names a file, and holds no secret.
-    Naming.SECRET: re.compile(
-        rf"{_NOT_A_SENTENCE}(?:{_QUOTED % (6, 6)}|[^\s\"'\\,;&}}<>()]{{6,}})", re.IGNORECASE
-    ),
+    Naming.SECRET: re.compile(_NOT_A_SENTENCE + value_of(6, r"[^\s\"'\\,;&}<>()]"), re.IGNORECASE),
     Naming.VARIABLE: re.compile(_NOT_REDACTED + _NOT_A_NUMBER + _NOT_A_WORD + _PLAIN_VALUE),
     Naming.PASSWORD: re.compile(_NOT_REDACTED + _NOT_A_WORD + _PLAIN_VALUE),
     Naming.PERHAPS: re.compile(rf"{_NOT_REDACTED}{_NOT_A_NUMBER}(?![/~.])(?:{_MIXED})"),

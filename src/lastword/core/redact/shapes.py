@@ -55,11 +55,17 @@ _NEW = r"(?!\(redacted\))"
 _BETWEEN_ARGUMENTS = r"(?:[\"',\s\\]{1,6}|=)"
 
 
-def _value(least: int, bare: str = r"[^\s\"'\\,;&}<>()]") -> str:
-    """Return the pattern of a value: up to the closing quote, or the end of the word."""
+def value_of(least: int, bare: str) -> str:
+    """Return the pattern of a value of so many characters, up to its closing quote, if it has one.
+
+    Args:
+        least: The fewest characters.
+        bare: A character of a value without quotes.
+    """
     return (
-        rf"(?:(?<=\")(?!\s)[^\"\\\r\n]{{{least},}}|(?<=')(?!\s)[^'\\\r\n]{{{least},}}"
-        rf"|{bare}{{{least},}})"
+        rf"(?:(?<=\\\")(?!\s)(?:[^\"\\\r\n]|\\(?![\"\\])){{{least},}}+"
+        rf"|(?<!\\\")(?<=\")(?!\s)(?:[^\"\\\r\n]|\\[^\r\n]){{{least},}}+"
+        rf"|(?<=')(?!\s)(?:[^'\\\r\n]|\\[^\r\n]){{{least},}}+|{bare}{{{least},}})"
     )
 
 
@@ -94,7 +100,8 @@ CARRIERS = (
     _shape(
         "authorization",
         "authorization",
-        r"\b(authorization[\"'\\]{1,4}\s{0,2}[:=,]\s{0,2}[\"'\\]{1,4})(?!\()[^\"'\\\r\n]{4,}",
+        r"\b(authorization[\"'\\]{1,4}\s{0,2}[:=,]\s{0,2}[\"'\\]{1,4})(?!\()"
+        + value_of(4, r"[^\"'\\\r\n]"),
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),
@@ -136,7 +143,7 @@ CARRIERS = (
         "option",
         "-pass -pwd",
         r"(?<![\w-])(--(?:[a-z]{1,16}-){0,3}(?:password|passwd|passphrase|pass|pwd)"
-        rf"{_BETWEEN_ARGUMENTS}[\"']?)(?![-(])" + _value(3, r"[^\s\"',]"),
+        rf"{_BETWEEN_ARGUMENTS}[\"']?)(?![-(])" + value_of(3, r"[^\s\"',]"),
         rf"\1{REDACTED}",
         flags=re.IGNORECASE,
     ),
