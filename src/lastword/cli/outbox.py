@@ -25,7 +25,7 @@ from lastword.outbox.post import PostError
 from lastword.outbox.report import own_report
 from lastword.outbox.schedule import Fate, fate_of
 from lastword.outbox.sender import ask, send_due
-from lastword.outbox.store import Outbox, now_ms
+from lastword.outbox.store import ALL, Outbox, now_ms
 from lastword.outbox.tables import COUNTS, DROPPED, SENT, Status
 from lastword.outbox.target import OTLP, ReportTarget, TargetError, Wish, target_of
 from lastword.record.run import this_run
@@ -50,13 +50,14 @@ examples:
   lastword outbox
   lastword outbox --test --report-to https://collector.example:4318
   lastword outbox --send
+  lastword outbox --redirect all --report-to https://collector.example:4318
 
 exit status: 0, 1 when what was sent did not arrive or the outbox cannot be
 read, 2 for arguments that cannot be used.
 """
 
 _REPORTS = {
-    "report_to": "with --send and --test: the address",
+    "report_to": "with --send, --test and --redirect: the address",
     "report_format": "what listens there: an OpenTelemetry collector or a webhook (otlp, webhook)",
     "report_secret_file": "the file with the secret that signs a webhook's reports",
 }
@@ -74,12 +75,14 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().read(arguments)
     outbox = Outbox(os.path.dirname(path_of(options)))
     try:
-        if options.test or options.send:
+        if options.test or options.send or options.redirect:
             target = _target(options)
+            if options.redirect:
+                _redirect(outbox, options.redirect, target)
             return _test(target) if options.test else _send(outbox, target)
         if options.clear_dead:
             return _clear(outbox)
-        return _show(outbox, as_json=options.json)
+        return _show(outbox, _key(options), as_json=options.json)
     except TargetError as error:
         sys.stderr.write(f"lastword outbox: {error}\n")
         return 2
@@ -101,6 +104,12 @@ def parser() -> CommandParser:
     )
     does.add_argument(
         "--test", action="store_true", help="send one test report, to try the address"
+    )
+    does.add_argument(
+        "--redirect",
+        metavar="OLD",
+        help="send reports that wait for another address to --report-to: OLD is that address as"
+        f" `lastword outbox` shows it, or `{ALL}`",
     )
     does.add_argument(
         "--clear-dead", action="store_true", help="remove the reports that were refused for good"
@@ -129,6 +138,22 @@ def _target(options: argparse.Namespace) -> ReportTarget:
         raise TargetError(f"--report-to cannot be used: it takes {option.expects}")
     wish = Wish(options.report_to, options.report_format, options.report_secret_file)
     return target_of(wish, os.environ)
+
+
+def _key(options: argparse.Namespace) -> str:
+    """Return what identifies the address that is set now; empty if there is none."""
+    try:
+        return _target(options).key
+    except TargetError:
+        return ""
+
+
+def _redirect(outbox: Outbox, place: str, target: ReportTarget) -> None:
+    moved, is_busy = outbox.redirect(place.rstrip("/"), target)
+    if not moved and not is_busy and place != ALL:
+        raise TargetError(f"no report waits for {place}; `lastword outbox` shows the addresses")
+    if is_busy:
+        sys.stderr.write("lastword outbox: some reports are being sent to their old address\n")
 
 
 def _test(target: ReportTarget) -> int:
@@ -163,24 +188,24 @@ def _clear(outbox: Outbox) -> int:
     return 0
 
 
-def _show(outbox: Outbox, *, as_json: bool) -> int:
+def _show(outbox: Outbox, current: str, *, as_json: bool) -> int:
     status = outbox.status() if os.path.exists(outbox.path) else None
     aside = set_aside_before(outbox.path)
     if as_json:
-        envelope.write(_document(status, aside))
+        envelope.write(_document(status, aside, current))
         return 0
     page = Page()
     if status is None:
         page.line(f"There is no outbox at {outbox.path}: nothing has failed since --report-to.")
     else:
-        _lines(page, status)
+        _lines(page, status, current)
     for path in aside:
         page.line(f"A damaged outbox was set aside as {path}. Delete it if you do not need it.")
     sys.stdout.write(page.take())
     return 0
 
 
-def _lines(page: Page, status: Status) -> None:
+def _lines(page: Page, status: Status, current: str) -> None:
     now = now_ms()
     counts = status.counts
     page.line(f"{status.waiting} waiting, {status.dead} refused, {counts[SENT]} sent")
@@ -192,6 +217,14 @@ def _lines(page: Page, status: Status) -> None:
             wait = duration(max(0, pace.due_epoch_ms - now) / 1000)
             tries = counted(pace.failures, "try")
             page.line(f"{pace.said}, after {tries}; next try in {wait}", "yellow", indent=4)
+        if current and pace.target != current:
+            page.line("Reports go to another address now, so these wait for nobody.", indent=4)
+            page.line(f"To send them there: lastword outbox --redirect {pace.place}", indent=4)
+    if status.targets and not current:
+        page.line(
+            "A run with the same --report-to sends them; with another one,"
+            " `lastword outbox --redirect all --report-to URL` does."
+        )
     for name in DROPPED:
         if counts[name]:
             page.line(f"{counts[name]} dropped: {_WHY[name]}", "red")
@@ -202,11 +235,14 @@ def _lines(page: Page, status: Status) -> None:
         page.line(f"{day_and_time(report.at_epoch_ms)}  {what}: {said} at {place}", indent=2)
 
 
-def _document(status: Status | None, aside: list[str]) -> dict[str, Any]:
+def _document(status: Status | None, aside: list[str], current: str) -> dict[str, Any]:
     if status is None:
         status = Status(0, 0, 0, dict.fromkeys(COUNTS, 0), [], [])
     known = msgspec.structs.asdict(status)
-    known["targets"] = [msgspec.structs.asdict(pace) for pace in status.targets]
+    known["targets"] = [
+        msgspec.structs.asdict(pace) | {"current": pace.target == current if current else None}
+        for pace in status.targets
+    ]
     known["dead_letters"] = [
         {"place": place, "said": said, "report": _members(report)}
         for place, said, report in status.dead_letters

@@ -2,7 +2,8 @@
 
 Owns the connection: certificates are verified, redirects are not followed, the environment's
 proxies are used as in `urllib`, and only the relevant part of an answer is read. At the deadline
-the socket is shut down, so a collector that sends one byte a second delays nobody.
+the socket is shut down, whatever has been read by then, so a collector that sends one byte a second
+delays nobody. An answer whose head is not complete is not an answer.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import http.client
 import socket
 import ssl
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -63,18 +65,23 @@ def post(  # noqa: PLR0913 - what a request of HTTP has, and what is on its way
         connection.request("POST", path, body, {**headers, **extra})
         response = connection.getresponse()
         answered = response.read(MAX_ANSWER_BYTES + 1)
+        if connection.was_shut:
+            # To the reader, a socket that was shut down looks like the end of the answer.
+            raise TimeoutError
         return CollectorAnswer(
             response.status,
             answered[:MAX_ANSWER_BYTES],
             response.getheader("retry-after", ""),
             response.getheader("date", ""),
-            len(answered) <= MAX_ANSWER_BYTES,
+            # What is left of the length, if the head gave one, was cut off.
+            len(answered) <= MAX_ANSWER_BYTES and not response.length,
         )
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise PostError("timeout" if connection.was_shut else _reason(error)) from error
     finally:
         fuse.cancel()
         connection.close()
+        connection.forget()
 
 
 def _reason(error: Exception) -> str:
@@ -95,8 +102,39 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or "no connection"
 
 
+class _HeadReader:
+    """The lines of an answer's head, with the last one remembered."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.last = b""
+
+    def readline(self, limit: int = -1) -> bytes:
+        self.last = self.file.readline(limit)
+        return self.last
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class _Response(http.client.HTTPResponse):
+    """An answer whose head must end with an empty line, rather than with the connection."""
+
+    def begin(self) -> None:
+        reader = _HeadReader(self.fp)
+        self.fp = reader  # type: ignore[assignment]
+        try:
+            super().begin()
+        finally:
+            self.fp = reader.file
+        if reader.last not in {b"\r\n", b"\n"}:
+            raise ConnectionError
+
+
 class _Shuttable:
     """A connection that another thread can end, whatever it is waiting for."""
+
+    response_class: type[http.client.HTTPResponse] = _Response
 
     sock: socket.socket | None
 
@@ -104,16 +142,30 @@ class _Shuttable:
         super().__init__(*arguments, **named)
         self.was_shut = False
         self._twin: socket.socket | None = None
+        self._ends_at = time.monotonic() + named["timeout"]
         # Where the standard library makes its socket, before TLS wraps it and takes it away.
         self._create_connection = self._connect_twin
 
-    def _connect_twin(self, *arguments: Any, **named: Any) -> socket.socket:
-        made = socket.create_connection(*arguments, **named)
+    def _connect_twin(self, address: tuple[str, int], *_: Any) -> socket.socket:
+        made = self._connected(address)
+        self._twin = made.dup()
         if self.was_shut:
             made.close()
             raise TimeoutError
-        self._twin = made.dup()
         return made
+
+    def _connected(self, address: tuple[str, int]) -> socket.socket:
+        """Connect to the first of a host's addresses that answers in what time is left."""
+        failure: OSError = TimeoutError()
+        for *_, found in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
+            left = self._ends_at - time.monotonic()
+            if left <= 0:
+                break
+            try:
+                return socket.create_connection((str(found[0]), address[1]), left)
+            except OSError as error:
+                failure = error
+        raise failure
 
     def shut(self) -> None:
         """End it now."""
@@ -125,9 +177,11 @@ class _Shuttable:
             except OSError:
                 return  # the other side was first
 
-    def close(self) -> None:
-        """Close it."""
-        super().close()  # type: ignore[misc]
+    def forget(self) -> None:
+        """Close the second descriptor.
+
+        `close` does not: `http.client` calls it while an answer without a length is still read.
+        """
         twin, self._twin = self._twin, None
         if twin is not None:
             twin.close()

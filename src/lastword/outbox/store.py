@@ -14,6 +14,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from lastword.errors import StoreError
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from lastword.outbox.target import ReportTarget
 
 NAME = "outbox.db"
+ALL = "all"
+"""Stands for every address; an address has a scheme."""
+
 MAX_UNWRITTEN = 256
 """Reports that wait in memory for a disk that takes none."""
 
@@ -177,14 +181,44 @@ class Outbox:
 
         self._transact(later)
 
-    @contextlib.contextmanager
-    def as_sender(self, target: ReportTarget) -> Iterator[bool]:
+    def redirect(self, place: str, target: ReportTarget) -> tuple[int, bool]:
+        """Give reports that wait for another address to a target.
+
+        Args:
+            place: The address, as `Pace.place`, or `ALL` for every other one.
+            target: Where they are to go.
+
+        Returns:
+            How many there were; and whether others stay, since a process is just sending them.
+
+        Raises:
+            StoreError: It cannot be used.
+        """
+        others = [
+            pace.target
+            for pace in self.status().targets
+            if pace.target != target.key and place in {pace.place, ALL}
+        ]
+        moved, is_busy = 0, False
+        for key in others:
+            with self._as_sender(key) as is_ours:
+                if is_ours:
+                    moved += self._transact(partial(tables.redirect, key=key, target=target))
+                else:
+                    is_busy = True
+        return moved, is_busy
+
+    def as_sender(self, target: ReportTarget) -> contextlib.AbstractContextManager[bool]:
         """Become the one process that sends to a target; return whether this process is.
 
         Raises:
             StoreError: The folder cannot be written.
         """
-        number = _lock_file(os.path.join(self.folder, f"outbox-{target.key}.lock"))
+        return self._as_sender(target.key)
+
+    @contextlib.contextmanager
+    def _as_sender(self, key: str) -> Iterator[bool]:
+        number = _lock_file(os.path.join(self.folder, f"outbox-{key}.lock"))
         try:
             try:
                 fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

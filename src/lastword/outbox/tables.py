@@ -64,6 +64,7 @@ class Pace(msgspec.Struct, frozen=True):
     """The state of sending to one target.
 
     Attributes:
+        target: identifies the target.
         place: the target's place.
         failures: the number of failures in a row.
         due_epoch_ms: the earliest time of the next attempt.
@@ -72,6 +73,7 @@ class Pace(msgspec.Struct, frozen=True):
         oldest_epoch_ms: when the oldest of them happened.
     """
 
+    target: str
     place: str
     failures: int
     due_epoch_ms: int
@@ -137,6 +139,14 @@ def put(db: sqlite3.Connection, report: FailureReport, target: ReportTarget) -> 
         ),
     ).rowcount
     add_to(db, TAKEN, made)
+
+
+def redirect(db: sqlite3.Connection, key: str, target: ReportTarget) -> int:
+    """Give the waiting reports of one target to another, as if never tried; return how many."""
+    return db.execute(
+        "UPDATE reports SET target = ?, place = ?, tries = 0 WHERE target = ? AND dead = 0",
+        (target.key, target.place, key),
+    ).rowcount
 
 
 def arrived(db: sqlite3.Connection, report_ids: Iterable[str]) -> None:
@@ -207,9 +217,9 @@ def status_of(db: sqlite3.Connection, now: int) -> Status:
     counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
     counts.update(db.execute("SELECT name, value FROM counts"))
     targets = [
-        Pace(place, failures or 0, due or 0, said or "", number, oldest)
-        for place, failures, due, said, number, oldest in db.execute(
-            "SELECT place, failures, due_epoch_ms, t.said, count(*), min(at_epoch_ms)"
+        Pace(key, place, failures or 0, due or 0, said or "", number, oldest)
+        for key, place, failures, due, said, number, oldest in db.execute(
+            "SELECT r.target, place, failures, due_epoch_ms, t.said, count(*), min(at_epoch_ms)"
             " FROM reports r LEFT JOIN targets t USING (target) WHERE dead = 0 GROUP BY r.target"
         )
     ]

@@ -58,6 +58,47 @@ def test_what_waits_and_why_is_told_and_sent_by_hand(tmp_path: Path) -> None:
         )
 
 
+def test_what_waits_for_an_old_address_is_told_and_sent_to_the_new_one(tmp_path: Path) -> None:
+    box = Outbox(str(tmp_path))
+    old, older = a_target("http://127.0.0.1:9"), a_target("http://127.0.0.1:10")
+    box.add([a_report(1), a_report(2)], old)
+    box.add([a_report(3)], older)
+    assert "with another one, `lastword outbox --redirect all" in " ".join(
+        outbox(tmp_path, LASTWORD_REPORT_TO="").stdout.split()
+    )
+    with Collector() as collector:
+        shown = outbox(tmp_path, LASTWORD_REPORT_TO=collector.url).stdout
+        assert f"--redirect {old.place}" in shown
+        assert shown.count("wait for nobody") == 2
+        targets = json.loads(outbox(tmp_path, "--json", LASTWORD_REPORT_TO=collector.url).stdout)
+        assert [each["current"] for each in targets["targets"]] == [False, False]
+        done = outbox(tmp_path, "--redirect", f"{old.place}/", "--report-to", collector.url)
+        assert (done.returncode, done.stdout) == (
+            1,
+            "2 reports sent, 1 still waiting, 0 refused\n",
+        )
+        assert sorted(collector.ids()) == [f"{number:032x}" for number in (1, 2)]
+        with box.as_sender(older) as is_ours:
+            assert is_ours
+            done = outbox(tmp_path, "--redirect", "all", "--report-to", collector.url)
+            assert "are being sent to their old address" in done.stderr
+            assert box.status().waiting == 1
+        done = outbox(tmp_path, "--redirect", "all", "--report-to", collector.url)
+        assert (done.returncode, collector.expect(3)[2].report_id) == (0, f"{3:032x}")
+        done = outbox(tmp_path, "--redirect", older.place, "--report-to", collector.url)
+        assert (done.returncode, "no report waits for" in done.stderr) == (2, True)
+    done = outbox(tmp_path, "--redirect", "all")
+    assert (done.returncode, "the address is missing" in done.stderr) == (2, True)
+
+
+def test_what_is_current_is_not_called_old(tmp_path: Path) -> None:
+    target = a_target("http://127.0.0.1:9")
+    Outbox(str(tmp_path)).add([a_report()], target)
+    shown = outbox(tmp_path, "--report-to", target.place).stdout
+    assert "1 waiting" in shown
+    assert "redirect" not in shown
+
+
 def test_dead_letters_are_told_and_forgotten(tmp_path: Path) -> None:
     with Collector(answer(401)) as collector:
         target = a_target(collector.url)

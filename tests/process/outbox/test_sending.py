@@ -84,10 +84,18 @@ def _huge(connection: socket.socket) -> None:
         (b"HTTP/1.1 2\xff\xfe\r\n\r\n", "no HTTP answer"),
         (b"HTTP/1.1 200 OK\r\n" + b"a" * 100_000 + b"\r\n\r\n", "no HTTP answer"),
         (cut, "no collector's answer"),
+        (b"HTTP/1.1 200 OK\r\n", "connection closed"),
+        (b"HTTP/1.1 200 OK\r\ncontent-type: x\r\n", "connection closed"),
+        (b"HTTP/1.1 200 OK\r\ncontent-ty", "connection closed"),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n", "connection closed"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\n", "no collector's answer"),
         (gone, "connection closed"),
         (_huge, "no collector's answer"),
     ],
-    ids=["500", "503", "429", "302", "login", "ssh", "bytes", "header", "cut", "gone", "10MB"],
+    ids=[
+        *("500", "503", "429", "302", "login", "ssh", "bytes", "header", "cut"),
+        *("no head", "head cut", "header cut", "second head", "no body", "gone", "10MB"),
+    ],
 )
 def test_what_a_collector_does_ill_is_tried_again_and_then_arrives(
     outbox: Outbox, ill: bytes | Callable[[socket.socket], None], why: str
@@ -119,6 +127,67 @@ def test_a_collector_that_answers_nothing_or_a_byte_now_and_then_is_left(
         send(outbox, target)
         assert time.monotonic() - began < patient(5.0)
         assert said(outbox) == "timeout"
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "drop"),
+    [
+        (HEAD + b"\r\n", b" "),
+        (HEAD + b"connection: close\r\n\r\n", b" "),
+        (HEAD + b"content-length: 9999\r\n\r\n", b" "),
+        (HEAD + b"transfer-encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+        (HEAD, b"x-more: y\r\n"),
+        (HEAD + b"x-more: ", b"y"),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    ],
+    ids=["no length", "close", "length", "chunks", "head", "header", "continue"],
+)
+@pytest.mark.parametrize("form", ["otlp", "webhook"])
+def test_an_answer_that_drips_ends_at_the_deadline_and_does_not_count(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch, head: bytes, drop: bytes, form: str
+) -> None:
+    monkeypatch.setattr(sender, "POST_SECONDS", 0.5)
+    ended = threading.Event()
+
+    def drip(connection: socket.socket) -> None:
+        connection.sendall(head)
+        while not ended.wait(0.1):
+            connection.sendall(drop)
+
+    with Collector(drip) as collector, contextlib.ExitStack() as stack:
+        stack.callback(ended.set)
+        target = a_target(f"{collector.url}/in", form)
+        outbox.add([a_report()], target)
+        sending = threading.Thread(target=send, args=(outbox, target), daemon=True)
+        sending.start()
+        # It drips for ever: without a deadline for everything, this would not end.
+        sending.join(FUSE_SECONDS)
+        assert not sending.is_alive()
+        assert said(outbox) == "timeout"
+        # Nobody else waits for it: the next process may send.
+        with outbox.as_sender(target) as is_ours:
+            assert is_ours
+
+
+def test_a_host_whose_first_address_is_dead_is_reached_by_the_next(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Collector() as collector:
+        real = socket.getaddrinfo
+
+        def two(host: str, port: int, *rest: object, **named: object) -> object:
+            found = real("127.0.0.1", port, type=socket.SOCK_STREAM)
+            refused = [(*each[:4], ("127.0.0.2", port)) for each in found]
+            return [*refused, *found] if host == "localhost" else real(host, port, *rest, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(socket, "getaddrinfo", two)
+        target = a_target(f"http://localhost:{collector.port}")
+        outbox.add([a_report()], target)
+        send(outbox, target)
+        collector.expect(1)
 
 
 def test_a_handshake_that_never_ends_is_left_too(

@@ -26,22 +26,19 @@ SHAPES = (*CANARIES.values(), *NAMED_CANARIES.values(), ENVIRONMENT_KEY)
 
 
 def failing_turns(secrets: tuple[str, ...]) -> Iterator[list[Step]]:
-    """Turns that carry each secret wherever an agent can tell one."""
-    for secret in secrets:
-        yield [
-            {"stderr": f"odd: {secret}"},
-            {
-                "fail": {
-                    "http": 401,
-                    "message": f"bad {secret}",
-                    "headers": {"x-request-id": secret},
-                }
-            },
-        ]
-        yield [{"fail": {"exception": f"odd {secret}, sorry"}}]
+    """Turns that carry each secret wherever an agent can tell one, by turns in one of three ways.
+
+    `tests/contract/test_canaries.py` has every secret in every way.
+    """
+    for number, secret in enumerate(secrets):
+        in_answer = {"http": 401, "message": f"bad {secret}", "headers": {"x-request-id": secret}}
         error = {"code": -32603, "message": secret, "data": {"details": secret, secret: [secret]}}
-        yield [{"fail": {"error": error}}]
-    for secret in secrets[::6]:
+        yield (
+            [{"stderr": f"odd: {secret}"}, {"fail": in_answer}],
+            [{"fail": {"exception": f"odd {secret}, sorry"}}],
+            [{"fail": {"error": error}}],
+        )[number % 3]
+    for secret in secrets[::12]:
         yield [
             {"say": f"It is {secret}. "},
             {"tool": {"title": f"Run {secret}", "kind": "execute", "id": f"call {secret}"}},

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lastword.core.redact.named_values import is_denied_name
 from lastword.core.redact.redactor import (
     CUT,
     MAX_TEXT_CHARS,
-    REDACTED,
     Redactor,
-    is_denied_name,
     redact_json,
     redact_text,
     redactions_in_words,
 )
+from lastword.core.redact.shapes import REDACTED
 from tests.kit.canaries import CANARIES, PLAIN
 
 

@@ -215,8 +215,9 @@ class Collector:
             self.add_class(as_text(value))
         elif key in TOKEN_KEYS:
             self.add_token(value)
-            if key in CODE_KEYS:
-                self.named_codes.append(as_text(value).strip()[:MAX_TOKEN_CHARS])
+            if key in CODE_KEYS and len(code := as_text(value).strip()) <= MAX_TOKEN_CHARS:
+                # A longer one is not a code, and may be a secret, which must not be cut.
+                self.named_codes.append(code)
         if key not in self.fields and len(self.fields) < MAX_HEADERS:
             if isinstance(value, bool):
                 self.fields[key] = str(value).lower()

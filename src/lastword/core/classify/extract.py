@@ -26,7 +26,7 @@ _STATUS = re.compile(
     re.VERBOSE | re.IGNORECASE | re.MULTILINE | re.ASCII,
 )
 _PAIR = re.compile(
-    r"\b([A-Za-z_][\w-]{1,40})[\"'\\]{0,6}\s{0,3}[:=]\s{0,8}[\"'\\]{0,6}([A-Za-z0-9_.+-]{1,80})",
+    r"\b([A-Za-z_][\w-]{1,40})[\"'\\]{0,6}\s{0,3}[:=]\s{0,8}[\"'\\]{0,6}([A-Za-z0-9_.+-]{1,80}+)(?![\w+-])",
     re.ASCII,
 )
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{2,79}")

@@ -10,249 +10,51 @@ fields are shown at all: each entry point has an allow-list for that.
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lastword.core.redact.forms import broken, forms_of, without_noise
 from lastword.core.redact.known_secrets import MIN_SECRET_CHARS
+from lastword.core.redact.named_values import is_denied, redact_named
+from lastword.core.redact.service_shapes import ASSIGNED_SHAPES, SERVICE_KEYS
+from lastword.core.redact.shapes import CARRIERS, KEY_SHAPES, MIN_KEY_CHARS, REDACTED, SHAPES, Shape
 from lastword.core.redact.truncate import from_word_start, to_word_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-REDACTED = "(redacted)"
 CUT = "(cut)"
 MAX_TEXT_CHARS = 8192
 MAX_DEPTH = 16
 MAX_VALUES = 2000
-_MAX_KEY_CHARS = 96
 
 
-def _names(block: str) -> frozenset[str]:
-    return frozenset(block.split())
+def _hinted(shapes: Sequence[Shape]) -> tuple[tuple[str, Shape], ...]:
+    return tuple((hint, shape) for shape in shapes for hint in shape.hints)
 
 
-_DENIED_NAMES = _names("""
-    authorization proxyauthorization cookie cookies setcookie apikey xapikey xgoogapikey apisecret
-    accesskey accesskeyid secretkey secretaccesskey awssecretaccesskey awssessiontoken accesstoken
-    refreshtoken idtoken authtoken bearertoken sessiontoken xauthtoken xamzsecuritytoken token
-    csrftoken xcsrftoken secret secrets clientsecret password passwd pwd passphrase privatekey
-    credential credentials connectionstring dsn webhooksecret signature sig sessioncookie
-    openaiorganization xopenaiorganization githubtoken subscriptionkey ocpapimsubscriptionkey
-    anthropicorganizationid email""")
-"""Key and header names, lower-case alphanumerics, whose whole value is dropped."""
-
-_DENIED_ENDINGS = tuple(
-    _names("""apikey accesstoken refreshtoken authtoken secretkey accesskey privatekey clientsecret
-    password authorization secret subscriptionkey securitytoken""")
-)
+_CARRIER_HINTS = _hinted(CARRIERS)
+_SHAPE_HINTS = _hinted(SHAPES)
+_KEY_HINTS = _hinted((*KEY_SHAPES, *SERVICE_KEYS))
+_SERVICE_HINTS = _hinted(ASSIGNED_SHAPES)
+_LONG_WORD = re.compile(rf"[\w.~=+/-]{{{MIN_KEY_CHARS},}}")
 
 
-class Shape(msgspec.Struct, frozen=True):
-    """The shape of a secret, with the name under which it is counted.
-
-    `hints` are lower-case strings; the secret cannot occur without at least one of them.
-    """
-
-    name: str
-    hints: tuple[str, ...]
-    source: str
-    replacement: str
-    flags: int
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The pattern, compiled on first use, since few patterns occur in one text."""
-        return _compiled(self.source, self.flags)
+def _lowered(text: str) -> str:
+    """Return the text in small letters, character for character."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else re.sub("[A-Z]+", lambda run: run[0].lower(), text)
 
 
-_compiled = cache(re.compile)
-
-
-def _shape(
-    name: str, hints: str, pattern: str, replacement: str = REDACTED, *, flags: int = 0
-) -> Shape:
-    return Shape(name, tuple(hints.split()), pattern, replacement, flags)
-
-
-_QUOTE = r"[\"'\\]{0,4}"
-_SEPARATOR = rf"{_QUOTE}\s{{0,2}}(?::=|[:=]|=>|%3D)\s{{0,2}}{_QUOTE}"
-_DIGIT_SOON = r"(?=[\w.-]{0,48}\d)"
-_TELLTALE_NAME = (
-    r"(?:\w{1,32}[-_.])?(?:api[-_ ]?key|access[-_]?token|refresh[-_]?token|id[-_]?token"
-    r"|auth[-_]?token|bearer[-_]?token|session[-_]?token|client[-_]?secret|secret[-_]?access[-_]?key"
-    r"|(?:shared[-_]?)?access[-_]?key(?:[-_]?id)?|account[-_]?key|secret[-_]?key"
-    r"|private[-_]?key|subscription[-_]?key"
-    r"|security[-_]?token|password|passwd|passphrase|secret|connection[-_]?string|_key|_token)"
-)
-
-SHAPES = (
-    # A PEM block, even if its end was cut off.
-    _shape(
-        "private_key",
-        "private",
-        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[A-Za-z0-9+/=\s\\:,.-]*?"
-        r"(?:-----END [A-Z0-9 ]{0,40}-----|$)",
-    ),
-    # The lines of a PEM block whose beginning was cut off.
-    _shape(
-        "private_key",
-        "-----end",
-        r"^(?:[A-Za-z0-9+/=]{1,80}\r?\n){1,64}-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----",
-        flags=re.MULTILINE,
-    ),
-    # A JSON Web Token.
-    _shape("jwt", "eyj", r"\beyJ[\w-]{8,}(?:\.[\w-]*){1,4}"),
-    # scheme://user:password@host, and a token in the user's place
-    _shape("url_credentials", "://", r"(?<=://)[^\s/@\"'<>]{1,256}@", f"{REDACTED}@"),
-    # "Authorization": any value
-    _shape(
-        "authorization",
-        "authorization",
-        r"\b(authorization[\"'\\]{1,4}\s{0,2}[:=,]\s{0,2}[\"'\\]{1,4})(?!\()[^\"'\\\r\n]{4,}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    # Authorization: SCHEME VALUE
-    _shape(
-        "authorization",
-        "authorization",
-        rf"\b(authorization{_QUOTE}\s{{0,2}}[:=,]\s{{0,2}}{_QUOTE})"
-        r"(?:(?:bearer|basic|digest|token|negotiate|apikey|aws4-hmac-sha256)\s{1,3})?"
-        r"(?!\()[^\s\"',;}\\]{4,}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    # a scheme on its own; "basic authentication" is not a credential
-    _shape(
-        "authorization",
-        "bearer basic",
-        r"\b(bearer|basic)(\s{1,3}|%20)(?=[\w.~+/-]{0,40}[0-9=+/._~]|[A-Za-z]{24})[\w.~+/=-]{8,}",
-        rf"\1\2{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    _shape(
-        "cookie",
-        "cookie",
-        rf"\b(cookie{_QUOTE}\s{{0,2}}:\s{{0,2}}{_QUOTE})(?=[^\s\"']{{0,80}}=)[^\r\n\"']{{4,}}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    # --api-key VALUE
-    _shape(
-        "option",
-        "-key -token -password -secret -auth",
-        r"(?<![\w-])(--?(?:[a-z]{1,16}-){0,3}(?:api-?key|key|token|password|secret|auth)"
-        r"[\"']?[= ,]{1,2}[\"']?)(?![-(])[^\s\"',]{6,}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    # name=value, "name": "value", where the name suggests a secret
-    _shape(
-        "named_secret",
-        "key token secret password passwd passphrase string",
-        # "/etc/passwd: permission denied" names a file, and holds no secret.
-        rf"\b({_TELLTALE_NAME}{_SEPARATOR})(?!\(|permission denied)[^\s\"'\\,;&}}<>()]{{6,}}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    # token: value, but not a parser's "unexpected token: end-of-file"
-    _shape(
-        "named_secret",
-        "token",
-        rf"(?<!nexpected )\b(token{_SEPARATOR})(?=[\w.~+/=-]{{0,64}}[\d_.~+/=-])[\w.~+/=-]{{8,}}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    # <password>value</password>
-    _shape(
-        "named_secret",
-        "</",
-        rf"(<(?:{_TELLTALE_NAME}|token)(?:\s[^<>]{{0,128}})?>)(?!\()[^<>]{{3,}}(?=</)",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    # The last part of a webhook's address is all that is needed to write to it.
-    _shape(
-        "webhook",
-        "hooks.slack.com",
-        r"\b(hooks\.slack\.com/(?:services|workflows|triggers)/)[\w/-]{8,}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    _shape(
-        "webhook",
-        "/webhooks/",
-        r"\b(discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/)\d{5,}/[\w-]{8,}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    # ?key=value in a URL
-    _shape(
-        "url_parameter",
-        "=",
-        r"([?&;](?:key|token|sig|signature|auth|code|pwd|pass|session|sid|jwt|x-[a-z]{2,5}-"
-        r"(?:signature|credential|security-token))=)(?!\()[^&\s\"'#<>\\]{3,}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    _shape(
-        "url_parameter",
-        "key= token= sig=",
-        r"\b((?:key|token|sig)=)(?=[\w.~+/%-]{0,48}\d)[\w.~+/%=-]{12,}",
-        rf"\1{REDACTED}",
-        flags=re.IGNORECASE,
-    ),
-    # Keys by their prefix.
-    _shape(
-        "api_key",
-        "sk- pk- rk- ek- sk_ pk_ rk_",
-        rf"\bc?[sprek]k[-_](?!\.){_DIGIT_SOON}[\w-]{{8,}}|\bsk-[\w-]{{20,}}",
-    ),
-    _shape("api_key", "aiza ya29 gocspx 1//0", r"\b(?:AIza|ya29\.|GOCSPX-|1//0)[\w-]{16,}"),
-    _shape(
-        "api_key",
-        "akia asia aroa aida abia acca",
-        r"\b(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{12,}\b",
-    ),
-    _shape("private_key", "age-secret-key-", r"\bAGE-SECRET-KEY-1[A-Z0-9]{20,}"),
-    _shape("token", "gh github_pat_", r"\bgh[opsur]_[A-Za-z0-9]{12,}|\bgithub_pat_\w{12,}"),
-    _shape("token", "gl", r"\bgl(?:pat|dt|rt|cbt|ptt|oas|soat|ft)-[\w-]{12,}"),
-    _shape("token", "xox xapp", r"\b(?:xox[a-z](?:\.xox[a-z])?|xapp)-[\w-]{8,}"),
-    _shape(
-        "api_key",
-        "hf_ gsk_ r8_ npm_ xai- nvapi pplx fw_ tgp_ dop_ shpat sntrys lin_api dapi ntn_ whsec pypi"
-        " fal jina tvly voyage absk bedrock-api key-",
-        r"\b(?:hf|gsk|r8|npm|xai|nvapi|pplx|fw|tgp_v1|dop_v1|shpat|sntrys|lin_api|dapi|ntn|whsec"
-        rf"|pypi|fal|jina|tvly|voyage|ABSK|bedrock-api-key|key)[-_]?{_DIGIT_SOON}[\w-]{{20,}}",
-    ),
-    _shape("token", "sg. :aa", r"\bSG\.[\w-]{16,}\.[\w-]{16,}|\b\d{8,10}:AA[\w-]{30,}"),
-    # Accounts, people, and addresses.
-    _shape(
-        "account",
-        "org- org_ proj acct user- user_ team- team_ workspace",
-        rf"\b(?:org|proj|acct|user|team|workspace)[-_]{_DIGIT_SOON}[A-Za-z0-9]{{10,}}",
-    ),
-    _shape(
-        "email", "@", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b"
-    ),
-    _shape(
-        "home_directory",
-        "/home/ /users/",
-        r"(?<![\w./])/(?:home|Users)/[^/\s\"'`:;,)\]}>]{1,64}",
-        "~",
-    ),
-    _shape("home_directory", "/root/", r"(?<![\w./])/root(?=/)", "~"),
-    _shape(
-        "home_directory",
-        "users",
-        r"\b[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/)[^\\/\s\"':;,)]{1,64}",
-        "~",
-        flags=re.IGNORECASE,
-    ),
-)
+def _possible(lower: str) -> list[Shape]:
+    """Return the shapes that may occur in a text besides its carriers, in their order."""
+    hinted = [shape for hint, shape in _SHAPE_HINTS if hint in lower]
+    long_words = " ".join(_LONG_WORD.findall(lower))
+    if long_words:
+        hinted += [shape for hint, shape in _KEY_HINTS if hint in long_words]
+        hinted += [shape for hint, shape in _SERVICE_HINTS if hint in lower]
+    return hinted
 
 
 class Redactor(msgspec.Struct, frozen=True):
@@ -289,13 +91,24 @@ class Redactor(msgspec.Struct, frozen=True):
             if form in scrubbed:
                 self.count("known_value", scrubbed.count(form))
                 scrubbed = scrubbed.replace(form, REDACTED)
-        lower = scrubbed.lower()
-        for shape in SHAPES:
-            if any(hint in lower for hint in shape.hints):
-                scrubbed, found = shape.pattern.subn(shape.replacement, scrubbed)
-                if found:
-                    self.count(shape.name, found)
+        lower = _lowered(scrubbed)
+        possible = _possible(lower)
+        carriers = [shape for hint, shape in _CARRIER_HINTS if hint in lower]
+        if carriers:
+            scrubbed = self._without(scrubbed, carriers)
+            lower = _lowered(scrubbed)
+        scrubbed, found = redact_named(scrubbed, lower)
+        if found:
+            self.count("named_secret", found)
+        scrubbed = self._without(scrubbed, possible)
         return scrubbed if self.hook is None else self._hooked(scrubbed, self.hook)
+
+    def _without(self, text: str, shapes: list[Shape]) -> str:
+        for shape in dict.fromkeys(shapes):
+            text, found = shape.pattern.subn(shape.replacement, text)
+            if found:
+                self.count(shape.name, found)
+        return text
 
     def _without_broken(self, text: str) -> str:
         """Remove known values that contain a line end, a colour code or an invisible mark."""
@@ -388,20 +201,14 @@ class _JsonCopy:
                 copied[CUT] = CUT
                 break
             key = self._redactor(name) if isinstance(name, str) else CUT
-            if is_denied_name(name) and child is not None and not isinstance(child, bool):
+            # ACP and MCP write variables and headers as {"name": ..., "value": ...}.
+            named = value.get("name") if name == "value" else name
+            if is_denied(named, child):
                 copied[key] = REDACTED
                 self._redactor.count("secret_name")
             else:
                 copied[key] = self.of(child, depth + 1)
         return copied
-
-
-def is_denied_name(name: object) -> bool:
-    """Return whether a key or header of this name always carries a secret."""
-    if not isinstance(name, str) or len(name) > _MAX_KEY_CHARS:
-        return False
-    bare = "".join(filter(str.isalnum, name)).lower()
-    return bare in _DENIED_NAMES or bare.endswith(_DENIED_ENDINGS)
 
 
 def redactions_in_words(counts: Mapping[str, int]) -> str:

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.failure import taxonomy
 from lastword.core.failure.naming import plain
 from lastword.core.redact.known_secrets import secrets_of
-from lastword.core.redact.redactor import CUT, REDACTED, Redactor, is_denied_name
+from lastword.core.redact.named_values import is_denied
+from lastword.core.redact.redactor import CUT, Redactor
+from lastword.core.redact.shapes import REDACTED
 from lastword.core.timeline import entry as timeline_entry
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class Scrubber:
     def _member(self, key: str, value: Any, depth: int) -> Any:
         if key == "redactions" and _are_counts(value):
             return value  # its members are named as what was taken out, and hold how often
-        if is_denied_name(key) and value is not None and not isinstance(value, bool):
+        if is_denied(key, value):
             self._redactor.count("secret_name")
             return REDACTED
         return self.facts(value, depth + 1)

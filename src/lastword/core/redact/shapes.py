@@ -1,0 +1,324 @@
+"""Shapes of secrets, credentials and people's names, as patterns.
+
+Owns what gives a secret away: its own form, the name before it, or the command around it. The
+shapes of single services' keys are in `service_shapes`. Every pattern is linear in the text's
+length: each repetition is bounded, or ends where the next possible match begins.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import msgspec
+
+REDACTED = "(redacted)"
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """The shape of a secret, with the name under which it is counted.
+
+    `hints` are lower-case strings; the secret cannot occur without at least one of them.
+    """
+
+    name: str
+    hints: tuple[str, ...]
+    source: str
+    replacement: str = REDACTED
+    flags: int = 0
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern, compiled on first use, since few patterns occur in one text."""
+        return _compiled(self.source, self.flags)
+
+
+_compiled = cache(re.compile)
+
+
+def _shape(
+    name: str, hints: str, pattern: str, replacement: str = REDACTED, *, flags: int = 0
+) -> Shape:
+    return Shape(name, tuple(hints.split()), pattern, replacement, flags)
+
+
+START = (
+    r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"
+    r"|(?<=\[\dm)|(?<=[\[;]\d\dm)|(?<=;\d{3}m))"
+)
+"""Where a key may begin: not within a word, but after an escape or the code of a colour."""
+
+_QUOTE = r"[\"'\\]{0,4}"
+_SEPARATOR = rf"{_QUOTE}\s{{0,2}}(?::=|[:=]|=>|%3D)\s{{0,2}}{_QUOTE}"
+_DIGIT_SOON = r"(?=[\w.-]{0,48}\d)"
+_NEW = r"(?!\(redacted\))"
+_BETWEEN_ARGUMENTS = r"(?:[\"',\s\\]{1,6}|=)"
+
+
+def value_of(least: int, bare: str) -> str:
+    """Return the pattern of a value of so many characters, up to its closing quote, if it has one.
+
+    Args:
+        least: The fewest characters.
+        bare: A character of a value without quotes.
+    """
+    return (
+        rf"(?:(?<=\\\")(?!\s)(?:[^\"\\\r\n]|\\(?![\"\\])){{{least},}}+"
+        rf"|(?<!\\\")(?<=\")(?!\s)(?:[^\"\\\r\n]|\\[^\r\n]){{{least},}}+"
+        rf"|(?<=')(?!\s)(?:[^'\\\r\n]|\\[^\r\n]){{{least},}}+|{bare}{{{least},}})"
+    )
+
+
+_TELLTALE_NAME = (
+    r"[\w.-]{0,64}?(?:api[-_ ]?key|access[-_]?token|refresh[-_]?token|id[-_]?token"
+    r"|auth[-_]?token|bearer[-_]?token|session[-_]?token|client[-_]?secret|secret[-_]?access[-_]?key"
+    r"|(?:shared[-_]?)?access[-_]?key(?:[-_]?id)?|account[-_]?key|secret[-_]?key"
+    r"|private[-_]?key|subscription[-_]?key"
+    r"|security[-_]?token|password|passwd|passphrase|secret|connection[-_]?string)"
+)
+
+CARRIERS = (
+    # A PEM or PGP block, even if its end was cut off.
+    _shape(
+        "private_key",
+        "private",
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:[^-]|-(?!----)){0,8192}?-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\:,.()]*+)",
+    ),
+    # The lines of such a block whose beginning was cut off.
+    _shape(
+        "private_key",
+        "-----end",
+        r"^(?:[A-Za-z0-9+/=]{1,80}\r?\n){1,64}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----",
+        flags=re.MULTILINE,
+    ),
+    # A JSON Web Token.
+    _shape("jwt", "eyj", rf"{START}eyJ[\w-]{{8,}}(?:\.[\w-]*){{1,4}}"),
+    # scheme://user:password@host, and a token in the user's place
+    _shape("url_credentials", "://", r"(?<=://)[^\s/\"'<>]{1,256}@", f"{REDACTED}@"),
+    # "Authorization": any value
+    _shape(
+        "authorization",
+        "authorization",
+        r"\b(authorization[\"'\\]{1,4}\s{0,2}[:=,]\s{0,2}[\"'\\]{1,4})(?!\()"
+        + value_of(4, r"[^\"'\\\r\n]"),
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # Authorization: SCHEME VALUE
+    _shape(
+        "authorization",
+        "authorization",
+        rf"\b(authorization{_QUOTE}\s{{0,2}}[:=,]\s{{0,2}}{_QUOTE})"
+        r"(?:(?:bearer|basic|digest|token|negotiate|apikey|aws4-hmac-sha256)\s{1,3})?"
+        r"(?!\()[^\s\"',;}\\]{4,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # a scheme on its own; "basic authentication" is not a credential
+    _shape(
+        "authorization",
+        "bearer basic",
+        r"\b(bearer|basic)(\s{1,3}|%20)(?=[\w.~+/-]{0,40}[0-9=+/._~]|[A-Za-z]{24})[\w.~+/=-]{8,}",
+        rf"\1\2{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    _shape(
+        "cookie",
+        "cookie",
+        rf"\b(cookie{_QUOTE}\s{{0,2}}:\s{{0,2}}{_QUOTE})(?=[^\s\"']{{0,80}}=)[^\r\n\"']{{4,}}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # --api-key VALUE
+    _shape(
+        "option",
+        "-key -token -password -secret -auth -pass -pwd -pat -cred",
+        r"(?<![\w-])(--?(?:[a-z]{1,16}-){0,3}(?:api-?key|key|token|secret|auth|pat|credentials?"
+        r"|creds)[\"']?[= ,]{1,2}[\"']?)(?![-(])[^\s\"',]{6,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    _shape(
+        "option",
+        "-pass -pwd",
+        r"(?<![\w-])(--(?:[a-z]{1,16}-){0,3}(?:password|passwd|passphrase|pass|pwd)"
+        rf"{_BETWEEN_ARGUMENTS}[\"']?)(?![-(])" + value_of(3, r"[^\s\"',]"),
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # curl -u user:password, and the same within other options: -sSu user:password
+    _shape(
+        "option",
+        "curl",
+        rf"(\bcurl\b(?:(?!\bcurl\b)[^|]){{0,600}}?[\"'\s]"
+        rf"(?:-[a-zA-Z#]{{0,8}}?[uU]{_BETWEEN_ARGUMENTS}?|--(?:proxy-)?user{_BETWEEN_ARGUMENTS})"
+        rf"[\"'\\]{{0,2}}){_NEW}"
+        r"(?:(?<=\")[^\":\r\n\\]{0,128}:[^\"\r\n\\]+|(?<=')[^':\r\n\\]{0,128}:[^'\r\n\\]+"
+        r"|[^\s:\"'/\\]{0,128}:[^\s\"'\\]+)",
+        rf"\1{REDACTED}",
+    ),
+    # mysql -pPASSWORD, 7z -pPASSWORD: without a blank
+    _shape(
+        "option",
+        "mysql mariadb 7z",
+        r"(\b(?:mysql|mariadb|7za?)(?:[-_]?[a-z]{2,12})?\b(?:(?!\b(?:mysql|mariadb|7z))[^|\r\n]){0,400}?"
+        rf"[\"'\s][\"']?-p){_NEW}(?:\"[^\"\r\n]+\"|'[^'\r\n]+'|[^\s\"'\\,\-][^\s\"'\\,]*)",
+        rf"\1{REDACTED}",
+    ),
+    # Commands whose option of one letter is a password.
+    _shape(
+        "option",
+        "sshpass mongo login redis-cli ldap zip sqlcmd",
+        r"(\b(?:(?:sshpass|mongo[a-z]{0,7}|(?:docker|podman|helm\s+registry)\s+login)\b"
+        r"(?:(?!\b(?:sshpass|mongo|docker|podman|helm))[^|\r\n]){0,200}?[\"'\s]-p"
+        r"|redis-cli\b(?:(?!\bredis-cli)[^|\r\n]){0,200}?\s-a"
+        r"|ldap[a-z]{3,8}\b(?:(?!\bldap)[^|\r\n]){0,200}?\s-w"
+        r"|(?:zip|sqlcmd)\b(?:(?!\b(?:zip|sqlcmd))[^|\r\n]){0,200}?\s-P)"
+        rf"[\"',\s]{{0,4}}){_NEW}(?:(?<=\")[^\"\r\n]+|(?<=')[^'\r\n]+|[^\s\"'\\,\-][^\s\"',]*)",
+        rf"\1{REDACTED}",
+    ),
+)
+"""What carries a secret of any form; looked for before `named_values` takes names apart."""
+
+SHAPES = (
+    # token: value, but not a parser's "unexpected token: end-of-file"
+    _shape(
+        "named_secret",
+        "token",
+        rf"(?<!nexpected )\b(token{_SEPARATOR})(?=[\w.~+/=-]{{0,64}}[\d_.~+/=-])[\w.~+/=-]{{8,}}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # {"name": "NPM_TOKEN", "value": "..."}, as ACP and MCP write variables and headers
+    _shape(
+        "named_secret",
+        "value",
+        rf"({_QUOTE}name{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}(?<=[\"'])[\w.-]{{0,64}}?"
+        r"(?:token|secret|passw(?:or)?d|passphrase|key|credentials?|creds|pass|pwd|pat|auth"
+        rf"|authorization|cookie|dsn){_QUOTE}\s{{0,4}},\s{{0,4}}{_QUOTE}value{_QUOTE}\s{{0,4}}:"
+        rf"\s{{0,4}}{_QUOTE}(?<=[\"'])){_NEW}[^\"'\\\r\n]{{3,}}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # <password>value</password>
+    _shape(
+        "named_secret",
+        "</",
+        rf"(<(?:{_TELLTALE_NAME}|token)(?:\s[^<>]{{0,128}})?>)(?!\()[^<>]{{3,}}(?=</)",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # The last part of a webhook's address is all that is needed to write to it.
+    _shape(
+        "webhook",
+        "hooks.slack.com",
+        r"\b(hooks\.slack\.com/(?:services|workflows|triggers)/)[\w/-]{8,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    _shape(
+        "webhook",
+        "/webhooks/",
+        r"\b(discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/)\d{5,}/[\w-]{8,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # Microsoft Teams
+    _shape(
+        "webhook",
+        "webhook.office.com webhookb2/",
+        r"((?:webhook\.office\.com|outlook\.office(?:365)?\.com)/webhookb?2?/)[\w@/.-]{8,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # ?key=value in a URL
+    _shape(
+        "url_parameter",
+        "=",
+        r"([?&;](?:key|token|sig|signature|auth|code|pwd|pass|session|sid|jwt|x-[a-z]{2,5}-"
+        r"(?:signature|credential|security-token))=)(?!\()[^&\s\"'#<>\\]{3,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    _shape(
+        "url_parameter",
+        "key= token= sig=",
+        r"\b((?:key|token|sig)=)(?=[\w.~+/%-]{0,48}\d)[\w.~+/%=-]{12,}",
+        rf"\1{REDACTED}",
+        flags=re.IGNORECASE,
+    ),
+    # Keys by their prefix.
+    _shape(
+        "api_key",
+        "sk- pk- rk- ek- sk_ pk_ rk_",
+        rf"{START}c?[sprek]k[-_](?!\.){_DIGIT_SOON}[\w-]{{8,}}|{START}sk-[\w-]{{20,}}",
+    ),
+    _shape("token", "xox xapp", rf"{START}(?:xox[a-z](?:\.xox[a-z])?|xapp)-[\w-]{{8,}}"),
+    # Telegram
+    _shape("token", ":aa", rf"{START}\d{{8,10}}:AA[\w-]{{30,}}"),
+    # Discord: the account's number in base64, a time, a signature.
+    _shape(
+        "token",
+        ".",
+        r"[MNO](?:(?<![A-Za-z0-9_-].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f]{2}.)|(?<=\[\dm.)"
+        r"|(?<=[\[;]\d\dm.))[A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
+    ),
+    # Accounts, people, and addresses.
+    _shape(
+        "account",
+        "org- org_ proj acct user- user_ team- team_ workspace",
+        rf"{START}(?:org|proj|acct|user|team|workspace)[-_]{_DIGIT_SOON}[A-Za-z0-9]{{10,}}",
+    ),
+    _shape(
+        "email", "@", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b"
+    ),
+    # /home/NAME, and where others mount it: /var/home, /export/home, /mnt/c/Users
+    _shape(
+        "home_directory",
+        "/home/ /users/",
+        r"(?:(?<![\w./])|(?<=file://))(?:/(?:var|export|usr|data|nfs|net|mnt|media|host_mnt|Volumes"
+        r"|System/Volumes/Data))?(?:/[A-Za-z])?/(?:home|Users)/[^/\s\"'`:;,)\]}>]{1,64}",
+        "~",
+    ),
+    _shape(
+        "home_directory",
+        "/root/",
+        r"(?:(?<![\w./])|(?<=file://)|(?<=/var)(?<![\w.]/var))(?:/var)?/root(?=/)",
+        "~",
+    ),
+    _shape(
+        "home_directory",
+        "users",
+        r"\b[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/)[^\\/\s\"':;,)]{1,64}",
+        "~",
+        flags=re.IGNORECASE,
+    ),
+)
+
+KEY_SHAPES = (
+    _shape("api_key", "aiza ya29 gocspx 1//0", rf"{START}(?:AIza|ya29\.|GOCSPX-|1//0)[\w-]{{16,}}"),
+    _shape(
+        "api_key",
+        "akia asia aroa aida abia acca",
+        rf"{START}(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{{12,}}\b",
+    ),
+    _shape("private_key", "age-secret-key-", rf"{START}AGE-SECRET-KEY-1[A-Z0-9]{{20,}}"),
+    _shape("token", "gh github_pat_", rf"{START}(?:gh[opsur]_[A-Za-z0-9]|github_pat_\w)\w{{11,}}"),
+    _shape(
+        "token", "gl", rf"{START}gl(?:pat|dt|rt|cbt|ptt|oas|soat|ft|agent|imt|ffct)-[\w.-]{{12,}}"
+    ),
+    # Some are issued without a digit: so many letters are not a word.
+    _shape(
+        "api_key",
+        "hf_ gsk_ r8_ npm_ xai- nvapi- pplx- fw_ tgp_v1_ shpat_ sntrys_ lin_api_ dapi ntn_ whsec_"
+        " pypi- jina_ tvly- absk bedrock-api-key- key- pa- api_org_ fal- fc-",
+        rf"{START}(?:(?:hf|gsk|r8|npm|fw|tgp_v1|shpat|sntrys|lin_api|ntn|whsec|jina|api_org|secret)_"
+        r"|(?:xai|nvapi|pplx|pypi|tvly|bedrock-api-key|key|pa|fal|fc)-|ABSK|dapi)"
+        rf"(?:{_DIGIT_SOON}(?=[\w-]{{0,24}}?(?=[A-Za-z]*\d)[A-Za-z0-9]{{12}})[\w-]{{20,}}|[A-Za-z0-9]{{24,}}[\w-]*)",
+    ),
+    _shape("token", "sg.", rf"{START}SG\.[\w-]{{16,}}\.[\w-]{{16,}}"),
+)
+"""Keys of at least `MIN_KEY_CHARS`, by their beginning."""
+
+MIN_KEY_CHARS = 16

@@ -1,0 +1,156 @@
+"""Named values: a name tells of a secret in an environment, a JSON object and a command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lastword.core.redact.named_values import redact_named
+from lastword.core.redact.redactor import redact_json, redact_text
+from lastword.core.redact.shapes import REDACTED
+from tests.kit.canaries import PLAIN, fake
+from tests.kit.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAMES = (
+    *("GITHUB_TOKEN", "NPM_TOKEN", "DB_PASS", "MYSQL_PWD", "PGPASSWORD", "AWS_SECRET_ACCESS_KEY"),
+    *("ACME_KEY", "ACME_PAT", "ACME_AUTH", "ACME_DSN", "ACME_COOKIE", "ACME_PW", "ACME_KEY_ID"),
+    *("BACKUP_CREDENTIALS", "BACKUP_CREDS", "DEPLOY_SECRET", "KEY_PASSPHRASE", "HF_TOKEN_2"),
+    *("SECRET_KEY_BASE", "REGISTRY_PASSWD", "APIKEY", "PGPASS"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("value", ["hunter", PLAIN, "letters-alone", "p@ss!w0rd#", "(odd)value"])
+@pytest.mark.parametrize(
+    "form", ["{}={}", "export {}={}; run", "{}='{}'", 'env {}="{}" agent', "failed:\\n{}={}\\nx"]
+)
+def test_a_variable_whose_last_word_tells_of_a_secret_loses_its_value(
+    name: str, value: str, form: str
+) -> None:
+    redacted = redact_text(form.format(name, value))
+    assert name in redacted
+    if name == "APIKEY" or "SECRET" in name or "PASS" in name:
+        value = value.replace("(odd)value", PLAIN)  # "password (odd)" is a sentence
+    assert value not in redacted or value == PLAIN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"npmToken": "{PLAIN}"}}',
+        f"registry.npm_token = {PLAIN}",
+        f"//registry.example/:_authToken={PLAIN}",
+        f"smtp.pass: {PLAIN}",
+        f"db_pwd => {PLAIN}",
+        f"pass={PLAIN}",
+        f"API key: {PLAIN}",
+        f"groq_key: {PLAIN}",
+        f"deploy-credentials: {PLAIN}",
+        f'"password": "{PLAIN} and a blank"',
+        f"x\\nnpm_token={PLAIN}",
+        f"İ db_pass={PLAIN}",
+    ],
+)
+def test_a_name_in_other_letters_gives_away_a_value_that_is_not_a_word(text: str) -> None:
+    redacted = redact_text(text)
+    assert PLAIN not in redacted
+    assert "blank" not in redacted
+
+
+@pytest.mark.parametrize("name", ["DB_PASS", "MYSQL_ROOT_PASSWORD", "SMTP_PWD"])
+def test_a_password_may_be_a_number(name: str) -> None:
+    assert redact_text(f"{name}=123456 run") == f"{name}={REDACTED} run"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_tokens=4096 and token limit: 200000",
+        "pass=3 fail=0",
+        "TOKENS=12 MAX_TOKEN=4096 EOS_TOKEN=50256 NEXT_TOKEN=abcdefgh1",
+        "PASS: tests/test_login_with_password_12345.py",
+        "--- PASS: TestLoginWithPassword123 (0.00s)",
+        "PWD=/srv/app OLDPWD=/tmp SHLVL=1",
+        "cost_per_token=0.000015 time_to_first_token: 1234.567ms ms_per_token=12.5",
+        "primary_key=user_id_1234 CACHE_KEY=v1-linux-node-20 sort-key: created_at_2026",
+        "COMPASS=north1234 MONKEY=banana1234 keyboard=us path=/a1/b2/c3",
+        "first_pass: 12345abcde all_pass=12345abcde",
+        "GITHUB_TOKEN: not set",
+        "HF_TOKEN=true NPM_TOKEN=none DEPLOY_KEY={key} X_TOKEN=$OTHER_TOKEN",
+        "InvalidSessionToken: Invalid session token provided.",
+        "fetch(url, { credentials: 'include' })",
+        "auth: required; cookies: none; key: Enter",
+        "the token is expired, the key=",
+        "_1_2=abc",
+    ],
+)
+def test_what_only_looks_like_a_secrets_name_keeps_its_value(text: str) -> None:
+    assert redact_text(text) == text
+
+
+def test_members_are_dropped_by_their_names_and_honest_ones_stay() -> None:
+    value = {
+        "GITHUB_TOKEN": "hunter2x",
+        "DB_PASS": "letters",
+        "npmToken": PLAIN,
+        "env": [{"name": "ACME_PAT", "value": PLAIN}, {"name": "LANG", "value": "en_GB.UTF-8"}],
+        "nextToken": "page2page2",
+        "primaryKey": "user_id_12",
+        "NEW_TOKEN": None,
+        "MAX_TOKEN": 4096,
+        "accessToken": 5,
+        "x" * 200 + "_TOKEN": "kept since nobody names a variable so",
+    }
+    redacted = redact_json(value)
+    assert PLAIN not in json.dumps(redacted)
+    assert redacted["GITHUB_TOKEN"] == redacted["DB_PASS"] == redacted["accessToken"] == REDACTED
+    assert redacted["env"][1] == value["env"][1]  # type: ignore[index]
+    assert [redacted[name] for name in ("nextToken", "primaryKey", "NEW_TOKEN", "MAX_TOKEN")] == [
+        *("page2page2", "user_id_12", None, 4096)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("curl -u user:pw https://x", f"curl -u {REDACTED} https://x"),
+        ("curl -sSuuser:pw https://x", f"curl -sSu{REDACTED} https://x"),
+        ("curl --proxy-user='a:b c' https://x", f"curl --proxy-user='{REDACTED}' https://x"),
+        ("docker run -u 1000:1000 image", "docker run -u 1000:1000 image"),
+        ("mysql -u root -psecret db", f"mysql -u root -p{REDACTED} db"),
+        ("mysql -u root -p db", "mysql -u root -p db"),
+        ("mariadb-dump -p'a b' db", f"mariadb-dump -p{REDACTED} db"),
+        ("docker run -p 80:80 mysql -P 3306", "docker run -p 80:80 mysql -P 3306"),
+        ("sshpass -p pw ssh host", f"sshpass -p {REDACTED} ssh host"),
+        ("podman login -u me -p pw", f"podman login -u me -p {REDACTED}"),
+        ("redis-cli -a pw ping", f"redis-cli -a {REDACTED} ping"),
+        ("zip -P pw out.zip in", f"zip -P {REDACTED} out.zip in"),
+        ("tool --pass pw1 --db-password=x y", f"tool --pass {REDACTED} --db-password=x y"),
+    ],
+)
+def test_a_password_in_a_command_is_taken_out_of_it(text: str, expected: str) -> None:
+    assert redact_text(text) == expected
+
+
+def lock_files() -> Iterator[str]:
+    yield from (line for line in (ROOT / "tests/requirements.txt").read_text().splitlines())
+    for path in ("tests/interop/package-lock.json", "tests/interop/agents/package-lock.json"):
+        yield from (ROOT / path).read_text().splitlines()
+
+
+def test_hashes_of_lock_files_and_honest_lines_stay() -> None:
+    lines = [*lock_files(), *(ROOT / "tests/kit/honest_lines.txt").read_text().splitlines()]
+    assert len(lines) > 1000
+    assert [line for line in lines if redact_text(line) != line and "@" not in line] == []
+
+
+def test_a_value_is_found_once_and_what_is_around_it_stays() -> None:
+    text = f"A_TOKEN=abcd B_TOKEN={fake(20)}, c_token_token: {fake(20)}."
+    redacted, found = redact_named(text, text.lower())
+    assert found == 3
+    assert redacted.startswith(f"A_TOKEN={REDACTED} B_TOKEN={REDACTED}")
