@@ -110,13 +110,14 @@ class HandlerLink:
 
     def from_client(self, line: bytes) -> None:
         """Take in one line from the client."""
-        frame = jsonrpc.decode(line)
-        if isinstance(frame, jsonrpc.Frame) and frame.shallow:
-            # Handlers take values, which no parser can make of a line nested this deep.
-            frame = jsonrpc.Malformed(line, jsonrpc.MALFORMED_JSON)
-        with self._lock:
-            effects = self._core.receive(CLIENT, frame, self._moved())
-            self._carry_out(effects, CLIENT, frame)
+        for frame in jsonrpc.decode_parts(line, may_quote=False):
+            part = frame
+            if isinstance(part, jsonrpc.Frame) and part.shallow:
+                # Handlers take values, which no parser can make of a line nested this deep.
+                part = jsonrpc.Malformed(part.line, jsonrpc.MALFORMED_JSON)
+            with self._lock:
+                effects = self._core.receive(CLIENT, part, self._moved())
+                self._carry_out(effects, CLIENT, part)
         self._rearm()
 
     def oversized(self, ends: bytes) -> None:

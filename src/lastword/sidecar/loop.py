@@ -261,8 +261,9 @@ class PollLoop:
         if not rest or rest.isspace():
             return
         # A frame that its writer's death cut short is no broken answer: how it died is the cause.
-        cut = rest.lstrip().startswith(b"{") and isinstance(jsonrpc.decode(rest), jsonrpc.Malformed)
-        if not cut:
+        parts = jsonrpc.decode_parts(rest, may_quote=True)
+        begun = rest.lstrip(jsonrpc.BLANKS).startswith(b"{")
+        if not begun or any(isinstance(part, jsonrpc.Frame) for part in parts):
             self.relay.from_agent(rest + b"\n", now)
 
     def _read_client(self, now: float) -> None:

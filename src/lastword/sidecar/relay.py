@@ -90,9 +90,7 @@ class Relay:
         self._write_runs()
 
     def _agent_line(self, line: bytes, now: float) -> None:
-        frame = jsonrpc.decode(line)
-        glued = isinstance(frame, jsonrpc.Malformed) and jsonrpc.unglue(line)
-        for part in map(jsonrpc.decode, glued) if glued else (frame,):
+        for part in jsonrpc.decode_parts(line, may_quote=True):
             self._agent_frame(part, now)
 
     def _agent_frame(self, frame: jsonrpc.Frame | jsonrpc.Malformed, now: float) -> None:
@@ -113,9 +111,9 @@ class Relay:
         """Take in whole lines from the client."""
         for line in whole_lines(block):
             self.client_spoke = True
-            frame = jsonrpc.decode(line)
-            effects = self._connection.receive(CLIENT, frame, now)
-            self._ends.carry_out(effects, CLIENT, frame)
+            for part in jsonrpc.decode_parts(line, may_quote=False):
+                effects = self._connection.receive(CLIENT, part, now)
+                self._ends.carry_out(effects, CLIENT, part)
         self._write_runs()
 
     def apply(self, effects: list[Effect]) -> None:
