@@ -8,14 +8,12 @@ continues to the author's own log. The core decides what it means.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
-import sys
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.inprocess import tracebacks, warnings
+from lastword.inprocess import forked, tracebacks, warnings
 from lastword.inprocess.request import asyncio_task, contained, is_the_doors, process_ending
 
 if TYPE_CHECKING:
@@ -57,10 +55,10 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
     """
     pid = os.getpid()
     try:
-        return await _result(request, work)
+        result = await _result(request, work)
     except BaseException as error:
         if os.getpid() != pid:
-            _end_forked(error)
+            forked.end(error)
         if is_the_doors(error, request.link):
             raise
         request.raised(error)
@@ -79,6 +77,9 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         if not isinstance(error, asyncio.CancelledError):
             warnings.raised(request.method, error)
         raise HandlerFailedError(f"{request.method} raised {type(error).__name__}") from error
+    if os.getpid() != pid:
+        forked.end()
+    return result
 
 
 async def _result(request: Request, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -99,7 +100,7 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
         await contained(work, link, asyncio_task())
     except BaseException as error:
         if os.getpid() != pid:
-            _end_forked(error)
+            forked.end(error)
         if is_the_doors(error, link):
             raise
         logger.exception("The handler of a notification failed.")
@@ -107,25 +108,8 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
         if ending is not None:
             link.handler_left()
             raise ending from None
-
-
-def _end_forked(error: BaseException) -> NoReturn:
-    """End a process that a handler has forked, where an exception leaves its copy of the handler.
-
-    The client is the parent's, and so is the event loop: unwound here, it would answer a turn that
-    goes on, and stop the parent from hearing its client (they share what they poll with).
-    """
-    ending = process_ending(error)
-    code = ending.code if isinstance(ending, SystemExit) else 1
-    if ending is None:
-        logger.error("A process that a handler forked has failed.", exc_info=error)
-    if not isinstance(code, int | None):
-        sys.stderr.write(f"{code}\n")
-        code = 1
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    os._exit((code or 0) & 0xFF)
+    if os.getpid() != pid:
+        forked.end()
 
 
 def answer(request: Request, message: object) -> None:

@@ -7,6 +7,7 @@ no I/O: its shell provides a way to send to either side, and calls it when it is
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -21,7 +22,7 @@ from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
-from lastword.inprocess import waits, warnings
+from lastword.inprocess import forked, waits, warnings
 from lastword.inprocess.request import Request, note_outside_of_turns
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class HandlerLink:
         self._rearm = rearm
         self._requests: dict[bytes, Request] = {}
         self._lock = threading.RLock()
+        self._pid = os.getpid()
         self._initialized = False
         self.client_gone: bool = False
         self.closing: bool = False
@@ -110,6 +112,7 @@ class HandlerLink:
 
     def from_client(self, line: bytes) -> None:
         """Take in one line from the client."""
+        self._stay_in_process()
         for frame in jsonrpc.decode_parts(line, may_quote=False):
             part = frame
             if isinstance(part, jsonrpc.Frame) and part.shallow:
@@ -128,6 +131,7 @@ class HandlerLink:
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
         """Take in one frame from the handler, with the request that it was working on."""
+        self._stay_in_process()
         frame = jsonrpc.decode(line)
         message = frame.message if isinstance(frame, jsonrpc.Frame) else None
         with self._lock:
@@ -150,6 +154,7 @@ class HandlerLink:
 
     def say(self, request: Request, report: HandlerReport) -> None:
         """Take in what a handler says of its own turn."""
+        self._stay_in_process()
         with self._lock:
             effects = self._core.receive_report(request.request_id, report, self._moved())
             self._carry_out(effects)
@@ -165,6 +170,7 @@ class HandlerLink:
 
     def client_left(self) -> None:
         """Take in that the client is gone."""
+        self._stay_in_process()
         with self._lock:
             if not self.client_gone:
                 self.client_gone = True
@@ -172,6 +178,8 @@ class HandlerLink:
 
     def handler_left(self) -> None:
         """Take in that no handler will answer any more: the process, or its connection, ends."""
+        if os.getpid() != self._pid:
+            return  # the parent's handlers are at work
         with self._lock:
             self.closing = True
             if self._requests and not self.client_gone:
@@ -195,6 +203,12 @@ class HandlerLink:
         redacted: dict[str, Any] = Redactor(self._secrets).json(value)
         return redacted
 
+    def _stay_in_process(self) -> None:
+        """End a process that a handler forked: what it does here would be done twice."""
+        # Before the lock, which another thread may have had when it was forked.
+        if os.getpid() != self._pid:
+            forked.end_speaker()
+
     def next_timeout(self) -> float | None:
         """Return when `handle_timeout` is due, in monotonic seconds."""
         with self._lock:
@@ -203,6 +217,7 @@ class HandlerLink:
 
     def handle_timeout(self) -> None:
         """Do what is due."""
+        self._stay_in_process()
         with self._lock:
             self._carry_out(self._core.handle_timeout(self._now()))
         self._rearm()

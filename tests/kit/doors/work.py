@@ -451,6 +451,10 @@ class Work:
                 sys.exit(3)
             if not number and words == "and_fail":
                 raise ValueError("in the child")
+            if not number and words == "and_return":
+                return
+            if not number and words == "and_say":
+                await turn.say("I am the child.")
             if not number:
                 os._exit(0)
             _, status = os.waitpid(number, 0)  # noqa: ASYNC222  (it is over at once)

@@ -224,6 +224,6 @@ def test_a_request_of_the_clients_behind_other_output_reaches_the_agent(
             b'"params":{"sessionId":"s1","prompt":[{"type":"text","text":"Hello"}]}}'
         )
         assert client.answer(77)["result"] == END_TURN
-        assert [frame["error"]["code"] for frame in client.frames if frame.get("id", 0) is None] == [
-            -32700
-        ]
+        assert [
+            frame["error"]["code"] for frame in client.frames if frame.get("id", 0) is None
+        ] == [-32700]

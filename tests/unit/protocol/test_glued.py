@@ -56,7 +56,9 @@ def test_a_frame_behind_any_text_is_found_and_the_text_stays_apart(noise: bytes)
 
 
 def test_several_frames_behind_a_text_are_all_found() -> None:
-    parts = decode_parts(b"noise" + UPDATE + b" \x00" + UPDATE + b'{"a":1}' + ANSWER, may_quote=True)
+    parts = decode_parts(
+        b"noise" + UPDATE + b" \x00" + UPDATE + b'{"a":1}' + ANSWER, may_quote=True
+    )
     assert [part.line for part in parts] == [b"noise", UPDATE, UPDATE, b'{"a":1}', ANSWER]
     assert lines_of(parts) == [UPDATE, UPDATE, ANSWER]
 

@@ -88,7 +88,8 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
     Whoever waits for what it should have been is told at once.
     """
     effects: list[Effect] = [Drop(line.reason), _dropped(link, line.reason)]
-    if line.reason != jsonrpc.MALFORMED_JSON or not line.line.lstrip(jsonrpc.BLANKS).startswith(b"{"):
+    begins = line.line.lstrip(jsonrpc.BLANKS)[:1]
+    if line.reason != jsonrpc.MALFORMED_JSON or begins != b"{":
         return effects
     # Imported with the first such line.
     from lastword.core.protocol import peek  # noqa: PLC0415

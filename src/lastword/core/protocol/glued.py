@@ -41,7 +41,8 @@ _RECEIVED = re.compile(
 )
 """How it ends if what the log quotes is what the agent received."""
 
-_NESTED = re.compile(rb'(?:"\s*:|[,\[])\s*\Z')
+_MEMBER = re.compile(rb'"\s*:\s*\Z')
+_ITEM = re.compile(rb"[,\[]\s*\Z")
 _SENT_BY_AGENTS = frozenset({acp.UPDATE, acp.PERMISSION})
 
 
@@ -125,12 +126,14 @@ def _is_frame(part: Frame | Malformed) -> bool:
 
 
 def _continues(noise: bytes) -> bool:
-    """Return whether the text leaves an object or a list open, as a member of which a value came.
+    """Return whether the text ends where a value begins, within an object or a list.
 
     What follows is then part of a broken frame.
     """
-    opened = noise.count(b"{") + noise.count(b"[") - noise.count(b"}") - noise.count(b"]")
-    return opened > 0 and _NESTED.search(noise[-_LABEL_BYTES:]) is not None
+    end = noise[-_LABEL_BYTES:]
+    if _MEMBER.search(end):
+        return noise.count(b"{") > noise.count(b"}")
+    return _ITEM.search(end) is not None and noise.count(b"[") > noise.count(b"]")
 
 
 def _quotes(label: bytes, part: Frame | Malformed) -> bool:
