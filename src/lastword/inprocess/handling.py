@@ -69,17 +69,22 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
             if isinstance(ending, SystemExit):
                 warnings.raised(request.method, error)
             raise ending from None
-        _failed(request, error, sent_error(error))
-        if isinstance(error, Exception):
+        printable = _failed(request, error, sent_error) and tracebacks.is_printable(error)
+        if isinstance(error, Exception) and printable:
             tracebacks.redact(error, request.link)
             raise
         # The author hears of a self-cancellation when the core names it.
-        if not isinstance(error, asyncio.CancelledError):
+        if not printable:
+            warnings.unprintable(request.method, error)
+        elif not isinstance(error, asyncio.CancelledError):
             warnings.raised(request.method, error)
-        raise HandlerFailedError(f"{request.method} raised {type(error).__name__}") from error
-    if os.getpid() != pid:
-        forked.end()
-    return result
+        name, cause = type(error).__name__, error if printable else None
+    else:
+        if os.getpid() != pid:
+            forked.end()
+        return result
+    # Not where it was caught: what cannot be printed is not to be its context either.
+    raise HandlerFailedError(f"{request.method} raised {name}") from cause
 
 
 async def _result(request: Request, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -123,13 +128,22 @@ def answer(request: Request, message: object) -> None:
         request.link.from_handler(line, request)
 
 
-def _failed(request: Request, error: BaseException, sent: dict[str, Any] | None) -> None:
-    """Have a failure answered, by the core or in its place."""
+def _failed(request: Request, error: BaseException, sent_error: SentError | None) -> bool:
+    """Have a failure answered, by the core or in its place.
+
+    Returns:
+        Whether the exception could be asked for the error object that it stands for.
+    """
     # Imported when a handler raises: no part of a healthy turn.
     from lastword.inprocess.exceptions import report_for  # noqa: PLC0415
 
     request.settle()
     link = request.link
+    sent, readable = None, True
+    try:
+        sent = sent_error(error) if sent_error is not None else None
+    except BaseException:  # noqa: BLE001 - foreign code, which may raise anything
+        readable = False
     if sent is not None and request.method != acp.PROMPT:
         try:
             line = jsonrpc.error(request.request_id, link.redacted(sent))
@@ -137,7 +151,8 @@ def _failed(request: Request, error: BaseException, sent: dict[str, Any] | None)
             warnings.unusable(request.method, unusable)
         else:  # keep the author's own answer to a request other than a prompt
             link.from_handler(line, request)
-            return
+            return readable
     if not link.failed(request, report_for(request, error, sent)) and not request.over:
         line = jsonrpc.error(request.request_id, link.redacted(sent) if sent else PLAIN_ERROR)
         link.from_handler(line, request)
+    return readable

@@ -331,11 +331,11 @@ CURRENT: ContextVar[Request | None] = ContextVar("lastword_request", default=Non
 
 def process_ending(error: BaseException) -> BaseException | None:
     """Return the exception with which a handler wants to end the process, alone or in a group."""
-    if isinstance(error, (SystemExit, KeyboardInterrupt)):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            found = process_ending(inner)
-            if found is not None:
-                return found
+    waiting = [error]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, (SystemExit, KeyboardInterrupt)):
+            return each
+        if isinstance(each, BaseExceptionGroup):
+            waiting += reversed(each.exceptions)
     return None
