@@ -51,6 +51,8 @@ blocked is `inprocess.loop_watchdog`'s."""
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
 
+_NOTED_REQUESTS = acp.HAS_SIDE_EFFECTS | acp.ASKS_USER
+
 logger: logging.Logger = logging.getLogger("lastword")
 
 
@@ -142,12 +144,12 @@ class HandlerLink:
                 if request.failed:
                     self._refuse(message)
                     return
-            if message and message.method == acp.UPDATE and message.update is not None:
+            if message and (message.update is not None or message.method in _NOTED_REQUESTS):
                 for at_work in self._requests.values():
                     if at_work.attempts and at_work.session_id == message.session_id:
                         for attempt in at_work.attempts:
-                            attempt.note_update(message.update)
-                note_outside_of_turns(message.update)
+                            attempt.note(message)
+                note_outside_of_turns(message)
             effects = self._core.receive(AGENT, frame, self._moved())
             self._carry_out(effects, AGENT, frame)
         self._rearm()

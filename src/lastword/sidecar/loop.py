@@ -174,10 +174,11 @@ class PollLoop:
                 self._ahead_bytes = 0
             held = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
             wanted[self._client_fd] = 0 if held else select.POLLIN
-        if self.agent_open:
-            wanted[self._agent_fd] = 0 if self.to_client.full else select.POLLIN
+        # In this order they are polled: what came before an answer on stderr explains it.
         if self.stderr_open:
             wanted[self._stderr_fd] = select.POLLIN
+        if self.agent_open:
+            wanted[self._agent_fd] = 0 if self.to_client.full else select.POLLIN
         if self.to_agent is not None and not self.to_agent.closed and self.to_agent.pending_bytes:
             wanted[self.to_agent.fd] = select.POLLOUT
         if self.stderr.pending:
