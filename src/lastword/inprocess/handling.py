@@ -8,16 +8,18 @@ continues to the author's own log. The core decides what it means.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
-from typing import TYPE_CHECKING, Any, TypeAlias
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.inprocess import forked, tracebacks, warnings
 from lastword.inprocess.request import asyncio_task, contained, is_the_doors, process_ending
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from lastword.inprocess.request import Request, RequestLink
 
@@ -28,6 +30,9 @@ logger: logging.Logger = logging.getLogger("lastword")
 
 PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal error"}
 """What answers a failure when the core is out of order: without the exception's text."""
+
+
+_PROCESS_STAYS: ContextVar[bool] = ContextVar("lastword_process_stays", default=False)
 
 
 class HandlerFailedError(Exception):
@@ -66,9 +71,10 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         if ending is not None:
             # The process ends now, so whoever waits is told first.
             request.link.handler_left()
+            request.settle()
             if isinstance(ending, SystemExit):
                 warnings.raised(request.method, error)
-            raise ending from None
+            _leave_process(request.method, ending)
         printable = _failed(request, error, sent_error) and tracebacks.is_printable(error)
         if isinstance(error, Exception) and printable:
             tracebacks.redact(error, request.link)
@@ -85,6 +91,23 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         return result
     # Not where it was caught: what cannot be printed is not to be its context either.
     raise HandlerFailedError(f"{request.method} raised {name}") from cause
+
+
+def _leave_process(method: str, ending: BaseException) -> NoReturn:
+    """Raise what ends the process, or the agent alone in a test, whose process has others."""
+    if isinstance(ending, SystemExit) and _PROCESS_STAYS.get():
+        raise HandlerFailedError(f"{method} raised SystemExit") from ending
+    raise ending from None
+
+
+@contextlib.contextmanager
+def process_stays() -> Iterator[None]:
+    """Keep the `SystemExit` of handlers in here from ending the process, which is a test's."""
+    token = _PROCESS_STAYS.set(True)
+    try:
+        yield
+    finally:
+        _PROCESS_STAYS.reset(token)
 
 
 async def _result(request: Request, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -112,7 +135,7 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
         ending = process_ending(error)
         if ending is not None:
             link.handler_left()
-            raise ending from None
+            _leave_process("a notification", ending)
     if os.getpid() != pid:
         forked.end()
 
