@@ -441,9 +441,8 @@ def _says_internal_error(evidence: Evidence) -> bool:
 
     They name a bug of the agent's, whatever code they come with, and never the provider.
     """
-    said = set(evidence.folded.replace("json-rpc ", "").split("\n"))
-    plain = {text.strip(" .:") for text in said} <= {"internal error"}
-    return evidence.rpc_code is not None and bool(evidence.folded) and plain
+    rest = evidence.folded.replace("json-rpc ", "").replace("internal error", "")
+    return evidence.rpc_code is not None and bool(evidence.folded) and not rest.strip(" .:\n")
 
 
 def _is_no_http(evidence: Evidence) -> bool:
