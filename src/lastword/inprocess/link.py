@@ -115,15 +115,21 @@ class HandlerLink:
     def from_client(self, line: bytes) -> None:
         """Take in one line from the client."""
         self._stay_in_process()
-        for frame in jsonrpc.decode_parts(line, may_quote=False):
-            part = frame
-            if isinstance(part, jsonrpc.Frame) and part.shallow:
-                # Handlers take values, which no parser can make of a line nested this deep.
-                part = jsonrpc.Malformed(part.line, jsonrpc.MALFORMED_JSON)
-            with self._lock:
-                effects = self._core.receive(CLIENT, part, self._moved())
-                self._carry_out(effects, CLIENT, part)
+        frame = jsonrpc.decode(line)
+        if isinstance(frame, jsonrpc.Frame):
+            self._client_frame(frame)
+        else:
+            for part in jsonrpc.parts_of(frame, may_quote=False):
+                self._client_frame(part)
         self._rearm()
+
+    def _client_frame(self, frame: Frame | jsonrpc.Malformed) -> None:
+        if isinstance(frame, jsonrpc.Frame) and frame.shallow:
+            # Handlers take values, which no parser can make of a line nested this deep.
+            frame = jsonrpc.Malformed(frame.line, jsonrpc.MALFORMED_JSON)
+        with self._lock:
+            effects = self._core.receive(CLIENT, frame, self._moved())
+            self._carry_out(effects, CLIENT, frame)
 
     def oversized(self, ends: bytes) -> None:
         """Take in a skipped line from the client, over the limit, by its beginning and end."""

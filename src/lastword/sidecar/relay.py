@@ -111,10 +111,17 @@ class Relay:
         """Take in whole lines from the client."""
         for line in whole_lines(block):
             self.client_spoke = True
-            for part in jsonrpc.decode_parts(line, may_quote=False):
-                effects = self._connection.receive(CLIENT, part, now)
-                self._ends.carry_out(effects, CLIENT, part)
+            frame = jsonrpc.decode(line)
+            if isinstance(frame, jsonrpc.Frame):
+                self._client_frame(frame, now)
+            else:
+                for part in jsonrpc.parts_of(frame, may_quote=False):
+                    self._client_frame(part, now)
         self._write_runs()
+
+    def _client_frame(self, frame: jsonrpc.Frame | jsonrpc.Malformed, now: float) -> None:
+        effects = self._connection.receive(CLIENT, frame, now)
+        self._ends.carry_out(effects, CLIENT, frame)
 
     def apply(self, effects: list[Effect]) -> None:
         """Carry out effects that were not caused by a line."""

@@ -70,13 +70,13 @@ def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
     ]
     if not line[: starts[0]].strip() and not any(map(_is_broken, found)):
         return found if len(found) > 1 else whole
-    first = next((n for n, part in enumerate(found) if _is_frame(part)), None)
-    if first is None:
-        return whole
-    noise = line[: starts[first]]
-    if _continues(noise) or (may_quote and _quotes(noise[-_LABEL_BYTES:], found[first])):
-        return whole
-    return [Malformed(noise, jsonrpc.MALFORMED_JSON), *found[first:]]
+    for number, part in enumerate(found):
+        if isinstance(part, Frame) and _says_json_rpc(part):
+            noise = line[: starts[number]]
+            if _continues(noise) or (may_quote and _quotes(noise[-_LABEL_BYTES:], part)):
+                return whole
+            return [Malformed(noise, jsonrpc.MALFORMED_JSON), *found[number:]]
+    return whole
 
 
 def _objects(line: bytes) -> list[int]:
@@ -114,10 +114,8 @@ def _is_broken(part: Frame | Malformed) -> bool:
     return isinstance(part, Malformed) and part.reason == jsonrpc.MALFORMED_JSON
 
 
-def _is_frame(part: Frame | Malformed) -> bool:
-    """Return whether this says itself that it is JSON-RPC."""
-    if isinstance(part, Malformed):
-        return False
+def _says_json_rpc(part: Frame) -> bool:
+    """Return whether a frame says itself that it is JSON-RPC, and is a request or an answer."""
     message = part.message
     if message.method is None and message.result is UNSET and message.error is UNSET:
         return False
@@ -136,14 +134,12 @@ def _continues(noise: bytes) -> bool:
     return _ITEM.search(end) is not None and noise.count(b"[") > noise.count(b"]")
 
 
-def _quotes(label: bytes, part: Frame | Malformed) -> bool:
+def _quotes(label: bytes, part: Frame) -> bool:
     """Return whether the frame is quoted by a log of what the agent receives or sends.
 
     A quoted answer to the client is used all the same: the link drops what nobody waits for, and
     without its answer a turn has no end.
     """
-    if isinstance(part, Malformed):
-        return True
     method = part.message.method
     if method is None:
         return _RECEIVED.search(label) is not None

@@ -209,8 +209,11 @@ def decode_parts(line: bytes, *, may_quote: bool) -> list[Frame | Malformed]:
         may_quote: As for `glued.parts`.
     """
     read = decode(line)
-    if isinstance(read, Frame):
-        return [read]
+    return [read] if isinstance(read, Frame) else parts_of(read, may_quote=may_quote)
+
+
+def parts_of(read: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
+    """Return the frames of a line that is none by itself, as `glued.parts` does."""
     # Imported with the first such line.
     from lastword.core.protocol import glued  # noqa: PLC0415
 
