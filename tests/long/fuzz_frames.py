@@ -35,6 +35,7 @@ def fuzz(data: bytes) -> None:
     cut, block = (data[0] if data else 1), data[1:]
     check_lines(block, max(1, cut))
     check_block(block)
+    check_parts(block)
     check_link(block, seconds=cut)
 
 
@@ -62,6 +63,21 @@ def check_block(data: bytes) -> None:
             if isinstance(alone, jsonrpc.Frame):
                 assert alone.message.method == message.method
                 assert alone.message.request_id == message.request_id
+
+
+def check_parts(data: bytes) -> None:
+    """A frame is found behind whatever else, and what is in front never becomes one."""
+    for line in data.split(b"\n"):
+        alone = jsonrpc.decode_parts(line, may_quote=True)
+        assert alone
+        assert len(alone) > 1 or alone == [jsonrpc.decode(line)]
+        # A word in front of the frame: nothing that could open a list, or label a quotation.
+        behind = jsonrpc.decode_parts(line + b" text" + FRAME, may_quote=True)
+        assert behind[-1] == jsonrpc.decode(FRAME)
+        assert b"".join(part.line for part in behind).endswith(FRAME)
+
+
+FRAME = b'{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","text":"\\"}{"}}'
 
 
 def _raised(error: Exception) -> None:

@@ -430,3 +430,28 @@ def test_nothing_in_the_package_skips_waits_but_what_is_for_tests() -> None:
 
     users = {f for f in FILES if "waits.skipped()" in f.read_text() and f.name != "waits.py"}
     assert {file.parent.name for file in users} == {"testing"}
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), BaseExceptionGroup("both", [SystemExit(3)])])
+@pytest.mark.parametrize("of", ["sdk", "methods"])
+def test_an_agent_that_leaves_its_process_fails_its_turn_and_not_the_test(
+    error: BaseException, of: str
+) -> None:
+    async def leave(*_: object) -> None:
+        raise error
+
+    turn = taken(SdkAgent(leave) if of == "sdk" else methods(leave))
+    assert turn.error is not None
+    assert (turn.outcome, turn.error.type, turn.error.reason) == (
+        "failed",
+        "agent_crash",
+        "premature_exit",
+    )
+
+
+def test_an_interrupt_by_the_user_ends_the_test() -> None:
+    async def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        taken(methods(interrupted))

@@ -16,6 +16,7 @@ from lastword.cli.progress import Progress
 from lastword.cli.run.options import UsageError, parse
 from lastword.cli.words import nearest, shown
 from lastword.core.link.option_table import OPTIONS
+from lastword.core.protocol import acp
 from lastword.core.redact.redactor import redact_text
 from lastword.kit.doctor import clients, command, diagnosis, sources, surroundings
 from lastword.kit.doctor.conversation import converse
@@ -91,7 +92,8 @@ def main(arguments: Sequence[str]) -> int:
     if not 0 < chosen.timeout < float("inf"):
         return _refused("--timeout takes a number of seconds above 0, such as 30")
     try:
-        with Progress("Looking at the command and the environment") as progress:
+        text = "Looking at the command and the environment"
+        with Progress(text, in_lines=not chosen.json) as progress:
             report = _examine(agent, chosen, progress)
     except KeyboardInterrupt:
         sys.stderr.write("lastword doctor: stopped; the agent has been ended\n")
@@ -202,7 +204,10 @@ def _sources(agent: list[str], seen: Seen) -> list[Observation]:
 def _speaks_v2(agent: list[str], timeout_seconds: float) -> bool:
     hello = converse(agent, timeout_seconds=timeout_seconds, version=2).hello or {}
     result = hello.get("result")
-    return isinstance(result, dict) and result.get("protocolVersion") == 2  # noqa: PLR2004
+    if not isinstance(result, dict) or result.get("protocolVersion") != acp.V2.version:
+        return False
+    # Some agents repeat any version; this member is required in version 2, and unknown in 1.
+    return isinstance(result.get(acp.V2.agent_info), dict)
 
 
 def _versions(*, speaks_v2: bool) -> Observation:

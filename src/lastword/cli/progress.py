@@ -1,7 +1,8 @@
 """The progress line: what a command is doing, on one line of stderr that is replaced and erased.
 
-Owns when the line is shown and how it is cut. Nothing is written if stderr is not a terminal, or
-is one that cannot erase (`TERM=dumb`). The line appears late, so a quick command shows none.
+Owns when the line is shown and how it is cut. Where stderr is not a terminal, or is one that cannot
+erase (`TERM=dumb`), nothing is written, or a line for each step that lasts. The line appears late,
+so a quick command shows none.
 """
 
 from __future__ import annotations
@@ -45,7 +46,12 @@ class Progress:
     """
 
     def __init__(
-        self, text: str = "Working", *, after_seconds: float = SHOWN_AFTER_SECONDS, fd: int = 2
+        self,
+        text: str = "Working",
+        *,
+        after_seconds: float = SHOWN_AFTER_SECONDS,
+        fd: int = 2,
+        in_lines: bool = False,
     ) -> None:
         """Prepare a line that is not shown yet.
 
@@ -53,12 +59,14 @@ class Progress:
             text: What is being done.
             after_seconds: How long after the block was entered it is shown first.
             fd: Where it is shown.
+            in_lines: Write a line for each step that lasts, where none can be replaced.
         """
         self.shows: bool = _can_replace(fd)
         self._text = text
         self._after_seconds = after_seconds
         self._fd = fd
-        self._began = 0.0
+        self._in_lines = in_lines
+        self._began = self._step_began = 0.0
         self._frames = _DOTS if _is_utf8() else _ASCII
         self._drawn = 0
         self._there = False
@@ -68,9 +76,10 @@ class Progress:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        self._began = time.monotonic()
-        if self.shows:
-            self._thread = threading.Thread(target=self._draw_until_over, daemon=True)
+        self._began = self._step_began = time.monotonic()
+        if self.shows or self._in_lines:
+            work = self._draw_until_over if self.shows else self._write_until_over
+            self._thread = threading.Thread(target=work, daemon=True)
             self._thread.start()
         return self
 
@@ -84,6 +93,7 @@ class Progress:
         """Replace the text."""
         with self._lock:
             self._text = text
+            self._step_began = time.monotonic()
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -98,6 +108,15 @@ class Progress:
             with self._lock:
                 self._draw()
             wait = FRAME_SECONDS
+
+    def _write_until_over(self) -> None:
+        written = ""
+        while not self._over.wait(FRAME_SECONDS):
+            with self._lock:
+                lasts = time.monotonic() - self._step_began >= self._after_seconds
+                if lasts and self._text != written:
+                    written = self._text
+                    self._write(f"{one_line(written)} ...\n".encode())
 
     def _draw(self) -> None:
         frame = self._frames[self._drawn % len(self._frames)]

@@ -101,9 +101,17 @@ def report_for(request: Request, error: BaseException, sent: object = None) -> H
 
     Args:
         request: The request whose handler it left.
-        error: The exception itself.
+        error: The exception itself. Its methods are foreign code, which may raise anything.
         sent: The JSON-RPC error object that it stands for, if it is one of an SDK's own.
     """
+    try:
+        return _report(request, error, sent)
+    except BaseException:  # noqa: BLE001 - its turn is answered, whatever it does to its readers
+        name = type(error).__name__
+        return HandlerFailure(verdict=classify.own_failure(ErrorType.INTERNAL, detail=name))
+
+
+def _report(request: Request, error: BaseException, sent: object) -> HandlerFailure:
     if isinstance(request.failure, AuthorFailure):
         return request.failure.word
     if isinstance(error, ClientError) or (
@@ -123,8 +131,15 @@ def _client_refused(error: BaseException) -> Verdict:
         retryable=False,
         reason="client_error",
         origin=Origin.CLIENT,
-        detail=str(error),
+        detail=_text_of(error),
     )
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException:  # noqa: BLE001 - foreign code
+        return type(error).__name__
 
 
 def tried_before(request: Request, error: BaseException) -> tuple[FailedAttempt, ...]:

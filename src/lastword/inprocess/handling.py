@@ -11,15 +11,15 @@ import asyncio
 import contextlib
 import logging
 import os
-import sys
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from lastword.core.protocol import acp, jsonrpc
-from lastword.inprocess import tracebacks, warnings
+from lastword.inprocess import forked, tracebacks, warnings
 from lastword.inprocess.request import asyncio_task, contained, is_the_doors, process_ending
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from lastword.inprocess.request import Request, RequestLink
 
@@ -30,6 +30,9 @@ logger: logging.Logger = logging.getLogger("lastword")
 
 PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal error"}
 """What answers a failure when the core is out of order: without the exception's text."""
+
+
+_PROCESS_STAYS: ContextVar[bool] = ContextVar("lastword_process_stays", default=False)
 
 
 class HandlerFailedError(Exception):
@@ -57,10 +60,10 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
     """
     pid = os.getpid()
     try:
-        return await _result(request, work)
+        result = await _result(request, work)
     except BaseException as error:
         if os.getpid() != pid:
-            _end_forked(error)
+            forked.end(error)
         if is_the_doors(error, request.link):
             raise
         request.raised(error)
@@ -68,17 +71,43 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
         if ending is not None:
             # The process ends now, so whoever waits is told first.
             request.link.handler_left()
+            request.settle()
             if isinstance(ending, SystemExit):
                 warnings.raised(request.method, error)
-            raise ending from None
-        _failed(request, error, sent_error(error))
-        if isinstance(error, Exception):
+            _leave_process(request.method, ending)
+        printable = _failed(request, error, sent_error) and tracebacks.is_printable(error)
+        if isinstance(error, Exception) and printable:
             tracebacks.redact(error, request.link)
             raise
         # The author hears of a self-cancellation when the core names it.
-        if not isinstance(error, asyncio.CancelledError):
+        if not printable:
+            warnings.unprintable(request.method, error)
+        elif not isinstance(error, asyncio.CancelledError):
             warnings.raised(request.method, error)
-        raise HandlerFailedError(f"{request.method} raised {type(error).__name__}") from error
+        name, cause = type(error).__name__, error if printable else None
+    else:
+        if os.getpid() != pid:
+            forked.end()
+        return result
+    # Not where it was caught: what cannot be printed is not to be its context either.
+    raise HandlerFailedError(f"{request.method} raised {name}") from cause
+
+
+def _leave_process(method: str, ending: BaseException) -> NoReturn:
+    """Raise what ends the process, or the agent alone in a test, whose process has others."""
+    if isinstance(ending, SystemExit) and _PROCESS_STAYS.get():
+        raise HandlerFailedError(f"{method} raised SystemExit") from ending
+    raise ending from None
+
+
+@contextlib.contextmanager
+def process_stays() -> Iterator[None]:
+    """Keep the `SystemExit` of handlers in here from ending the process, which is a test's."""
+    token = _PROCESS_STAYS.set(True)
+    try:
+        yield
+    finally:
+        _PROCESS_STAYS.reset(token)
 
 
 async def _result(request: Request, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -99,33 +128,16 @@ async def run_notification(link: RequestLink, work: Callable[[], Awaitable[Any]]
         await contained(work, link, asyncio_task())
     except BaseException as error:
         if os.getpid() != pid:
-            _end_forked(error)
+            forked.end(error)
         if is_the_doors(error, link):
             raise
         logger.exception("The handler of a notification failed.")
         ending = process_ending(error)
         if ending is not None:
             link.handler_left()
-            raise ending from None
-
-
-def _end_forked(error: BaseException) -> NoReturn:
-    """End a process that a handler has forked, where an exception leaves its copy of the handler.
-
-    The client is the parent's, and so is the event loop: unwound here, it would answer a turn that
-    goes on, and stop the parent from hearing its client (they share what they poll with).
-    """
-    ending = process_ending(error)
-    code = ending.code if isinstance(ending, SystemExit) else 1
-    if ending is None:
-        logger.error("A process that a handler forked has failed.", exc_info=error)
-    if not isinstance(code, int | None):
-        sys.stderr.write(f"{code}\n")
-        code = 1
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    os._exit((code or 0) & 0xFF)
+            _leave_process("a notification", ending)
+    if os.getpid() != pid:
+        forked.end()
 
 
 def answer(request: Request, message: object) -> None:
@@ -139,13 +151,22 @@ def answer(request: Request, message: object) -> None:
         request.link.from_handler(line, request)
 
 
-def _failed(request: Request, error: BaseException, sent: dict[str, Any] | None) -> None:
-    """Have a failure answered, by the core or in its place."""
+def _failed(request: Request, error: BaseException, sent_error: SentError | None) -> bool:
+    """Have a failure answered, by the core or in its place.
+
+    Returns:
+        Whether the exception could be asked for the error object that it stands for.
+    """
     # Imported when a handler raises: no part of a healthy turn.
     from lastword.inprocess.exceptions import report_for  # noqa: PLC0415
 
     request.settle()
     link = request.link
+    sent, readable = None, True
+    try:
+        sent = sent_error(error) if sent_error is not None else None
+    except BaseException:  # noqa: BLE001 - foreign code, which may raise anything
+        readable = False
     if sent is not None and request.method != acp.PROMPT:
         try:
             line = jsonrpc.error(request.request_id, link.redacted(sent))
@@ -153,7 +174,8 @@ def _failed(request: Request, error: BaseException, sent: dict[str, Any] | None)
             warnings.unusable(request.method, unusable)
         else:  # keep the author's own answer to a request other than a prompt
             link.from_handler(line, request)
-            return
+            return readable
     if not link.failed(request, report_for(request, error, sent)) and not request.over:
         line = jsonrpc.error(request.request_id, link.redacted(sent) if sent else PLAIN_ERROR)
         link.from_handler(line, request)
+    return readable

@@ -7,6 +7,7 @@ no I/O: its shell provides a way to send to either side, and calls it when it is
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -21,7 +22,7 @@ from lastword.core.link.ends import Ends, FrameSink
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Kind
-from lastword.inprocess import waits, warnings
+from lastword.inprocess import forked, waits, warnings
 from lastword.inprocess.request import Request, note_outside_of_turns
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ blocked is `inprocess.loop_watchdog`'s."""
 
 MAX_REFUSALS = 16
 """Errors of the client's that are remembered, the latest."""
+
+_NOTED_REQUESTS = acp.HAS_SIDE_EFFECTS | acp.ASKS_USER
 
 logger: logging.Logger = logging.getLogger("lastword")
 
@@ -100,6 +103,7 @@ class HandlerLink:
         self._rearm = rearm
         self._requests: dict[bytes, Request] = {}
         self._lock = threading.RLock()
+        self._pid = os.getpid()
         self._initialized = False
         self.client_gone: bool = False
         self.closing: bool = False
@@ -110,14 +114,22 @@ class HandlerLink:
 
     def from_client(self, line: bytes) -> None:
         """Take in one line from the client."""
+        self._stay_in_process()
         frame = jsonrpc.decode(line)
+        if isinstance(frame, jsonrpc.Frame):
+            self._client_frame(frame)
+        else:
+            for part in jsonrpc.parts_of(frame, may_quote=False):
+                self._client_frame(part)
+        self._rearm()
+
+    def _client_frame(self, frame: Frame | jsonrpc.Malformed) -> None:
         if isinstance(frame, jsonrpc.Frame) and frame.shallow:
             # Handlers take values, which no parser can make of a line nested this deep.
-            frame = jsonrpc.Malformed(line, jsonrpc.MALFORMED_JSON)
+            frame = jsonrpc.Malformed(frame.line, jsonrpc.MALFORMED_JSON)
         with self._lock:
             effects = self._core.receive(CLIENT, frame, self._moved())
             self._carry_out(effects, CLIENT, frame)
-        self._rearm()
 
     def oversized(self, ends: bytes) -> None:
         """Take in a skipped line from the client, over the limit, by its beginning and end."""
@@ -127,6 +139,7 @@ class HandlerLink:
 
     def from_handler(self, line: bytes, request: Request | None) -> None:
         """Take in one frame from the handler, with the request that it was working on."""
+        self._stay_in_process()
         frame = jsonrpc.decode(line)
         message = frame.message if isinstance(frame, jsonrpc.Frame) else None
         with self._lock:
@@ -137,18 +150,19 @@ class HandlerLink:
                 if request.failed:
                     self._refuse(message)
                     return
-            if message and message.method == acp.UPDATE and message.update is not None:
+            if message and (message.update is not None or message.method in _NOTED_REQUESTS):
                 for at_work in self._requests.values():
                     if at_work.attempts and at_work.session_id == message.session_id:
                         for attempt in at_work.attempts:
-                            attempt.note_update(message.update)
-                note_outside_of_turns(message.update)
+                            attempt.note(message)
+                note_outside_of_turns(message)
             effects = self._core.receive(AGENT, frame, self._moved())
             self._carry_out(effects, AGENT, frame)
         self._rearm()
 
     def say(self, request: Request, report: HandlerReport) -> None:
         """Take in what a handler says of its own turn."""
+        self._stay_in_process()
         with self._lock:
             effects = self._core.receive_report(request.request_id, report, self._moved())
             self._carry_out(effects)
@@ -164,6 +178,7 @@ class HandlerLink:
 
     def client_left(self) -> None:
         """Take in that the client is gone."""
+        self._stay_in_process()
         with self._lock:
             if not self.client_gone:
                 self.client_gone = True
@@ -171,6 +186,8 @@ class HandlerLink:
 
     def handler_left(self) -> None:
         """Take in that no handler will answer any more: the process, or its connection, ends."""
+        if os.getpid() != self._pid:
+            return  # the parent's handlers are at work
         with self._lock:
             self.closing = True
             if self._requests and not self.client_gone:
@@ -194,6 +211,12 @@ class HandlerLink:
         redacted: dict[str, Any] = Redactor(self._secrets).json(value)
         return redacted
 
+    def _stay_in_process(self) -> None:
+        """End a process that a handler forked: what it does here would be done twice."""
+        # Before the lock, which another thread may have had when it was forked.
+        if os.getpid() != self._pid:
+            forked.end_speaker()
+
     def next_timeout(self) -> float | None:
         """Return when `handle_timeout` is due, in monotonic seconds."""
         with self._lock:
@@ -202,6 +225,7 @@ class HandlerLink:
 
     def handle_timeout(self) -> None:
         """Do what is due."""
+        self._stay_in_process()
         with self._lock:
             self._carry_out(self._core.handle_timeout(self._now()))
         self._rearm()

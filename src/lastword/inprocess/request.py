@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lastword.core.failure.attempts import FailedAttempt
     from lastword.core.link.reports import HandlerReport
-    from lastword.core.protocol.jsonrpc import Frame, Update
+    from lastword.core.protocol.jsonrpc import Envelope, Frame
 
 _Result = TypeVar("_Result")
 
@@ -75,9 +75,14 @@ class CallAttempt:
         here = [attempt for attempt in _ENTERED.get() if attempt in self._request.attempts]
         return self in here or not here
 
-    def note_update(self, update: Update) -> None:
-        """Take in an update that went to the client."""
-        if self.concerned:
+    def note(self, message: Envelope) -> None:
+        """Take in an update, or a request, that went to the client."""
+        update = message.update
+        if not self.concerned:
+            return
+        if update is None:
+            self.facts.note_request(message.method or "")
+        else:
             kind = self._tools.note(update) if update.session_update in acp.TOOL_KINDS else ""
             self.facts.note(update, kind)
 
@@ -86,11 +91,11 @@ _ENTERED: ContextVar[tuple[CallAttempt, ...]] = ContextVar("lastword_attempts", 
 """The attempts within which this very code runs, the innermost last."""
 
 
-def note_outside_of_turns(update: Update) -> None:
-    """Take in an update that went to the client, for model calls here whose turn is unknown."""
+def note_outside_of_turns(message: Envelope) -> None:
+    """Take in what went to the client, for model calls here whose turn is unknown."""
     for attempt in _ENTERED.get():
         if attempt.is_outside_of_turns:
-            attempt.note_update(update)
+            attempt.note(message)
 
 
 class RequestLink(Protocol):
@@ -331,11 +336,11 @@ CURRENT: ContextVar[Request | None] = ContextVar("lastword_request", default=Non
 
 def process_ending(error: BaseException) -> BaseException | None:
     """Return the exception with which a handler wants to end the process, alone or in a group."""
-    if isinstance(error, (SystemExit, KeyboardInterrupt)):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            found = process_ending(inner)
-            if found is not None:
-                return found
+    waiting = [error]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, (SystemExit, KeyboardInterrupt)):
+            return each
+        if isinstance(each, BaseExceptionGroup):
+            waiting += reversed(each.exceptions)
     return None

@@ -283,7 +283,7 @@ def _retries_of(cause: BaseException) -> int:
         if count is None:
             count = getattr(getattr(cause, "last_attempt", None), "attempt_number", 1) - 1
         return int(count)
-    except Exception:  # noqa: BLE001 - foreign properties: httpx raises if there was no request
+    except BaseException:  # noqa: BLE001 - foreign: httpx raises where there was no request
         return 0
 
 

@@ -377,7 +377,7 @@ def _get(value: Any, name: str) -> Any:
         return value.get(name)
     try:
         return getattr(value, name, None)
-    except Exception:  # noqa: BLE001 - foreign properties; a stream must not break on being watched
+    except BaseException:  # noqa: BLE001 - foreign properties, which may raise anything
         return None
 
 

@@ -1,12 +1,14 @@
 """The traceback of a failed handler on its way to the author's log, without the secrets in it.
 
-Owns the filter of log records that redacts it. An exception of a provider's package holds what the
-provider said, and some providers echo the key.
+Owns the filter of log records that redacts it, and which exceptions a log can take at all. An
+exception of a provider's package holds what the provider said, and some providers echo the key.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import traceback
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,22 @@ class _WithoutSecrets(logging.Filter):
 
 
 _FILTER = _WithoutSecrets()
+
+
+def is_printable(error: BaseException) -> bool:
+    """Return whether a log can print the exception, with its notes, causes and members.
+
+    One whose methods raise `SystemExit`, or a cancellation, would end whatever prints it: the SDK,
+    or the event loop.
+    """
+    try:
+        for text_of in (str, repr):
+            with contextlib.suppress(Exception):  # which logs are prepared for
+                text_of(error)
+        traceback.format_exception(error)
+    except BaseException:  # noqa: BLE001 - foreign code
+        return False
+    return True
 
 
 def redact(error: BaseException, link: RequestLink) -> None:

@@ -94,6 +94,16 @@ def raised(method: str, error: BaseException) -> None:
     )
 
 
+def unprintable(method: str, error: BaseException) -> None:
+    """Warn that a handler raised an exception whose own methods raise."""
+    logger.error(
+        "The handler of %s raised %s, which cannot be printed: its __str__, its __repr__ or one of "
+        "its attributes raises in turn. Its turn fails; look at that class.",
+        method,
+        type(error).__name__,
+    )
+
+
 def unusable(method: str, error: BaseException) -> None:
     """Warn that a handler returned something that is not JSON."""
     logger.error(

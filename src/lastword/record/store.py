@@ -73,7 +73,7 @@ def _made(path: str) -> tuple[sqlite3.Connection, File | None]:
 @contextmanager
 def _locked(folder: str, how: int) -> Iterator[None]:
     """Lock a folder: a store's files are set aside together, while nobody opens them."""
-    number = os.open(folder or ".", os.O_RDONLY | os.O_CLOEXEC)
+    number = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with suppress(OSError):  # a disk without such locks
             fcntl.flock(number, how)

@@ -174,10 +174,11 @@ class PollLoop:
                 self._ahead_bytes = 0
             held = flooded or (self._ahead_bytes >= MAX_AHEAD_BYTES and self._far_ahead())
             wanted[self._client_fd] = 0 if held else select.POLLIN
-        if self.agent_open:
-            wanted[self._agent_fd] = 0 if self.to_client.full else select.POLLIN
+        # In this order they are polled: what came before an answer on stderr explains it.
         if self.stderr_open:
             wanted[self._stderr_fd] = select.POLLIN
+        if self.agent_open:
+            wanted[self._agent_fd] = 0 if self.to_client.full else select.POLLIN
         if self.to_agent is not None and not self.to_agent.closed and self.to_agent.pending_bytes:
             wanted[self.to_agent.fd] = select.POLLOUT
         if self.stderr.pending:
@@ -261,8 +262,9 @@ class PollLoop:
         if not rest or rest.isspace():
             return
         # A frame that its writer's death cut short is no broken answer: how it died is the cause.
-        cut = rest.lstrip().startswith(b"{") and isinstance(jsonrpc.decode(rest), jsonrpc.Malformed)
-        if not cut:
+        parts = jsonrpc.decode_parts(rest, may_quote=True)
+        begun = rest.lstrip(jsonrpc.BLANKS).startswith(b"{")
+        if not begun or any(isinstance(part, jsonrpc.Frame) for part in parts):
             self.relay.from_agent(rest + b"\n", now)
 
     def _read_client(self, now: float) -> None:

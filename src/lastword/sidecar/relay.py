@@ -90,9 +90,7 @@ class Relay:
         self._write_runs()
 
     def _agent_line(self, line: bytes, now: float) -> None:
-        frame = jsonrpc.decode(line)
-        glued = isinstance(frame, jsonrpc.Malformed) and jsonrpc.unglue(line)
-        for part in map(jsonrpc.decode, glued) if glued else (frame,):
+        for part in jsonrpc.decode_parts(line, may_quote=True):
             self._agent_frame(part, now)
 
     def _agent_frame(self, frame: jsonrpc.Frame | jsonrpc.Malformed, now: float) -> None:
@@ -114,9 +112,16 @@ class Relay:
         for line in whole_lines(block):
             self.client_spoke = True
             frame = jsonrpc.decode(line)
-            effects = self._connection.receive(CLIENT, frame, now)
-            self._ends.carry_out(effects, CLIENT, frame)
+            if isinstance(frame, jsonrpc.Frame):
+                self._client_frame(frame, now)
+            else:
+                for part in jsonrpc.parts_of(frame, may_quote=False):
+                    self._client_frame(part, now)
         self._write_runs()
+
+    def _client_frame(self, frame: jsonrpc.Frame | jsonrpc.Malformed, now: float) -> None:
+        effects = self._connection.receive(CLIENT, frame, now)
+        self._ends.carry_out(effects, CLIENT, frame)
 
     def apply(self, effects: list[Effect]) -> None:
         """Carry out effects that were not caused by a line."""

@@ -27,7 +27,7 @@ from lastword.client.raise_for import raise_for_error
 from lastword.core.link.options import Options
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
-from lastword.inprocess import journal, waits
+from lastword.inprocess import handling, journal, waits
 from lastword.posix.identity import run_id
 from lastword.testing.client import ClientOfTest, permission_answer
 from lastword.testing.doors import door_of
@@ -203,6 +203,7 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
     )
     with contextlib.ExitStack() as stack:
         stack.enter_context(journal.collected_by(collector))
+        stack.enter_context(handling.process_stays())
         if not real_waits:
             stack.enter_context(waits.skipped())
         async with _running(lambda: door.run(client.take, chosen), door.leave):
@@ -245,7 +246,8 @@ async def take_turn(  # noqa: PLR0913 - six options is our own limit
         fuse_seconds: As for `open_session`.
 
     Returns:
-        The turn, even if it failed: look at `outcome` and `error`.
+        The turn, even if it failed: look at `outcome` and `error`. A `SystemExit` of the agent's
+        fails its turn as the end of a process does, and does not end the test.
 
     Raises:
         PromptFailed: The agent refused `initialize` or `session/new`.

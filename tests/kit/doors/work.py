@@ -67,6 +67,50 @@ class RecursiveError(Exception):
     __repr__ = __str__
 
 
+RAISED_BY_METHODS: dict[str, Callable[[], BaseException]] = {
+    "exit": lambda: SystemExit(3),
+    "interrupt": KeyboardInterrupt,
+    "cancel": asyncio.CancelledError,
+    "base": Stopped,
+    "recursion": RecursionError,
+}
+
+
+def hostile(method: str, raises: str) -> Exception:
+    """An exception of which a method raises."""
+
+    def refuse(self: BaseException, *_: object) -> Any:
+        if raises == "recursion":
+            return refuse(self)
+        made = RAISED_BY_METHODS[raises]()
+        raise made
+
+    if method == "__notes__":
+        return type("HostileError", (Exception,), {method: property(refuse)})("hostile")
+    return type("HostileError", (Exception,), {method: refuse})("hostile")
+
+
+def hostile_failure(method: str, raises: str, place: str) -> BaseException:
+    """Such an exception, alone or where another one has it."""
+    error = hostile(method, raises)
+    outer = ValueError("outer")
+    if place == "cause":
+        outer.__cause__ = error
+    elif place == "context":
+        outer.__context__ = error
+    elif place == "note":
+        outer.__notes__ = [error]  # type: ignore[attr-defined]
+    elif place == "group":
+        return ExceptionGroup("both", [outer, error])
+    elif place == "nested":
+        for _ in range(2000):
+            error = ExceptionGroup("one", [error])
+        return error
+    else:
+        return error
+    return outer
+
+
 class Strict(BaseModel):
     """A model whose errors hold an exception, which is no JSON."""
 
@@ -101,6 +145,8 @@ def fail(how: str, authors_error: Any) -> NoReturn:
         "wordless": WordlessError,
         "recursive": RecursiveError,
     }
+    if how.startswith("hostile "):
+        raise hostile_failure(*how.split()[1:])
     if how == "validation":
         Strict(token=CANARY)
     if how == "unspeakable_cause":
@@ -451,6 +497,10 @@ class Work:
                 sys.exit(3)
             if not number and words == "and_fail":
                 raise ValueError("in the child")
+            if not number and words == "and_return":
+                return
+            if not number and words == "and_say":
+                await turn.say("I am the child.")
             if not number:
                 os._exit(0)
             _, status = os.waitpid(number, 0)  # noqa: ASYNC222  (it is over at once)

@@ -127,15 +127,8 @@ class Player:
 
     def _agent(self, line: bytes) -> None:
         if self.alive:
-            self._agent_frame(jsonrpc.decode(line), line)
-
-    def _agent_frame(self, frame: Any, line: bytes) -> None:
-        glued = type(frame) is jsonrpc.Malformed and jsonrpc.unglue(line)
-        if not glued:
-            self._agent_part(frame, line)
-            return
-        for part in glued:
-            self._agent_part(jsonrpc.decode(part), part)
+            for part in jsonrpc.decode_parts(line, may_quote=True):
+                self._agent_part(part, part.line)
 
     def _agent_part(self, frame: Any, line: bytes) -> None:
         self._carry_out(self.core.receive(Side.AGENT, frame, self.now), Side.AGENT, frame)

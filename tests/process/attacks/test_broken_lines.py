@@ -142,3 +142,88 @@ def test_after_an_answer_of_the_clients_that_was_too_long_the_clocks_run_again(
         client.expect_method("session/request_permission")
         client.send(id="q1", result={"outcome": {"outcome": "cancelled"}, "_meta": "x" * 300_000})
         assert payload_of(client.answer(prompt))["type"] == "agent_stalled"
+
+
+# FRM-8: text without a line end, in front of a frame on the frame's line.
+
+NOISE = {
+    "text": "Loading the model... 50%",
+    "NUL bytes": "\x00\x00\x00",
+    "an odd quote": 'the "model',
+    "a terminal's sequence": "\x1b[2K\r",
+    "a broken object": '{"level": "info", ',
+    "a prompt for input": "Allow? [y/n] ",
+    "much of it": "x" * 300_000,
+}
+SAID = (
+    '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":'
+    '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Here."}}}}\n'
+)
+ENDED = HEAD + '"result":{"stopReason":"end_turn"}}\n'
+
+
+@pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
+def test_a_turn_ends_with_the_answer_that_stands_behind_other_output(
+    attack: Attack, noise: str
+) -> None:
+    turn = [["raw", noise + SAID], ["raw", noise + ENDED]]
+    with attack.run({"session/prompt": [turn]}) as client:
+        client.open()
+        answer = client.turn()
+        assert answer.get("result") == END_TURN, client.story("not its answer")
+        (update,) = client.updates()
+        assert update["content"]["text"] == "Here."
+    (session,) = attack.recorded()
+    shown = attack.command("log", session["session_id"]).stdout
+    assert shown.count(b"not json") == 2
+
+
+@pytest.mark.parametrize("method", ["session/new", "session/list", "session/set_mode"])
+def test_any_answer_behind_other_output_reaches_the_client(attack: Attack, method: str) -> None:
+    line = "noise" + HEAD + '"result":{"sessionId":"s1","sessions":[]}}\n'
+    with attack.run({method: [[["raw", line]]]}) as client:
+        client.open(sessions=0)
+        answer = client.call(method, cwd="/", mcpServers=[], sessionId="s1")
+        assert answer["result"] == {"sessionId": "s1", "sessions": []}
+
+
+def test_the_last_answer_of_an_agent_that_ends_is_found_behind_other_output(
+    attack: Attack,
+) -> None:
+    turn = [["say", "Here."], ["raw", "noise" + ENDED.rstrip("\n")], ["exit", 0]]
+    with attack.run({"session/prompt": [turn]}) as client:
+        client.open()
+        assert client.turn().get("result") == END_TURN
+
+
+def test_a_log_on_stdout_that_quotes_every_frame_changes_nothing(attack: Attack) -> None:
+    received = 'DEBUG received: {"jsonrpc":"2.0","id":$id,"method":"session/prompt","params":{}}\n'
+    turn = [
+        ["raw", received],
+        ["raw", "DEBUG sent: " + SAID],
+        ["raw", SAID],
+        ["raw", "DEBUG sent: " + ENDED],
+        ["raw", ENDED],
+    ]
+    with attack.run({"session/prompt": [turn]}) as client:
+        client.open()
+        assert client.turn().get("result") == END_TURN
+        client.call("session/list")
+        assert len(client.updates()) == 1
+
+
+@pytest.mark.parametrize("noise", [b"noise ", b"\x00"])
+def test_a_request_of_the_clients_behind_other_output_reaches_the_agent(
+    attack: Attack, noise: bytes
+) -> None:
+    with attack.run({"session/prompt": [[["say", "Here."], ["answer", END_TURN]]]}) as client:
+        client.open()
+        client.expect_answer_to(77)
+        client.send_line(
+            noise + b'{"jsonrpc":"2.0","id":77,"method":"session/prompt",'
+            b'"params":{"sessionId":"s1","prompt":[{"type":"text","text":"Hello"}]}}'
+        )
+        assert client.answer(77)["result"] == END_TURN
+        assert [
+            frame["error"]["code"] for frame in client.frames if frame.get("id", 0) is None
+        ] == [-32700]

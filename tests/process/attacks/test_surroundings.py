@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit import left_behind
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.attacks.client import payload_of
 from tests.process.attacks.watched import END_TURN, ask, in_turn, leave, scoped
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.process.attacks.client import AttackClient
     from tests.process.attacks.conftest import Attack
 
@@ -393,3 +396,15 @@ def test_a_question_to_the_record_of_any_size_is_answered_or_refused_in_a_senten
     assert b"Traceback" not in done.stderr, done
     assert b"\x1b" not in done.stderr + done.stdout
     assert done.returncode in {0, 1, 2}
+
+
+def test_a_state_folder_that_is_a_pipe_leaves_no_process_behind(
+    attack: Attack, tmp_path: Path
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    attack.environment["LASTWORD_STATE_DIR"] = str(fifo)
+    with attack.run({"session/prompt": [[["error", {"code": -32603, "message": "429"}]]]}) as one:
+        one.open()
+        assert "error" in one.turn()
+    assert not left_behind.wait_for_none(one.mark)

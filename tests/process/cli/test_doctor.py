@@ -487,3 +487,21 @@ def test_an_agent_without_sources_and_a_user_who_wants_none_are_told_so() -> Non
     assert "lastword knows no log of this agent" in finding(told, "sources")["says"]
     _, told = report("--", *python(NAMED), AGENT_NAME="claude", LASTWORD_EVIDENCE="wire")
     assert "nothing but the agent's pipes" in finding(told, "sources")["says"]
+
+
+def test_an_agent_that_repeats_any_version_does_not_speak_version_2() -> None:
+    keeper = [sys.executable, "-m", "tests.process.conformance.keeper"]
+    told = report("--", *keeper, "echoes")[1]
+    assert finding(told, "version 2")["verdict"] == "note"
+    told = report("--", *keeper, "second-version")[1]
+    assert finding(told, "version 2")["verdict"] == "ok"
+
+
+def test_on_a_pipe_each_step_that_lasts_is_named_on_stderr(tmp_path: Path) -> None:
+    program = script(tmp_path, f"#!/bin/sh\nread line\nsleep 4\necho '{HELLO}'\nread line\n")
+    status, out, err = doctor("--timeout", "3", "--", program)
+    assert err.startswith("Waiting for the agent's first answer ...\n")
+    assert "Waiting" not in out
+    assert status == 1
+    # Programs that read JSON read no progress.
+    assert report("--timeout", "3", "--", program)[0] == 1

@@ -15,6 +15,9 @@ Frame = dict[str, Any]
 AS_2, ALONE = "second-version" in sys.argv, "second-version-alone" in sys.argv
 """It greets in version 2 whatever is asked for; it refuses to greet in any other."""
 
+ECHOES = "echoes" in sys.argv
+"""It repeats the version that it is asked for, and speaks version 1."""
+
 ADVERTISED = {"list": {}, "resume": {}, "close": {}, "delete": {}}
 
 
@@ -54,12 +57,14 @@ class Keeper:
         else:
             self.say(id=request_id, result=result(params))
 
-    def on_initialize(self, _: Frame) -> Frame:
+    def on_initialize(self, params: Frame) -> Frame:
         if ALONE or AS_2:
-            return {"protocolVersion": 2, "info": {"name": "keeper", "version": "1"}}
+            info = {} if "nameless" in sys.argv else {"info": {"name": "keeper", "version": "1"}}
+            return {"protocolVersion": 2} | info
         capabilities = {"loadSession": True, "sessionCapabilities": ADVERTISED}
         info = {"name": "keeper", "version": "1"}
-        return {"protocolVersion": 1, "agentCapabilities": capabilities, "agentInfo": info}
+        version = params["protocolVersion"] if ECHOES else 1
+        return {"protocolVersion": version, "agentCapabilities": capabilities, "agentInfo": info}
 
     def on_new(self, params: Frame) -> Frame:
         session = f"kept-{len(self.kept) + 1}"

@@ -51,6 +51,33 @@ def test_what_json_rpc_allows_is_no_fault(mode: str, names: tuple[str, ...]) -> 
     assert {name: f.verdict for name, f in told.items()} == dict.fromkeys(names, PASS), told
 
 
+KEEPER = (sys.executable, "-m", "tests.process.conformance.keeper")
+
+
+def keeper(name: str, *words: str, act: str, protocol: int = 1) -> Finding:
+    """What a check finds in one act of the agent that keeps its sessions."""
+    row = dataclasses.replace(CHECKS[name], acts=(act,))
+    settings = CheckSettings((*KEEPER, *words), Hooks(protocol=protocol), SOON)
+    ((_, finding),) = findings(settings, [row])
+    return finding
+
+
+def test_the_history_that_a_session_brings_back_is_no_late_content_of_its_last_turn() -> None:
+    told = keeper("late-content", act="load")
+    assert told.verdict is PASS, told
+
+
+def test_an_agent_that_repeats_any_version_does_not_speak_version_2() -> None:
+    told = keeper("initialize", "echoes", act="healthy", protocol=2)
+    assert told.verdict is CheckVerdict.NOT_APPLICABLE, told
+    assert "repeats any protocol version" in told.evidence
+
+
+def test_an_agent_of_version_2_that_does_not_name_itself_is_checked_all_the_same() -> None:
+    told = keeper("initialize", "second-version", "nameless", act="healthy", protocol=2)
+    assert told.verdict is PASS, told
+
+
 def test_an_id_that_is_not_taken_is_told_as_that() -> None:
     told = found("small-ids", "ids")["ids"]
     assert told.verdict is FAIL

@@ -86,7 +86,9 @@ def test_a_client_that_leaves_without_reading_does_not_hold_the_agent(start: Sta
     assert client.wait(fuse=20) == 0
 
 
-@pytest.mark.parametrize(("how", "status"), [("and_exit", 3), ("and_fail", 1)])
+@pytest.mark.parametrize(
+    ("how", "status"), [("and_exit", 3), ("and_fail", 1), ("and_return", 0), ("and_say", 1)]
+)
 def test_a_forked_child_that_leaves_the_handler_ends_and_answers_nothing(
     start: Start, how: str, status: int
 ) -> None:

@@ -707,3 +707,55 @@ def test_what_is_held_keeps_no_ended_turn_of_its_session_out_of_quarantine() -> 
     before = len(wire.updates())
     wire.agent(chunk("I go on."))
     assert len(wire.updates()) == before
+
+
+# --- how many requests there were
+
+
+def told_again(wire: Wire) -> int:
+    """The number of the next request, as it is told when the prompt is sent again."""
+    wire.agent(error(message="429 Too Many Requests"))
+    attempt: int = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"][-1]["attempt"]
+    return attempt
+
+
+@pytest.mark.parametrize(
+    ("goes_on", "requests"), [((None,), 1), ((True,), 2), ((None, None), 2), ((True, None), 2)]
+)
+def test_a_failed_call_that_may_be_the_last_is_one_request(
+    goes_on: tuple[bool | None, ...], requests: int
+) -> None:
+    wire = begun(retry=2)
+    for each in goes_on:
+        hint(wire, source=STDERR, goes_on=each)
+        wire.time(wire.now + 1)
+    assert told_again(wire) == requests + 1
+
+
+def test_several_lines_on_one_failed_call_are_one_request() -> None:
+    wire = begun(retry=2)
+    for at in (0.0, 0.1, 0.2):
+        hint(wire, source=STDERR, goes_on=None, at_seconds=at)
+    assert len(retries(wire)) == 1
+    hint(wire, source=STDERR, goes_on=None, at_seconds=1.0)
+    assert [attempt for attempt, _ in retries(wire)] == [2, 3]
+    assert told_again(wire) == 3
+
+
+def test_what_is_told_of_a_prompt_that_was_sent_again_counts_on() -> None:
+    wire = begun(retry=2)
+    hint(wire, source=STDERR, goes_on=None)
+    assert told_again(wire) == 2
+    wire.time(wire.now + 60)
+    hint(wire, source=STDERR, goes_on=None, max_attempts=5)
+    last = wire.updates()[-1]
+    assert (last["attempt"], last.get("max_attempts")) == (3, None)
+    assert told_again(wire) == 3
+
+
+def test_output_after_a_failed_call_shows_that_it_was_tried_again() -> None:
+    wire = begun()
+    hint(wire, source=STDERR, goes_on=None)
+    wire.agent(chunk("Here is"))
+    (turn,) = wire.core.connection.link.sessions["s"].turns
+    assert turn.tries == 2

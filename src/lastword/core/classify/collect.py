@@ -134,7 +134,7 @@ class Collector:
                 items = [pair for entry in headers[:MAX_HEADERS] if (pair := _header_pair(entry))]
             else:
                 items = list(islice(cast("Mapping[Any, Any]", headers).items(), MAX_HEADERS))
-        except Exception:  # noqa: BLE001 - not a mapping, or a hostile one
+        except BaseException:  # noqa: BLE001 - not a mapping, or one whose methods raise anything
             return
         for name, value in items:
             text = value.decode("latin-1") if isinstance(value, bytes) else as_text(value)

@@ -69,7 +69,7 @@ def attribute(value: object, name: str) -> Any:
     """Return an attribute, or None if it is missing or its property raises."""
     try:
         return getattr(value, name, None)
-    except Exception:  # noqa: BLE001 - a hostile property must not break the classifier
+    except BaseException:  # noqa: BLE001 - foreign code may raise anything, SystemExit too
         return None
 
 
@@ -201,7 +201,7 @@ def _add_exception(collector: Collector, error: BaseException) -> None:
     collector.add_class(f"{kind.__module__}.{kind.__qualname__}")
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - a hostile __str__ must not break the classifier
+    except BaseException:  # noqa: BLE001 - as for `attribute`
         text = ""
     _add_object(collector, error)
     collector.add_text(text)
@@ -246,7 +246,7 @@ def _grpc_code(method: Any) -> object:
         return None
     try:
         return attribute(method(), "name")
-    except Exception:  # noqa: BLE001 - foreign code
+    except BaseException:  # noqa: BLE001 - as for `attribute`
         return None
 
 

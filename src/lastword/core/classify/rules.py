@@ -296,7 +296,7 @@ def rpc_code(evidence: Evidence) -> Conclusion | None:
     key = agent_key(evidence.agent)
     own = (types for agent, types in AGENT_RPC_TYPES.items() if key in {None, agent})
     known = next((types[code] for types in (RPC_TYPES, *own) if code in types), None)
-    if known is None:
+    if known is None or _says_internal_error(evidence):
         return None
     kind, reason, origin = known
     return Conclusion(kind, f"rpc:{code}", reason, origin=origin)
@@ -430,9 +430,19 @@ def builtin(evidence: Evidence) -> Conclusion | None:
     """A language's own exception, or an internal error that says no more than that."""
     if evidence.classes and classes.is_builtin(evidence.modules[0], evidence.classes[0]):
         return Conclusion(ErrorType.INTERNAL, f"class:{evidence.classes[0]}", "uncaught_exception")
-    if evidence.rpc_code == RPC_INTERNAL and evidence.folded in {"", "internal error"}:
-        return Conclusion(ErrorType.INTERNAL, f"rpc:{RPC_INTERNAL}")
+    says_nothing = evidence.rpc_code == RPC_INTERNAL and not evidence.folded
+    if says_nothing or _says_internal_error(evidence):
+        return Conclusion(ErrorType.INTERNAL, f"rpc:{evidence.rpc_code}")
     return None
+
+
+def _says_internal_error(evidence: Evidence) -> bool:
+    """Return whether an error has JSON-RPC's own words for its code -32603, and no others.
+
+    They name a bug of the agent's, whatever code they come with, and never the provider.
+    """
+    rest = evidence.folded.replace("json-rpc ", "").replace("internal error", "")
+    return evidence.rpc_code is not None and bool(evidence.folded) and not rest.strip(" .:\n")
 
 
 def _is_no_http(evidence: Evidence) -> bool:

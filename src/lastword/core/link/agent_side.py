@@ -88,7 +88,8 @@ def malformed(link: Link, line: Malformed) -> list[Effect]:
     Whoever waits for what it should have been is told at once.
     """
     effects: list[Effect] = [Drop(line.reason), _dropped(link, line.reason)]
-    if line.reason != jsonrpc.MALFORMED_JSON or not line.line.lstrip().startswith(b"{"):
+    begins = line.line.lstrip(jsonrpc.BLANKS)[:1]
+    if line.reason != jsonrpc.MALFORMED_JSON or begins != b"{":
         return effects
     # Imported with the first such line.
     from lastword.core.protocol import peek  # noqa: PLC0415
@@ -144,9 +145,9 @@ def _request(link: Link, frame: Frame) -> list[Effect]:
     asks = method in acp.ASKS_USER
     options = _option_kinds(frame) if asks else None
     link.agent_asks(request_id, OpenRequest(method, message.session_id, params=options))
-    if session is not None:
-        for turn in session.turns:
-            turn.facts.note_request(method)
+    # As for progress, what a sub-agent's session begins counts for every turn at work.
+    for turn in link.open_turns() if session is None or not session.opened else session.turns:
+        turn.note_request(method, link.now)
     if asks:
         # Like progress, a sub-agent's question counts for every session at work.
         known = session is not None and session.opened

@@ -134,7 +134,7 @@ def _tried(
     within = failed.tried if failed else ()
     if within or not turn.tried:
         return (*turn.tried, *within)
-    return (*turn.tried, tries.FailedAttempt(verdict=known, tries=turn.retries + 1))
+    return (*turn.tried, tries.FailedAttempt(verdict=known, tries=turn.tries))
 
 
 def _with_tries(turn: Turn, announced: AgentError) -> AgentError:

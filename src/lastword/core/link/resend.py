@@ -56,7 +56,7 @@ def instead(link: Link, turn: Turn) -> list[Effect]:
         return []
     verdict = _verdict_of(known)
     within = known.attempts if isinstance(known, AgentError) else None
-    tried = FailedAttempt(verdict=verdict, tries=within or turn.retries + 1, wait_seconds=wait)
+    tried = FailedAttempt(verdict=verdict, tries=within or turn.tries, wait_seconds=wait)
     turn.wait(tried, link.now + wait)
     by_prompts_alone = all(attempt.tries == 1 for attempt in turn.tried)
     word = retries.Retrying(

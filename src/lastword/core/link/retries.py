@@ -132,12 +132,19 @@ def _news(
     word = Retrying(
         verdict=verdict, attempt=attempt, max_attempts=hint.max_attempts, wait_seconds=wait
     )
-    turn.told_retries.tell(word, hint.source, link.now, since=hint.at_seconds)
+    if turn.tried:
+        # The agent counts anew for a prompt that was sent again, and its limit is not the last.
+        before = sum(tried.tries for tried in turn.tried)
+        word = msgspec.structs.replace(word, attempt=attempt + before, max_attempts=None)
+    own = turn.told_retries
+    own.tell(word, hint.source, link.now, since=hint.at_seconds, attempt=attempt)
     if is_shown:
-        turn.count_retry()
+        turn.count_retry(certain=hint.goes_on is True)
         return [_entry(link, turn, word, hint.source)]
     what_next = _AGAIN if hint.goes_on else _PERHAPS
-    return _tell(link, turn, word, what_next, source=hint.source)
+    told = _tell(link, turn, word, what_next, source=hint.source)
+    turn.count_retry(certain=hint.goes_on is True)
+    return told
 
 
 def announced(link: Link, session: Session, frame: Frame) -> list[Effect]:
@@ -180,6 +187,7 @@ def told_by_handler(link: Link, turn: Turn, word: Retrying) -> list[Effect]:
     when = f"in {durations.plain_duration(wait)}" if wait else "now"
     of = "" if word.max_attempts is None else f" of {word.max_attempts}"
     turn.told_retries.tell(word, None, link.now, since=link.now)
+    turn.count_retry()
     return _tell(link, turn, word, f"Trying again {when} (attempt {word.attempt}{of}).")
 
 
@@ -271,7 +279,6 @@ def _tell(
     from lastword.core.failure import wording  # noqa: PLC0415
 
     session, verdict = turn.session, word.verdict
-    turn.count_retry()
     entry = _entry(link, turn, word, source)
     if not link.client.retry:
         if not notices.can_show(link):

@@ -54,6 +54,7 @@ class Turn:
         "overlapped",
         "prompts",
         "retries",
+        "retry_is_certain",
         "running_seen",
         "session",
         "slash",
@@ -110,6 +111,8 @@ class Turn:
         """Is that answer a failure that says nothing of its cause?"""
         self.retries: int = 0
         """How many retries of its model call the agent has told of."""
+        self.retry_is_certain: bool = True
+        """Was the last of them more than a failed call, after which there may be another?"""
         self.translated: bool = False
         """Was the agent's own announcement of a failure kept back, to be told by us if it lasts?"""
 
@@ -183,9 +186,31 @@ class Turn:
         held, self.held = self.held, None
         return held
 
-    def count_retry(self) -> None:
-        """Count a retry that the agent reported."""
+    def count_retry(self, *, certain: bool = True) -> None:
+        """Count a retry that the agent reported, or that its failed call may lead to."""
         self.retries += 1
+        self.retry_is_certain = certain
+
+    def note_request(self, method: str, now: float) -> None:
+        """Take in a request from the agent to the client.
+
+        One that a person sees, or that changes something, comes of a model call that went well.
+        """
+        self.facts.note_request(method)
+        if method in acp.ASKS_USER or method in acp.HAS_SIDE_EFFECTS:
+            self.evidence.show_other()
+            self.evidence.get_over(now)
+            self.told_retries.forget_wait()
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Note that the agent has shown something, so that the last retry did follow."""
+        self.retry_is_certain = True
+
+    @property
+    def tries(self) -> int:
+        """How many requests to the provider are known of: a failure that lasts is the last one."""
+        return self.retries + (1 if self.retry_is_certain else 0)
 
     def keep(self, prompt: Frame) -> None:
         """Keep a prompt that may be sent again; we then report what the agent announces."""

@@ -7,6 +7,7 @@ source that knows it, and when a client that reads neither `agent_retry` nor not
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ and a line for each would be noise."""
 SHOW_EVERY_SECONDS = 30.0
 """At most so often while it goes on."""
 
+
+SAME_CALL_SECONDS = 0.3
+"""What one source says of failed calls so soon after another is about the same one: an agent that
+tries again waits as long."""
 
 KEPT_SECONDS = 0.25
 """So long a retry whose source knows no cause is kept back: a journal has the line by then (pi
@@ -35,6 +40,7 @@ class ToldRetries:
         "_shown",
         "_shown_at",
         "_source",
+        "_source_at",
         "kept_until",
         "since",
         "word",
@@ -46,6 +52,8 @@ class ToldRetries:
         """The greatest number of a try that was told."""
         self._source: HintSource | None = None
         """Who told last."""
+        self._source_at: float = -math.inf
+        """And of a call that had failed when."""
         self.word: Retrying | None = None
         """The last retry, as long as the agent has shown nothing since."""
         self.word_at: float = 0.0
@@ -65,18 +73,30 @@ class ToldRetries:
         """
         if hint.attempt is None:
             own = self._source is None or self._source is hint.source
-            return max(self._attempt, 1) + 1 if own else None
+            # A log may have several lines on one request.
+            same = not hint.goes_on and hint.at_seconds < self._source_at + SAME_CALL_SECONDS
+            return max(self._attempt, 1) + 1 if own and not same else None
         return hint.attempt if hint.attempt > self._attempt else None
 
-    def tell(self, word: Retrying, source: HintSource | None, now: float, *, since: float) -> None:
+    def tell(
+        self,
+        word: Retrying,
+        source: HintSource | None,
+        now: float,
+        *,
+        since: float,
+        attempt: int | None = None,
+    ) -> None:
         """Note that a retry is reported, or would be to a client that reads such reports.
 
-        Its wait starts now; the call that it follows had failed at `since`.
+        Its wait starts now; the call that it follows had failed at `since`. `attempt` is its number
+        by the source's count, if that is another.
         """
         if self.word is None:
             self.since = since
-        self._attempt = max(self._attempt, word.attempt)
+        self._attempt = max(self._attempt, attempt or word.attempt)
         self._source = source or self._source
+        self._source_at = since
         self.word, self.word_at = word, now
 
     def passed(self, attempt: int | None, source: HintSource) -> None:
@@ -96,6 +116,7 @@ class ToldRetries:
     def begin_again(self) -> None:
         """Count tries anew for a prompt that is sent again, keeping what was shown."""
         self._attempt, self._source, self.word = 0, None, None
+        self._source_at = -math.inf
         self.take_kept()
 
     def forget_wait(self) -> None:

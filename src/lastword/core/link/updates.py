@@ -112,6 +112,7 @@ def _show(turn: Turn, update: Update, text: str | None, now: float) -> None:
     if kind in _OUTPUT_KINDS:
         known.get_over(now)
         turn.told_retries.forget_wait()
+        turn.go_on()
 
 
 def _of_unknown(link: Link, update: Update) -> Effect:

@@ -106,8 +106,10 @@ the heap, 4 MB more of a process that relays a flood; 64 KiB take 10 MB more."""
 _COUNTED_FRAMES = 64
 
 _JSON_BEGINS = frozenset(bytes([byte]) for byte in b'{["-0123456789tfn\xef')
-_GAP = re.compile(r"\s*")
 _BYTE_ORDER_MARK = "\ufeff".encode()
+
+BLANKS = bytes(range(33))
+"""What shows nothing in front of a frame: the end of a C string, a bell, white space."""
 
 
 def same_id(raw: bytes) -> bytes:
@@ -201,28 +203,23 @@ def frame(line: bytes, message: Envelope) -> Frame | Malformed:
     return Frame(line, message)
 
 
-def unglue(line: bytes) -> list[bytes]:
-    """Return the frames of a line that holds several, as two threads without a lock write them.
+def decode_parts(line: bytes, *, may_quote: bool) -> list[Frame | Malformed]:
+    """Decode one line that may hold several frames, or other output in front of its frame.
 
-    Empty if the line is anything but JSON objects, one after another.
+    Args:
+        line: The line.
+        may_quote: As for `glued.parts`.
     """
-    if not line.lstrip().startswith(b"{"):
-        return []
-    text = as_text(line).decode().strip()
-    decoder = json.JSONDecoder()
-    frames: list[bytes] = []
-    at = 0
-    while at < len(text):
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            return []
-        if not isinstance(value, dict):
-            return []
-        frames.append(text[at:end].encode())
-        gap = _GAP.match(text, end)
-        at = gap.end() if gap else end
-    return frames
+    read = decode(line)
+    return [read] if isinstance(read, Frame) else parts_of(read, may_quote=may_quote)
+
+
+def parts_of(read: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
+    """Return the frames of a line that is none by itself, as `glued.parts` does."""
+    # Imported with the first such line.
+    from lastword.core.protocol import glued  # noqa: PLC0415
+
+    return glued.parts(read, may_quote=may_quote)
 
 
 def is_text(block: bytes) -> bool:

@@ -46,7 +46,7 @@ class Peeked(msgspec.Struct, frozen=True):
 
 def of_broken(line: bytes) -> Peeked:
     """Read as much as possible of a whole line that is not JSON."""
-    return _peeked([_members(line[:MAX_PEEKED_BYTES])])
+    return _peeked([_members(line[:MAX_PEEKED_BYTES].lstrip(jsonrpc.BLANKS))])
 
 
 def of_skipped(ends: bytes) -> Peeked:
@@ -57,7 +57,7 @@ def of_skipped(ends: bytes) -> Peeked:
     head, _, tail = ends.partition(b"\n")
     found = _LAST_MEMBERS.search(tail)
     last = _members(b"{" + found[1][1:] + b"}") if found else {}
-    return _peeked([_members(head), last])
+    return _peeked([_members(head.lstrip(jsonrpc.BLANKS)), last])
 
 
 def _peeked(parts: list[dict[bytes, set[bytes]]]) -> Peeked:

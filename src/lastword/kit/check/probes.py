@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lastword.kit.check.session_probes import SESSION_ACTS
-from lastword.kit.check.stage import QUIET_SECONDS, Conversation
+from lastword.kit.check.stage import FUTURE_VERSION, QUIET_SECONDS, Conversation
 from lastword.kit.check.transcript import NotApplicableError, Transcript, UnreachedError
 from lastword.kit.provider.server import ProviderScenario
 
@@ -30,7 +30,6 @@ NO_METHOD = "session/no_such_method"
 """No extension's name: those begin with `_`, and an agent may take them all."""
 PLAIN_ID = 7
 TEXT_ID = "a text"
-FUTURE_VERSION = 99
 LONG_BYTES = 1 << 20
 PAUSE_SECONDS = 0.05
 PROBE_SECONDS = 10.0

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from lastword.kit.peer import Frame, PeerEvent
 
 INFO = {"name": "lastword-check", "version": "1"}
+FUTURE_VERSION = 99
+"""A protocol version that no agent speaks."""
+
+ECHOED = "the agent repeats any protocol version that it is asked for; it speaks version 1"
 OTHER_VERSION = {
     1: "the agent speaks protocol version 2 alone; for that there is --protocol 2",
     2: "the agent speaks protocol version 1; check it without --protocol 2",
@@ -179,7 +183,24 @@ class Conversation:
         self.transcript.sdk = built_on(self.peer.mark)
         if version is None and result.get("protocolVersion") == _other(self.hooks.protocol):
             raise NotApplicableError(OTHER_VERSION[self.hooks.protocol])
+        if version is None and self.dialect is acp.V2 and not _has_version_2(result):
+            self._refuse_echo()
         return result
+
+    def _refuse_echo(self) -> None:
+        """Refuse an agent that repeats any version that it is asked for: it has no such thing.
+
+        Raises:
+            NotApplicableError: It is one.
+        """
+        self.restart()
+        asked = self.peer.initialize(version=FUTURE_VERSION, info=INFO, dialect=self.dialect)
+        answer = self.answer_to(asked)
+        result = (answer.frame or {}).get("result") if answer else None
+        if isinstance(result, dict) and result.get("protocolVersion") == FUTURE_VERSION:
+            raise NotApplicableError(ECHOED)
+        self.restart()
+        self.answer_to(self.peer.initialize(version=self.hooks.protocol, info=INFO))
 
     def _speaks_another(self) -> bool:
         """Does the agent refuse version 1 because version 2 is all that it speaks?"""
@@ -188,7 +209,11 @@ class Conversation:
         self.restart()
         answer = self.answer_to(self.peer.initialize(version=acp.V2.version, info=INFO))
         result = (answer.frame or {}).get("result") if answer else None
-        return isinstance(result, dict) and result.get("protocolVersion") == acp.V2.version
+        return (
+            isinstance(result, dict)
+            and result.get("protocolVersion") == acp.V2.version
+            and _has_version_2(result)
+        )
 
     def new_session(self) -> str:
         """Open a session; return its id.
@@ -316,6 +341,11 @@ class Conversation:
             self.transcript.exit_seconds = self.peer.now - since
             self.transcript.exit_code = self.peer.exit_code
             self.transcript.leftovers = list(leftovers(self.peer.mark).values())
+
+
+def _has_version_2(welcome: Frame) -> bool:
+    """Return whether the answer to `initialize` has what version 2 requires and version 1 lacks."""
+    return isinstance(welcome.get(acp.V2.agent_info), dict)
 
 
 def _other(version: int) -> int:

@@ -127,9 +127,14 @@ class Transcript:
         return [e for e in events if not e.sent and e.session == turn.session]
 
     def after(self, turn: ObservedTurn) -> list[PeerEvent]:
-        """Return what the agent sent in that session from the turn's answer to the next prompt."""
+        """Return what the agent sent in that session from the turn's answer to the next prompt.
+
+        A session that is brought back ends that, and so does a new process of the agent.
+        """
+        end = self._end(turn) + 1
         later = [other.begin for other in self.turns if other.begin > turn.begin]
-        events = self.events[self._end(turn) + 1 : min(later, default=None)]
+        later += [n for n, e in enumerate(self.events) if n >= end and _starts_over(e)]
+        events = self.events[end : min(later, default=None)]
         return [e for e in events if not e.sent and e.session == turn.session]
 
     def stderr_beside(self, first: PeerEvent, last: PeerEvent) -> bytes:
@@ -153,6 +158,11 @@ class Transcript:
 
     def _end(self, turn: ObservedTurn) -> int:
         return len(self.events) if turn.answer is None else self.events.index(turn.answer)
+
+
+def _starts_over(event: PeerEvent) -> bool:
+    method = (event.frame or {}).get("method") if event.sent else None
+    return method == acp.INITIALIZE or method in acp.BRINGS_BACK
 
 
 def _asks(event: PeerEvent) -> bool:

@@ -142,11 +142,11 @@ class _Visitor(StrictClient):
         if not line.strip():
             return
         # As the relay reads it, which is not so strict as this client.
-        decoded = jsonrpc.decode(line)
-        if isinstance(decoded, jsonrpc.Malformed):
-            self._noise(line)
-        else:
-            super()._take_line(decoded.line)
+        for part in jsonrpc.decode_parts(line, may_quote=True):
+            if isinstance(part, jsonrpc.Malformed):
+                self._noise(part.line)
+            else:
+                super()._take_line(part.line)
 
     def _note(self, raw: bytes, frame: Frame | None, problem: str, *, sent: bool) -> None:
         method = "" if sent or frame is None else frame.get("method", "")

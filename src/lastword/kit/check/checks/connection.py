@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lastword.kit.check.checks.model import EVERY_ACT, Finding, check, failed, passed, warned
-from lastword.kit.check.probes import FUTURE_VERSION, JUNK, NO_METHOD, PLAIN_ID, TEXT_ID
+from lastword.kit.check.probes import JUNK, NO_METHOD, PLAIN_ID, TEXT_ID
+from lastword.kit.check.stage import FUTURE_VERSION
 from lastword.kit.check.transcript import UnreachedError
 
 if TYPE_CHECKING:

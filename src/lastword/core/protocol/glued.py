@@ -1,0 +1,149 @@
+"""Lines that hold more than one frame: several in a row, or a frame behind other output.
+
+Owns the separation of such a line, which two threads without a lock write, or a program that prints
+text without a line end. Each frame is then handled as if it had come alone. Imported with the first
+line that cannot be decoded.
+
+The line is read from its end. There a string ends where it began, seen from the other side, and the
+last `}` closes exactly one `{`: what stands in front needs no guesses, and no second look.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import UNSET
+
+from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.deep import MAX_DEPTH
+from lastword.core.protocol.jsonrpc import Frame, Malformed
+
+MAX_BRACES = 4_000_000
+"""Of a line with more of them, which takes a second, nothing is separated."""
+
+# A quote inside of a string follows an odd number of backslashes, which here stand behind it.
+_TOKEN = re.compile(rb'"(?:[^"]++|"(?=\\(?:\\\\)*+(?!\\)))*+"|["{}]')
+_GAP = re.compile(rb"[\s\x00]*+")
+_OPENING, _CLOSING = ord("{"), ord("}")
+
+_LABEL_BYTES = 64
+_ARROW = rb"(?:(?:^|\s)[<>]{1,3}|[-=]{1,3}>|<[-=]{1,3}|\xe2\x86[\x90\x92])"
+_LABEL = re.compile(
+    rb"(?:[:=]|%s|\b(?:sen[dt]|sending|wrote|writing|recv|receiv\w+))[\s\"'`(]*\Z" % _ARROW,
+    re.IGNORECASE,
+)
+"""How the text in front of a frame ends if it is a log's, which quotes the frame."""
+
+_RECEIVED = re.compile(
+    rb"(?:(?:^|\s)<{1,3}|<[-=]{1,3}|\xe2\x86\x90|\b(?:recv|receiv\w+)\s{0,2}[:=]?|\b(?:incoming|stdin|rx|in|got"
+    rb"|read|client)\s{0,2}(?:[:=]|[-=]{1,2}>))[\s\"'`(]*\Z",
+    re.IGNORECASE,
+)
+"""How it ends if what the log quotes is what the agent received."""
+
+_MEMBER = re.compile(rb'"\s*:\s*\Z')
+_ITEM = re.compile(rb"[,\[]\s*\Z")
+_SENT_BY_AGENTS = frozenset({acp.UPDATE, acp.PERMISSION})
+
+
+def parts(malformed: Malformed, *, may_quote: bool) -> list[Frame | Malformed]:
+    """Return the frames that stand at the end of a line, each decoded, and what is before them.
+
+    Args:
+        malformed: A line that cannot be decoded as one frame.
+        may_quote: Is the line from a program that may log its own frames, and its client's, to the
+            stream that the frames go to? Such a quotation does not count as a frame.
+
+    Returns:
+        First what stands in front of the frames, if anything does. Alone the line itself, if it has
+        no frame at its end.
+    """
+    line = malformed.line
+    whole: list[Frame | Malformed] = [malformed]
+    starts = _objects(line)
+    if not starts:
+        return whole
+    ends = [*starts[1:], len(line)]
+    found = [
+        jsonrpc.decode(line[start:end].strip(b" \t\r\n\x00"))
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    if not line[: starts[0]].strip() and not any(map(_is_broken, found)):
+        return found if len(found) > 1 else whole
+    for number, part in enumerate(found):
+        if isinstance(part, Frame) and _says_json_rpc(part):
+            noise = line[: starts[number]]
+            if _continues(noise) or (may_quote and _quotes(noise[-_LABEL_BYTES:], part)):
+                return whole
+            return [Malformed(noise, jsonrpc.MALFORMED_JSON), *found[number:]]
+    return whole
+
+
+def _objects(line: bytes) -> list[int]:
+    """Return where each of the objects begins that stand one after another at the line's end."""
+    backwards = line[::-1]
+    starts: list[int] = []
+    at, braces = 0, 0
+    while True:
+        gap = _GAP.match(backwards, at)
+        at = gap.end() if gap else at
+        if backwards[at : at + 1] != b"}":
+            return starts[::-1]
+        depth = 0
+        for token in _TOKEN.finditer(backwards, at):
+            begins, ends = token.span()
+            byte = backwards[begins]
+            if byte == _CLOSING:
+                depth += 1
+                braces += 1
+            elif byte == _OPENING:
+                depth -= 1
+            elif ends - begins == 1:
+                return starts[::-1]  # what is in front has an odd quote
+            if depth == 0 and byte == _OPENING:
+                at = ends
+                break
+            if depth > MAX_DEPTH or braces > MAX_BRACES:
+                return []
+        else:
+            return starts[::-1]
+        starts.append(len(line) - at)
+
+
+def _is_broken(part: Frame | Malformed) -> bool:
+    return isinstance(part, Malformed) and part.reason == jsonrpc.MALFORMED_JSON
+
+
+def _says_json_rpc(part: Frame) -> bool:
+    """Return whether a frame says itself that it is JSON-RPC, and is a request or an answer."""
+    message = part.message
+    if message.method is None and message.result is UNSET and message.error is UNSET:
+        return False
+    value = jsonrpc.loads(part.readable)
+    return isinstance(value, dict) and value.get("jsonrpc") == "2.0"
+
+
+def _continues(noise: bytes) -> bool:
+    """Return whether the text ends where a value begins, within an object or a list.
+
+    What follows is then part of a broken frame.
+    """
+    end = noise[-_LABEL_BYTES:]
+    if _MEMBER.search(end):
+        return noise.count(b"{") > noise.count(b"}")
+    return _ITEM.search(end) is not None and noise.count(b"[") > noise.count(b"]")
+
+
+def _quotes(label: bytes, part: Frame) -> bool:
+    """Return whether the frame is quoted by a log of what the agent receives or sends.
+
+    A quoted answer to the client is used all the same: the link drops what nobody waits for, and
+    without its answer a turn has no end.
+    """
+    method = part.message.method
+    if method is None:
+        return _RECEIVED.search(label) is not None
+    for_agents = method == acp.INITIALIZE or method in acp.LOGIN or method.startswith("session/")
+    if for_agents and method not in _SENT_BY_AGENTS:
+        return True
+    return _LABEL.search(label) is not None

@@ -1,0 +1,174 @@
+"""Lines on which something stands in front of a frame, or that hold several."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+import pytest
+
+from lastword.core.link.connection import Connection, Side
+from lastword.core.link.effects import FORWARD
+from lastword.core.protocol import glued, jsonrpc
+from lastword.core.protocol.jsonrpc import Frame, Malformed, decode, decode_parts
+
+ANSWER = b'{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn","x":"\\"}{\\\\"}}'
+UPDATE = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s"}}'
+NESTED = b'{"jsonrpc":"2.0","id":3,"result":{"a":[{"b":"}"},' + ANSWER + b"]}}"
+QUESTION = b'{"jsonrpc":"2.0","id":"q","method":"session/request_permission","params":{}}'
+FRAMES = (ANSWER, UPDATE, NESTED, QUESTION)
+
+NOISE = (
+    b"Loading the model... 50%",
+    b"\x00",
+    b"\x00" * 4096,
+    b"\x1b[2K\r",
+    b'an odd " quote',
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"{'python': 1} ",
+    b"\xff\xfe",
+    b"caf\xc3\xa9 ",
+    b'{"level":"info"} and more',
+    b'{"jsonrpc":"2.0","id":3,"result":{"stop',
+)
+
+
+def lines_of(parts: list[Frame | Malformed]) -> list[bytes]:
+    return [part.line for part in parts if isinstance(part, Frame)]
+
+
+@pytest.mark.parametrize("noise", NOISE)
+def test_a_frame_behind_any_text_is_found_and_the_text_stays_apart(noise: bytes) -> None:
+    for frame in FRAMES[:3] if noise == b"[" else FRAMES:
+        for end in (b"", b"\r", b" \x00"):
+            parts = decode_parts(noise + frame + end, may_quote=True)
+            if noise == b"[":
+                assert lines_of(parts) == []  # a batch, cut short
+                continue
+            front, found = parts
+            assert isinstance(front, Malformed)
+            assert jsonrpc.as_text(front.line) == jsonrpc.as_text(noise)
+            assert found == decode(frame)
+
+
+def test_several_frames_behind_a_text_are_all_found() -> None:
+    parts = decode_parts(
+        b"noise" + UPDATE + b" \x00" + UPDATE + b'{"a":1}' + ANSWER, may_quote=True
+    )
+    assert [part.line for part in parts] == [b"noise", UPDATE, UPDATE, b'{"a":1}', ANSWER]
+    assert lines_of(parts) == [UPDATE, UPDATE, ANSWER]
+
+
+NO_FRAMES = {
+    "an object without the envelope": b'noise {"id":3,"result":{}}',
+    "an envelope without an end": b"noise " + ANSWER[:-1],
+    "an envelope with a tail": b"noise " + ANSWER + b"!",
+    "another version": b"noise " + ANSWER.replace(b"2.0", b"1.0"),
+    "neither request nor answer": b'noise {"jsonrpc":"2.0","id":3}',
+    "no message": b'noise {"jsonrpc":"2.0"}',
+    "a member of a broken frame": b'{"jsonrpc":"2.0","id":9,"result":' + ANSWER,
+    "a member, after a text": b'noise {"jsonrpc":"2.0","id":9,"result" : ' + ANSWER,
+    "an item of a broken list": b'{"jsonrpc":"2.0","id":9,"result":[1, ' + ANSWER,
+    "an odd quote within": b'noise {"jsonrpc":"2.0","id":3,"result":{"a":"b" c"}}',
+    "a closing too many": b"noise " + ANSWER + b"}",
+}
+
+
+@pytest.mark.parametrize("line", NO_FRAMES.values(), ids=NO_FRAMES)
+def test_what_is_not_certainly_a_frame_of_its_own_stays_part_of_its_line(line: bytes) -> None:
+    for may_quote in (True, False):
+        assert decode_parts(line, may_quote=may_quote) == [decode(line)]
+
+
+LABELS = ("sent: ", "-> ", "> ", "DEBUG send", 'Sending "', "message=", "→ ", "<- ", "received: ")
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_log_that_quotes_what_an_agent_sends_sends_it_no_second_time(label: str) -> None:
+    for frame in (UPDATE, QUESTION):
+        line = label.encode() + frame
+        assert lines_of(decode_parts(line, may_quote=True)) == []
+        assert lines_of(decode_parts(line, may_quote=False)) == [frame]
+
+
+@pytest.mark.parametrize("label", ["recv: ", "received ", "<- ", "< ", "stdin: ", "← "])
+def test_a_log_that_quotes_an_answer_of_the_clients_answers_nothing(label: str) -> None:
+    assert lines_of(decode_parts(label.encode() + ANSWER, may_quote=True)) == []
+
+
+@pytest.mark.parametrize("label", ["", "sent: ", "> ", "-> ", "Name: ", "logged in"])
+def test_an_answer_counts_wherever_it_stands(label: str) -> None:
+    line = (label or "x").encode() + ANSWER
+    assert lines_of(decode_parts(line, may_quote=True)) == [ANSWER]
+
+
+@pytest.mark.parametrize(
+    "method", ["initialize", "session/prompt", "session/cancel", "authenticate", "session/list"]
+)
+def test_a_request_that_only_clients_make_is_a_quotation_behind_any_text(method: str) -> None:
+    frame = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).encode()
+    assert lines_of(decode_parts(b"text" + frame, may_quote=True)) == []
+    assert lines_of(decode_parts(b"text" + frame, may_quote=False)) == [frame]
+
+
+HOSTILE = {
+    "opened": b"{" * 2_000_000,
+    "opened with names": b'x{"jsonrpc":' * 200_000 + b"}" * 9_000,
+    "closed": b"}" * 2_000_000,
+    "quotes": b'x{"' * 600_000 + b"}",
+    "escapes": b"x" + b'"\\' * 1_000_000 + b"}",
+    "backslashes": b'x{"' + b"\\" * 2_000_000 + b'"}',
+    "almost a frame": b"x" + ANSWER[:-2] + b',"y":"' + b"a" * 2_000_000 + b'"}',
+}
+
+
+@pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_line_costs_its_length_and_not_its_square(line: bytes) -> None:
+    begun = time.process_time()
+    assert lines_of(decode_parts(line, may_quote=True)) == []
+    assert time.process_time() - begun < 3
+
+
+def test_of_a_line_with_too_many_braces_nothing_is_separated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    line = b'noise {"jsonrpc":"2.0","id":3,"result":[' + b"{}," * 50 + b"{}]}"
+    assert len(lines_of(decode_parts(line, may_quote=True))) == 1
+    monkeypatch.setattr(glued, "MAX_BRACES", 50)
+    assert lines_of(decode_parts(line, may_quote=True)) == []
+
+
+def test_whatever_a_frame_holds_it_is_found_behind_whatever_does_not_end_as_one() -> None:
+    draw = random.Random(22)
+    alphabet = '{}[]":,\\ \n\x00aé\ud83d0'
+
+    def text(most: int) -> str:
+        return "".join(draw.choice(alphabet) for _ in range(draw.randrange(most)))
+
+    def value(depth: int) -> object:
+        kind = draw.randrange(5 if depth else 3)
+        if kind == 3:
+            return [value(depth - 1) for _ in range(draw.randrange(4))]
+        if kind == 4:
+            return {text(6): value(depth - 1) for _ in range(draw.randrange(4))}
+        return (text(12), draw.randrange(-9, 9), None)[kind]
+
+    for _ in range(3000):
+        frame = json.dumps({"jsonrpc": "2.0", "id": 1, "result": value(4)}).encode()
+        noise = text(20).replace("\n", "").encode("utf-8", "surrogatepass") + b"."
+        parts = decode_parts(noise + frame, may_quote=True)
+        assert lines_of(parts) == [frame], (noise, frame)
+        assert jsonrpc.as_text(parts[0].line) == jsonrpc.as_text(noise)
+
+
+def test_a_broken_answer_behind_bytes_that_show_nothing_is_told_of_at_once() -> None:
+    link = Connection()
+    prompt = b'{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s"}}'
+    assert FORWARD in link.receive(Side.CLIENT, decode(prompt), 0.0)
+    broken = decode(b"\x00\x00" + ANSWER[:-3] + b",}")
+    effects = link.receive(Side.AGENT, broken, 1.0)
+    assert any(getattr(effect, "request_id", None) == b"3" for effect in effects)
