@@ -1,0 +1,1 @@
+"""Configuration files: the user's `config.toml`, a project's `.lastword.toml`, and their command."""
