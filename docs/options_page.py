@@ -21,10 +21,10 @@ the command line (`--idle-timeout 300`), in the environment (`LASTWORD_IDLE_TIME
 an agent in Python, as a field of [`lastword.Options`](lastword.md#lastword.Options) where it has a
 meaning there (`idle_timeout_seconds=300`). The command line wins over the environment.
 
-A time is a number of seconds; 0 switches the limit off, except that a `--cancel-grace` of 0 answers
-a cancel at once. A size is a number of bytes or takes `KiB`, `MiB` or `GiB`. A flag takes no value
-on the command line and `1` or `0` in the environment. `lastword gateway` takes all of these options
-too, and hands them to the agents it starts.
+A time is a number of seconds or takes `ms`, `s`, `m`, `h` or `d`; 0 switches the limit off, except
+that a `--cancel-grace` of 0 answers a cancel at once. A size is a number of bytes or takes `KiB`,
+`MiB` or `GiB`. A flag takes no value on the command line and `1` or `0` in the environment.
+`lastword gateway` takes all of these options too, and hands them to the agents it starts.
 
 <!-- Made by `python -m docs.options_page --write`. -->
 """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli import envelope
+from lastword.cli.durations import positive_seconds
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser
 from lastword.cli.progress import Progress
@@ -88,8 +89,6 @@ def main(arguments: Sequence[str]) -> int:
             f"no client is known as {shown(chosen.client)}. Did you mean {meant}? `lastword doctor "
             "--help` lists them all"
         )
-    if not 0 < chosen.timeout < float("inf"):
-        return _refused("--timeout takes a number of seconds above 0, such as 30")
     try:
         with Progress("Looking at the command and the environment") as progress:
             report = _examine(agent, chosen, progress)
@@ -116,8 +115,8 @@ def parser() -> CommandParser:
     )
     made.add_argument(
         "--timeout",
-        metavar="SECONDS",
-        type=float,
+        metavar="TIME",
+        type=positive_seconds,
         default=TIMEOUT_SECONDS,
         help="how long each answer of the agent may take; raise it for one that starts slowly "
         "(default: %(default)g s)",

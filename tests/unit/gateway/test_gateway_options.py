@@ -114,9 +114,12 @@ def test_a_time_has_its_unit(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("words", [["--log-age", "soon"], ["--detach-grace", "-1"]])
-def test_what_is_no_time_is_said(words: list[str]) -> None:
-    with pytest.raises(UsageError, match="it takes a time"):
+def test_what_is_not_a_duration_is_refused_with_an_example(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
         read([*words, "--", "agent"])
+    assert f"{words[0]} cannot be '{words[1]}': it takes a duration" in capsys.readouterr().err
 
 
 def test_there_is_at_least_one_viewer() -> None:

@@ -7,6 +7,7 @@ be started as it was asked.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import sys
@@ -88,9 +89,7 @@ def _token(arguments: Sequence[str]) -> int:
     options = token_parser().read(arguments)
     if options.expires is None:
         options.expires = PAGE_SECONDS if options.link else SHORT_SECONDS
-    if options.expires < 0:
-        raise UsageError("--expires takes a number of seconds, or 0 for never")
-    expires = int(time.time()) + options.expires if options.expires else 0
+    expires = math.ceil(time.time() + options.expires) if options.expires else 0
     grant = Grant(Role(options.role), options.session, expires)
     folder = folder_of(_settings(options))
     if options.link:

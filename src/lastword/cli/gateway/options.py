@@ -46,7 +46,6 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         raise UsageError(f"--path cannot be {known.path!r}: it begins with /")
     if not os.path.isdir(known.root):
         raise UsageError(f"--root cannot be {known.root!r}: that is no folder")
-    unattended = _positive("--unattended-timeout", known.unattended_timeout)
     for flag, count in (("--sessions", known.sessions), ("--viewers", known.viewers)):
         if count < 1:
             raise UsageError(f"{flag} takes a number from 1 up")
@@ -64,17 +63,17 @@ def read(arguments: Sequence[str]) -> GatewaySettings:
         origins=addresses(known.allow_origin),
         behind_proxy=known.behind_proxy,
         proxies=_networks(known.proxy_address),
-        ping_seconds=_positive("--ping", known.ping),
-        pong_seconds=_positive("--pong-timeout", known.pong_timeout),
+        ping_seconds=known.ping,
+        pong_seconds=known.pong_timeout,
         frame_limit_bytes=_bytes("--frame-limit", known.frame_limit),
         compress=known.compress == "on",
         log_limit_bytes=_bytes("--log-limit", known.log_limit),
-        unattended_seconds=None if known.unattended == "reject" else unattended,
+        unattended_seconds=None if known.unattended == "reject" else known.unattended_timeout,
         client_fs=known.client_fs,
         viewers=known.viewers,
-        idle_close_seconds=_positive("--idle-close", _time("--idle-close", known.idle_close)),
-        detach_grace_seconds=_time("--detach-grace", known.detach_grace),
-        log_age_seconds=_time("--log-age", known.log_age),
+        idle_close_seconds=known.idle_close,
+        detach_grace_seconds=known.detach_grace,
+        log_age_seconds=known.log_age,
         report=_report(run, rest),
     )
 
@@ -107,27 +106,6 @@ def _address(text: str) -> tuple[str, int]:
     if not host or not port.isdecimal() or int(port) > MAX_PORT:
         raise UsageError(f"--listen cannot be {text!r}: it takes HOST:PORT, as 127.0.0.1:7780")
     return host, int(port)
-
-
-def _positive(flag: str, value: float) -> float:
-    if not 0 < value < float("inf"):
-        raise UsageError(f"{flag} takes a number of seconds over 0")
-    return value
-
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-
-
-def _time(flag: str, text: str) -> float:
-    """Read a time in seconds, or with a unit: `90`, `15m`, `7d`."""
-    number, unit = (text[:-1], text[-1]) if text[-1:] in _UNITS else (text, "s")
-    try:
-        seconds = float(number) * _UNITS[unit]
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise UsageError(f"{flag} cannot be {text!r}: it takes a time, as 90 (seconds), 15m or 7d")
-    return seconds
 
 
 def _bytes(flag: str, text: str) -> int:

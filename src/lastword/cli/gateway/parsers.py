@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lastword.cli.durations import positive_seconds, seconds
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, port
 from lastword.gateway.links import PAGE_SECONDS
@@ -125,18 +126,21 @@ def _sessions(made: CommandParser) -> None:
     )
     add(
         "--idle-close",
+        type=positive_seconds,
         default="7d",
         metavar="TIME",
         help="end a session that has had no viewer and no turn for so long (default: %(default)s)",
     )
     add(
         "--detach-grace",
+        type=seconds,
         default="0",
         metavar="TIME",
         help="end a session so long after its last viewer left (default: 0, which is never)",
     )
     add(
         "--log-age",
+        type=seconds,
         default="7d",
         metavar="TIME",
         help="keep the log of a session for so long after its end (default: %(default)s)",
@@ -160,10 +164,10 @@ def _unattended(made: CommandParser) -> None:
     )
     add(
         "--unattended-timeout",
-        type=float,
-        default=86400.0,
-        metavar="SECONDS",
-        help="with hold: answer no after so long (default: 86400 s, a day)",
+        type=positive_seconds,
+        default="1d",
+        metavar="TIME",
+        help="with hold: answer no after so long (default: %(default)s)",
     )
 
 
@@ -171,18 +175,18 @@ def _connections(made: CommandParser) -> None:
     add = made.add_argument_group("connections").add_argument
     add(
         "--ping",
-        type=float,
-        default=20.0,
-        metavar="SECONDS",
+        type=positive_seconds,
+        default="20s",
+        metavar="TIME",
         help="send a ping to each viewer so often; lower it where a proxy cuts idle connections "
-        "sooner (default: %(default)g s)",
+        "sooner (default: %(default)s)",
     )
     add(
         "--pong-timeout",
-        type=float,
-        default=20.0,
-        metavar="SECONDS",
-        help="close a connection whose pong does not come for so long (default: %(default)g s)",
+        type=positive_seconds,
+        default="20s",
+        metavar="TIME",
+        help="close a connection whose pong does not come for so long (default: %(default)s)",
     )
     add(
         "--frame-limit",
@@ -208,7 +212,7 @@ def token_parser() -> CommandParser:
         "or as a link to the page.",
         ends="examples:\n"
         "  lastword gateway token\n"
-        "  lastword gateway token --role observer --expires 86400\n"
+        "  lastword gateway token --role observer --expires 1d\n"
         "  lastword gateway token --link https://gateway.example",
     )
     made.add_argument(
@@ -226,10 +230,10 @@ def token_parser() -> CommandParser:
     )
     made.add_argument(
         "--expires",
-        type=int,
-        metavar="SECONDS",
-        help=f"it counts for so long; 0 for ever (default: {SHORT_SECONDS} s, and with --link "
-        f"{PAGE_SECONDS // HOUR_SECONDS} hours)",
+        type=seconds,
+        metavar="TIME",
+        help=f"it counts for so long; 0 for ever (default: {SHORT_SECONDS // 60}m, and with --link "
+        f"{PAGE_SECONDS // HOUR_SECONDS}h)",
     )
     made.add_argument(
         "--link",

@@ -19,6 +19,8 @@ At a terminal lastword becomes the agent, so that you can log in.
 """
 
 ENDS = """\
+A TIME is a number of seconds, or has a unit: 500ms, 90s, 15m, 2h.
+
 Each option is an environment variable, too: LASTWORD_IDLE_TIMEOUT=300 is
 --idle-timeout 300, LASTWORD_NO_RECORD=1 is --no-record. The command line
 comes first.
@@ -48,7 +50,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """Each option by its key, in the order in which they are shown."""
 
 METAVARS = {
-    "seconds": "SECONDS",
+    "seconds": "TIME",
     "bytes": "SIZE",
     "count": "N",
     "folder": "DIR",

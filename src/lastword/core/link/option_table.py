@@ -7,6 +7,7 @@ nothing that imports anything; not even `typing`, which costs 5 ms.
 
 from __future__ import annotations
 
+from lastword.core.failure.duration_text import EXAMPLES, seconds_of
 from lastword.core.failure.rungs import ALIASES
 
 TYPE_CHECKING = False
@@ -86,7 +87,7 @@ class Option:
     def read(self, text: str) -> Value | None:
         """Return the value that a text means, or `None` if it cannot be used."""
         if self.kind == "seconds":
-            return _seconds(text)
+            return seconds_of(text)
         if self.kind == "bytes":
             return _bytes(text)
         if self.kind == "count":
@@ -102,7 +103,7 @@ class Option:
 
 
 _EXPECTED = {
-    "seconds": "a number of seconds, such as 30; 0 switches it off",
+    "seconds": f"a duration, {EXAMPLES}; 0 switches it off",
     "bytes": "a size, such as 16MiB",
     "flag": "1 or 0",
     "folder": "a folder",
@@ -110,14 +111,6 @@ _EXPECTED = {
     "url": "an http or https address, such as https://collector.example:4318",
     "count": "a whole number, such as 2; 0 is never",
 }
-
-
-def _seconds(text: str) -> float | None:
-    try:
-        value = float(text.removesuffix("s"))
-    except ValueError:
-        return None
-    return value if 0 <= value < float("inf") else None
 
 
 def _count(text: str) -> int | None:
