@@ -11,12 +11,17 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.user_file import use
 from lastword.cli.parser import CommandParser
+from lastword.core.link.option_table import BY_KEY
 from lastword.errors import missing_extra
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
+TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 
 ABOUT = """\
 Speaks ACP on stdin and stdout for a session that runs behind a gateway, and
@@ -45,8 +50,11 @@ def parser() -> CommandParser:
     made = CommandParser("connect", usage="[options] URL", about=ABOUT, ends=ENDS)
     made.add_argument(
         "url",
+        nargs="?",
+        default="",
         metavar="URL",
-        help="of the gateway, such as http://127.0.0.1:7780 or https://host/team/",
+        help="of the gateway, such as http://127.0.0.1:7780 or https://host/team/ (default: url "
+        "in [connect] of the configuration file)",
     )
     made.add_argument(
         "--session",
@@ -68,12 +76,49 @@ def parser() -> CommandParser:
         action="store_true",
         help="send the token to another machine without TLS, in a network that is encrypted itself",
     )
+    for key in ("config", "no_config"):
+        option = BY_KEY[key]
+        if option.kind == "flag":
+            made.add_argument(f"--{option.name}", action="store_true", help=option.about)
+        else:
+            made.add_argument(
+                f"--{option.name}",
+                metavar="FILE",
+                help=f"{option.about} (default: ~/.config/lastword/config.toml)",
+            )
     return made
+
+
+_TOKEN = ("token", "token-file")
+"""Where the token is, is said once: by the command line, the environment or the file."""
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line, and the file for what it leaves open.
+
+    Raises:
+        ConfigError: The file cannot be used.
+    """
+    made = parser()
+    options = made.read(arguments)
+    files = use(arguments, "connect")
+    words = files.words("connect", arguments) if files is not None else []
+    if options.token or options.token_file or os.environ.get(TOKEN_VARIABLE):
+        words = [word for word in words if word[2:].partition("=")[0] not in _TOKEN]
+    url = next((word for word in words if word.startswith("--url=")), "").partition("=")[2]
+    options = made.read([*(word for word in words if not word.startswith("--url=")), *arguments])
+    options.url = options.url or url
+    if not options.url:
+        made.error("the following arguments are required: URL")
+    return options
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve an editor; return the exit status."""
-    options = parser().read(arguments)
+    try:
+        options = _read(arguments)
+    except ConfigError as error:
+        return _complain(str(error))
     try:
         from lastword.gateway.connecting import dial  # noqa: PLC0415
         from lastword.gateway.connecting.shell import ConnectShell  # noqa: PLC0415

@@ -1,1 +1,1 @@
-"""Configuration files: the user's `config.toml`, a project's `.lastword.toml`, and their command."""
+"""Configuration files: the user's own, a project's `.lastword.toml`, and their command."""

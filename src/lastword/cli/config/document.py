@@ -20,7 +20,9 @@ MAX_PROJECT_BYTES = 4 * 1024
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _AT_LINE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
-_KEY = re.compile(r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
+_KEY = re.compile(
+    r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
+)
 _QUOTES = re.compile(r'"""|\'\'\'')
 
 Path = tuple[str | int, ...]
@@ -36,7 +38,7 @@ class DocumentError(Exception):
         self.line: int = line
 
 
-class Document:
+class ConfigDocument:
     """What a file holds.
 
     Attributes:
@@ -72,7 +74,9 @@ class Document:
             found = _AT_LINE.search(said)
             line = int(found[1]) if found and found[1] else len(self._lines)
             reason = _AT_LINE.sub("", said)
-            raise DocumentError(f"this is not TOML: {reason[:1].lower()}{reason[1:]}", line) from None
+            raise DocumentError(
+                f"this is not TOML: {reason[:1].lower()}{reason[1:]}", line
+            ) from None
         except ValueError:  # a number of thousands of digits
             raise DocumentError("a number is too long") from None
         except RecursionError:

@@ -50,7 +50,7 @@ def find(words: Sequence[str], environment: Mapping[str, str], *, project: bool 
     """Return the files that a command reads.
 
     Args:
-        words: The command's own options.
+        words: The command line.
         environment: The environment.
         project: Whether to look for a project's file, too.
     """
@@ -106,6 +106,8 @@ def _chosen(words: Sequence[str], environment: Mapping[str, str]) -> tuple[str, 
     rest = iter(words)
     for word in rest:
         flag, has_value, text = word.partition("=")
+        if word == "--":
+            break
         if flag == "--config":
             named, is_off = text if has_value else next(rest, ""), False
         elif flag == "--no-config":

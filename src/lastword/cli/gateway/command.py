@@ -14,6 +14,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from lastword.cli.config.errors import ConfigError
+from lastword.cli.config.user_file import use
 from lastword.cli.gateway.parsers import reload_parser, status_parser, stop_parser, token_parser
 from lastword.cli.record_access import path_of
 from lastword.cli.run.options import UsageError
@@ -33,6 +35,8 @@ def main(arguments: Sequence[str]) -> int:
     word = arguments[0] if arguments else ""
     try:
         if word in _WORDS:
+            if not {"-h", "--help"} & {*arguments}:
+                use(())
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
     except ImportError as error:
@@ -40,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         if told is error:
             raise
         return _complain(str(told))
-    except (UsageError, StoreError) as error:
+    except (ConfigError, UsageError, StoreError) as error:
         return _complain(str(error))
 
 
@@ -54,7 +58,7 @@ def _serve(arguments: Sequence[str]) -> int:
     from lastword.gateway.serving import ServingError, serve  # noqa: PLC0415
     from lastword.outbox.own import OwnReports  # noqa: PLC0415
 
-    settings = read(arguments)
+    settings = read(arguments, use(arguments, "gateway"))
     try:
         serve(settings, _ready)
     except (ServingError, StoreError) as error:

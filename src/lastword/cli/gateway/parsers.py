@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lastword.cli.durations import positive_seconds, seconds
+from lastword.cli.gateway.values import address, networks, number, size, url_path
 from lastword.cli.parser import CommandParser
 from lastword.cli.record_access import add_record_option, port
 from lastword.gateway.links import PAGE_SECONDS
@@ -55,6 +56,7 @@ def _where(made: CommandParser) -> None:
     add = made.add_argument_group("where it is, and who may come").add_argument
     add(
         "--listen",
+        type=address,
         default="127.0.0.1:7780",
         metavar="HOST:PORT",
         help="the address to serve at; one that others can reach needs --behind-proxy (default: "
@@ -62,6 +64,7 @@ def _where(made: CommandParser) -> None:
     )
     add(
         "--path",
+        type=url_path,
         default="/acp",
         metavar="PATH",
         help="the path of ACP's WebSocket and HTTP transport (default: %(default)s)",
@@ -89,6 +92,7 @@ def _where(made: CommandParser) -> None:
     )
     add(
         "--proxy-address",
+        type=networks,
         action="append",
         default=[],
         metavar="ADDRESS",
@@ -107,14 +111,14 @@ def _sessions(made: CommandParser) -> None:
     )
     add(
         "--sessions",
-        type=int,
+        type=number,
         default=32,
         metavar="N",
         help="agents that run at once, at most (default: %(default)s)",
     )
     add(
         "--viewers",
-        type=int,
+        type=number,
         default=64,
         metavar="N",
         help="viewers of one session at once, at most (default: %(default)s)",
@@ -147,6 +151,7 @@ def _sessions(made: CommandParser) -> None:
     )
     add(
         "--log-limit",
+        type=size,
         default="64MiB",
         metavar="SIZE",
         help="keep at most so much of a session's log, the latest (default: %(default)s)",
@@ -190,6 +195,7 @@ def _connections(made: CommandParser) -> None:
     )
     add(
         "--frame-limit",
+        type=size,
         default="16MiB",
         metavar="SIZE",
         help="the longest message that a viewer may send (default: %(default)s)",
