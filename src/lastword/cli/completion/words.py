@@ -13,7 +13,7 @@ from lastword.cli.check.command import parser as check
 from lastword.cli.commands import names
 from lastword.cli.completion.parsers import parser as completion
 from lastword.cli.config.command import parser as config
-from lastword.cli.connect import parser as connect
+from lastword.cli.connect_parser import parser as connect
 from lastword.cli.demo import parser as demo
 from lastword.cli.doctor import parser as doctor
 from lastword.cli.explain.command import parser as explain

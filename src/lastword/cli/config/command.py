@@ -49,8 +49,8 @@ exit status: 0, 1 when check found something wrong, 2 for arguments or a file
 of yours that cannot be used.
 """
 
-_SOURCES = {USER: "your file", PROJECT: "the project's file"}
-_NAME_COLUMNS, _VALUE_COLUMNS = 24, 28
+_SOURCES = {USER: "your file", PROJECT: "project's file"}
+_NAME_COLUMNS, _VALUE_COLUMNS = 22, 26
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -138,6 +138,8 @@ class _Line:
             return f"{option.default:g}s" if option.default else "off"
         if option.kind == "bytes":
             return f"{int(option.default) // MIB}MiB"
+        if option.key in {"record", "state_dir"}:
+            return "~/.local/state/lastword"
         return str(option.default) if option.default != "" else "none"
 
     @property
@@ -197,8 +199,7 @@ def _show(places: Places, *, as_json: bool) -> int:
         page.line()
         page.line(f"[{table}]")
         for line in own:
-            lead = f"  {line.name:<{_NAME_COLUMNS}}"
-            page.row(lead, f"{line.shown:<{_VALUE_COLUMNS}} {line.origin}")
+            _add(page, line)
     if rules or journals:
         page.line()
         page.line("rows of your own")
@@ -208,6 +209,14 @@ def _show(places: Places, *, as_json: bool) -> int:
             page.row("  [[journal]]        ", f"{row['name']}: of {row['agent']}")
     sys.stdout.write(page.take())
     return 0
+
+
+def _add(page: Page, line: _Line) -> None:
+    lead, shown = f"  {line.name:<{_NAME_COLUMNS}}", line.shown
+    if len(shown) > _VALUE_COLUMNS:
+        page.row(lead, shown)
+        lead, shown = " " * len(lead), ""
+    page.row(lead, f"{shown:<{_VALUE_COLUMNS}} {line.origin}")
 
 
 def _of(files: FileSettings, source: str) -> str | None:

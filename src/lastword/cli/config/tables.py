@@ -47,7 +47,7 @@ def options_of(table: str) -> dict[str, Option]:
 
 def _parser(table: str) -> Callable[[], CommandParser]:
     # argparse and both commands, which a start of `lastword run` does not wait for.
-    from lastword.cli.connect import parser as connect  # noqa: PLC0415
+    from lastword.cli.connect_parser import parser as connect  # noqa: PLC0415
     from lastword.cli.gateway.parsers import parser as gateway  # noqa: PLC0415
 
     return gateway if table == "gateway" else connect
