@@ -10,7 +10,7 @@ Speaks ACP on stdin and stdout for a session that runs behind a gateway, and
 hides every drop of the link from the editor, which starts it in place of the
 agent. The session outlives the editor.
 
-Needs `pip install 'lastword[gateway]'`.
+Needs the extra `gateway`; without it, the command says how to install it.
 """
 
 ENDS = """\

@@ -17,7 +17,7 @@ Serves an ACP agent at a URL. A session outlives the connections to it, several
 viewers see it at once, and whoever comes back goes on where they were. A page
 to look at it with is at the same address.
 
-Needs `pip install 'lastword[gateway]'`.
+Needs the extra `gateway`; without it, the command says how to install it.
 """
 
 ENDS = """\
