@@ -43,7 +43,9 @@ def _uv_tool(extra: str) -> str:
     if own is None or wanted[0] is not own:
         # It came with another tool, whose own command is not known here.
         return shlex.join(["uv", "pip", "install", "--python", sys.executable, *_source([extra])])
-    return shlex.join(["uv", "tool", "install", "--force", *_source([*own.get("extras", []), extra])])
+    return shlex.join(
+        ["uv", "tool", "install", "--force", *_source([*own.get("extras", []), extra])]
+    )
 
 
 def _pipx(extra: str) -> str:
@@ -72,12 +74,14 @@ def _pip(extra: str) -> str:
     pip = ["pip"] if _is_active() else [sys.executable, "-m", "pip"]
     managed = os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
     is_system = sys.prefix == sys.base_prefix and os.path.exists(managed)
-    return shlex.join([
-        *pip,
-        "install",
-        *(["--break-system-packages"] if is_system else []),
-        *_source([extra]),
-    ])
+    return shlex.join(
+        [
+            *pip,
+            "install",
+            *(["--break-system-packages"] if is_system else []),
+            *_source([extra]),
+        ]
+    )
 
 
 def _is_active() -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword._installation import command_for
 from lastword.gateway.serving import GatewaySettings, run_folder_of
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
 from tests.kit.gateway.viewing import ViewerClient
@@ -84,7 +85,7 @@ def test_without_the_extra_the_line_that_installs_it_is_said(module: str, words:
         timeout=FUSE_SECONDS,
     )
     assert done.returncode == 2
-    assert "pip install 'lastword[gateway]'" in done.stderr
+    assert command_for("gateway") in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -23,7 +23,8 @@ _HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
 _KEY = re.compile(
     r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
 )
-_QUOTES = re.compile(r'"""|\'\'\'')
+_LONG = ('"""', "'''")
+_TEXT = re.compile(r"""\"{3}|\'{3}|"(?:[^"\\]|\\.)*"|'[^']*'|#""")
 
 Path = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
@@ -142,9 +143,29 @@ def _places(lines: list[str]) -> dict[Path, int]:
                 path = (*header, *_parts(key[1]))
                 for depth in range(len(header) + 1, len(path) + 1):
                     found.setdefault(path[:depth], number)
-        for quotes in _QUOTES.findall(line):
-            inside = "" if inside == quotes else inside or quotes
+        inside = _left_open(line, inside)
     return found
+
+
+def _left_open(line: str, inside: str) -> str:
+    """Return the quotes of a text that goes on behind this line; empty if there is none.
+
+    Args:
+        line: The line.
+        inside: The quotes of the text that it begins in.
+    """
+    at = 0
+    while True:
+        if inside:
+            at = line.find(inside, at) + len(inside)
+            if at < len(inside):
+                return inside
+            inside = ""
+        token = _TEXT.search(line, at)
+        if token is None or token[0][0] == "#":
+            return ""
+        at = token.end()
+        inside = token[0] if token[0] in _LONG else ""
 
 
 def _indexed(header: Path, counts: dict[Path, int]) -> Path:

@@ -145,9 +145,10 @@ def read(settings: FileSettings, path: str, source: str, tables: Iterable[str]) 
         return [Problem(path, error.line, error.reason)]
     settings.documents[source] = document
     problems = []
-    for name, table in document.values.items():
+    for name, table in [*document.values.items()]:
         says = _table_problem(name, table, source)
         if says:
+            del document.values[name]
             problems.append(Problem(path, document.line_of((name,)), says))
         elif name in TABLES and name in tables:
             problems += _read_table(settings, document, name, source)

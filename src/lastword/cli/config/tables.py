@@ -60,6 +60,8 @@ def _option(action: argparse.Action) -> Option:
         return Option(name, "flag", action.help or "")
     if isinstance(action.default, list):
         return Option(name, "list", action.help or "", "")
+    if kind == "text" and action.type is not None:
+        kind = "typed"
     default = action.default if isinstance(action.default, (int, float, str)) else ""
     return Option(name, kind, action.help or "", default)
 
@@ -97,6 +99,9 @@ def words_of(option: Option, texts: list[str]) -> list[str]:
     return [f"--{option.name}={text}" for text in texts]
 
 
+_NUMBERS = {"seconds", "bytes", "count", "days", "typed"}
+
+
 def _texts(option: Option, value: object, folder: str) -> list[str] | None:
     """Return the texts of a value of the right type; `None` for any other."""
     if option.kind == "flag":
@@ -104,9 +109,7 @@ def _texts(option: Option, value: object, folder: str) -> list[str] | None:
     if option.kind == "list" and isinstance(value, list):
         return None if any(not _is_text(each) for each in value) else value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return (
-            [repr(value)] if option.kind in {"seconds", "bytes", "count", "days", "text"} else None
-        )
+        return [repr(value)] if option.kind in _NUMBERS else None
     if not _is_text(value):
         return None
     if option.kind not in {"folder", "file"}:
@@ -131,7 +134,7 @@ def _read(option: Option, text: str) -> object:
 def _takes(option: Option) -> str:
     if option.kind == "flag":
         return "true or false"
-    known = {"list": "a list of texts", "text": "a text or a number"}
+    known = {"list": "a list of texts", "text": "a text", "typed": "a text or a number"}
     return known.get(option.kind) or (
         "a number of days, or 12h or 4w" if option.kind == "days" else option.expects
     )
