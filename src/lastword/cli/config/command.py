@@ -56,7 +56,8 @@ _NAME_COLUMNS, _VALUE_COLUMNS = 22, 26
 def main(arguments: Sequence[str]) -> int:
     """Show or check the configuration; return the exit status."""
     made = parser()
-    options = made.read(arguments)
+    # argparse takes FILE to be left out where an option stands before it.
+    options = made.read(sorted(arguments, key=lambda word: not word.startswith("-")))
     if options.file and options.word != "check":
         made.error("FILE goes with check alone")
     if options.word == "path":
@@ -99,6 +100,7 @@ class _Line:
     """One option, its value, and where that comes from."""
 
     def __init__(self, table: str, option: Option, files: FileSettings) -> None:
+        self.table: str = table
         self.option: Option = option
         self.name: str = option.name
         self.source: str = "default"
@@ -155,10 +157,11 @@ class _Line:
 
     def as_json(self) -> dict[str, Any]:
         """Return the line for programs."""
-        told = {"option": self.name, "value": self.value, "source": self.source}
+        shown = {"table": self.table, "option": self.name, "value": self.value}
+        shown |= {"set_by": self.source}
         if self.path:
-            told |= {"file": self.path, "line": self.line}
-        return told | ({"variable": self.variable} if self.variable else {})
+            shown |= {"file": self.path, "line": self.line}
+        return shown | ({"variable": self.variable} if self.variable else {})
 
 
 def _variable(table: str, option: Option) -> str:
@@ -184,9 +187,7 @@ def _show(places: Places, *, as_json: bool) -> int:
             {
                 "user_file": _of(files, USER),
                 "project_file": _of(files, PROJECT),
-                "options": {
-                    table: [line.as_json() for line in own] for table, own in lines.items()
-                },
+                "options": [line.as_json() for own in lines.values() for line in own],
                 "rules": rules,
                 "journals": journals,
             }
@@ -256,7 +257,7 @@ def _check(options: argparse.Namespace) -> int:
                     {
                         "file": path,
                         "problems": [
-                            {"line": each.line, "message": each.says} for each in problems
+                            {"line": each.line, "sentence": each.says} for each in problems
                         ],
                     }
                     for path, problems in found
