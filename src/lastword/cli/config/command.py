@@ -114,7 +114,8 @@ class _Line:
         if text:
             self.source, self.variable, self._texts = "environment", variable, [text]
         elif setting is not None:
-            self.source, self.path, self.line = setting.source, setting.path, setting.line
+            self.source = setting.source
+            self.path, self.line = setting.document.path, setting.line
             self._texts = setting.texts
 
     @property

@@ -1,33 +1,24 @@
-"""A configuration file as a document: its bytes, read safely, its TOML, and its lines.
+"""A configuration file as a document: its bytes, read safely, and its TOML.
 
 Owns what may be read: a regular file of at most 64 KiB; for a project, one of at most 4 KiB that
-belongs to the user and is not a symbolic link. `tomllib` does not give the places of values, so the
-line of a key is searched for in the text.
+belongs to the user and is not a symbolic link.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import stat
 import tomllib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lastword.cli.config.lines import Path
 
 MAX_BYTES = 64 * 1024
 MAX_PROJECT_BYTES = 4 * 1024
 """A key of many parts takes `tomllib` quadratic time: 0.1 s in so much, 18 s in 64 KiB."""
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_AT_LINE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)$")
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
-_KEY = re.compile(
-    r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*="
-)
-_LONG = ('"""', "'''")
-_TEXT = re.compile(r"""\"{3}|\'{3}|"(?:[^"\\]|\\.)*"|'[^']*'|#""")
-
-Path = tuple[str | int, ...]
-"""The keys and indices that lead to a value."""
 
 
 class DocumentError(Exception):
@@ -62,7 +53,10 @@ class ConfigDocument:
     def line_of(self, path: Path) -> int:
         """Return the line of a key, or of the nearest one above it; 0 if neither is found."""
         if not self._places and self._lines:
-            self._places = _places(self._lines)
+            # Patterns, which a file that is read for a start and is right does not need.
+            from lastword.cli.config.lines import places_of  # noqa: PLC0415
+
+            self._places = places_of(self._lines)
         while path and path not in self._places:
             path = path[:-1]
         return self._places.get(path, 0)
@@ -71,10 +65,10 @@ class ConfigDocument:
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            said = str(error)
-            found = _AT_LINE.search(said)
-            line = int(found[1]) if found and found[1] else len(self._lines)
-            reason = _AT_LINE.sub("", said)
+            # As above.
+            from lastword.cli.config.lines import told_line  # noqa: PLC0415
+
+            reason, line = told_line(str(error), len(self._lines))
             raise DocumentError(
                 f"this is not TOML: {reason[:1].lower()}{reason[1:]}", line
             ) from None
@@ -123,60 +117,3 @@ def _all(fd: int, most: int) -> bytes:
 
 def _reason(error: OSError) -> str:
     return f"it cannot be read ({(error.strerror or 'failed').lower()})"
-
-
-def _places(lines: list[str]) -> dict[Path, int]:
-    """Return the line of each key and header, with an index for each table of an array."""
-    found: dict[Path, int] = {}
-    counts: dict[Path, int] = {}
-    header: Path = ()
-    inside = ""
-    for number, line in enumerate(lines, 1):
-        if not inside:
-            if title := _HEADER.match(line):
-                header = _parts(title[2])
-                if title[1] == "[[":
-                    counts[header] = counts.get(header, -1) + 1
-                header = _indexed(header, counts)
-                found.setdefault(header, number)
-            elif key := _KEY.match(line):
-                path = (*header, *_parts(key[1]))
-                for depth in range(len(header) + 1, len(path) + 1):
-                    found.setdefault(path[:depth], number)
-        inside = _left_open(line, inside)
-    return found
-
-
-def _left_open(line: str, inside: str) -> str:
-    """Return the quotes of a text that goes on behind this line; empty if there is none.
-
-    Args:
-        line: The line.
-        inside: The quotes of the text that it begins in.
-    """
-    at = 0
-    while True:
-        if inside:
-            at = line.find(inside, at) + len(inside)
-            if at < len(inside):
-                return inside
-            inside = ""
-        token = _TEXT.search(line, at)
-        if token is None or token[0][0] == "#":
-            return ""
-        at = token.end()
-        inside = token[0] if token[0] in _LONG else ""
-
-
-def _indexed(header: Path, counts: dict[Path, int]) -> Path:
-    """Put the number of its latest table behind each array's name."""
-    whole: Path = ()
-    for depth, part in enumerate(header, 1):
-        index = counts.get(header[:depth])
-        whole = (*whole, part) if index is None else (*whole, part, index)
-    return whole
-
-
-def _parts(key: str) -> Path:
-    names = re.findall(r"\"[^\"]*\"|'[^']*'|[^\s.\"']+", key)
-    return tuple(name.strip("\"'") for name in names)

@@ -19,7 +19,7 @@ from lastword.quirks.journals import JournalMembers, KnownJournal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lastword.cli.config.document import Path
+    from lastword.cli.config.lines import Path
 
     Problem = tuple[Path, str]
     """Where it is, and what is wrong."""

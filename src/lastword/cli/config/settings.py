@@ -8,12 +8,11 @@ only where there is a file.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lastword.cli.config.document import ConfigDocument, DocumentError
 from lastword.cli.config.errors import LISTING, ConfigError, Problem
 from lastword.cli.config.tables import ROWS, TABLES, options_of, texts_of, words_of
-from lastword.cli.words import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, MutableMapping
@@ -28,14 +27,31 @@ FROM_FILE_VARIABLE = "LASTWORD_FROM_CONFIG"
 (`lastword gateway reload`)."""
 
 
-class FileSetting(NamedTuple):
-    """The value of an option in a file, as the command line would have it."""
+class FileSetting:
+    """The value of an option in a file.
 
-    option: Option
-    texts: list[str]
-    source: str
-    path: str
-    line: int
+    Attributes:
+        option: The option.
+        texts: The value as the command line would have it; several texts for a list.
+        source: Whose file it is.
+        document: The file.
+    """
+
+    __slots__ = ("_table", "document", "option", "source", "texts")
+
+    def __init__(
+        self, table: str, option: Option, texts: list[str], source: str, document: ConfigDocument
+    ) -> None:
+        self._table = table
+        self.option: Option = option
+        self.texts: list[str] = texts
+        self.source: str = source
+        self.document: ConfigDocument = document
+
+    @property
+    def line(self) -> int:
+        """Return the line that it is in."""
+        return self.document.line_of((self._table, self.option.name))
 
 
 class FileSettings:
@@ -157,7 +173,7 @@ def read(settings: FileSettings, path: str, source: str, tables: Iterable[str]) 
 
 def _table_problem(name: str, table: object, source: str) -> str:
     if name not in TABLES and name not in ROWS:
-        return no_such("table", name, (*TABLES, *ROWS), LISTING)
+        return _no_such("table", name, (*TABLES, *ROWS))
     if name == "journal":
         if not isinstance(table, list):
             return "journals are written as [[journal]]"
@@ -176,9 +192,8 @@ def _read_table(
     problems = []
     for key, value in document.values[name].items():
         option = options.get(key)
-        line = document.line_of((name, key))
         if option is None:
-            says = no_such("option", key, options, LISTING)
+            says = _no_such("option", key, options)
         elif source == PROJECT and not option.project_safe:
             says = f"a project's file cannot set {key}; your own file can"
         else:
@@ -187,7 +202,14 @@ def _read_table(
             except ValueError as error:
                 says = str(error)
             else:
-                settings.values[name, key] = FileSetting(option, texts, source, document.path, line)
+                settings.values[name, key] = FileSetting(name, option, texts, source, document)
                 continue
-        problems.append(Problem(document.path, line, says))
+        problems.append(Problem(document.path, document.line_of((name, key)), says))
     return problems
+
+
+def _no_such(kind: str, word: str, known: Iterable[str]) -> str:
+    # Loaded where something is wrong.
+    from lastword.cli.words import no_such  # noqa: PLC0415
+
+    return no_such(kind, word, known, LISTING)

@@ -6,9 +6,9 @@ declarations (`core.link.option_table`); none of the gateway's or of `lastword c
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
+from contextlib import redirect_stderr
 from typing import TYPE_CHECKING
 
 from lastword.core.link.option_table import FILE_KEYS, OPTIONS, Option
@@ -150,7 +150,7 @@ def _parse(table: str, words: list[str]) -> None:
         words = [words[0].removeprefix("--url=")]
     said = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):
+        with redirect_stderr(said):
             _parser(table)().parse_args(words)
     except SystemExit:
         reason = said.getvalue().strip().removeprefix(f"lastword {table}: ").removeprefix("--")
