@@ -26,10 +26,14 @@ from lastword.core.classify import classify, messages, own_rows
 from lastword.core.classify.text import fold
 from lastword.core.link.option_table import FILE_KEYS, OPTIONS
 from lastword.quirks import journals
+from tests.kit.doc_blocks import blocks
+from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.kit.doc_blocks import Block
 
 SAFE = {
     *("first-update-timeout", "idle-timeout", "tool-timeout", "turn-timeout"),
@@ -495,3 +499,21 @@ def test_the_built_in_patterns_take_no_long_time() -> None:
     patterns = [row.pattern for row in journals.ROWS if row.pattern]
     assert patterns
     assert max(map(backtracking, patterns)) <= 1
+
+
+# --- the page
+
+
+@pytest.mark.parametrize("block", blocks("toml"), ids=lambda block: block.name)
+def test_a_file_that_is_shown_can_be_used(block: Block, tmp_path: Path) -> None:
+    if block.page == "docs/configuration.md":
+        assert problems(tmp_path, block.text) == []
+
+
+def test_the_page_names_what_a_projects_file_can_set() -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    shown = page.partition("<!-- project-safe -->")[2].partition("<!-- /")[0]
+    assert re.findall(r"`([\w-]+)`", shown) == [each.name for each in OPTIONS if each.project_safe]
+    assert {*re.findall(r"`(\w+)`", page.partition("`type` is one of")[2].partition(".")[0])} == {
+        *TYPES
+    }
