@@ -271,6 +271,23 @@ def test_a_gateway_whose_table_is_wrong_does_not_start(desk: ConfigDesk) -> None
     assert line == f"lastword: {desk.user}:3: {said}"
 
 
+def test_a_reload_with_a_table_that_is_wrong_leaves_the_gateway_as_it_is(desk: ConfigDesk) -> None:
+    work = desk.home / "work"
+    variables = {"HOME": str(desk.home), "LASTWORD_NO_CONFIG": "", "XDG_CONFIG_HOME": ""}
+    gateway = Gateway(desk.home, agent("healthy"), variables=variables)
+    try:
+        desk.user.write_text("[gateway]\nping = 'never'\n")
+        refused = gateway.tell("reload")
+        assert (refused.returncode, "ping cannot be 'never'" in refused.stderr) == (2, True)
+        assert gateway.front.poll() is None
+        desk.user.write_text("[gateway]\nping = '7s'\n")
+        assert gateway.tell("reload").returncode == 0
+        with ViewerClient(gateway) as viewer:
+            viewer.new(work)
+    finally:
+        gateway.close()
+
+
 def test_connect_takes_the_address_and_the_token_from_its_table(desk: ConfigDesk) -> None:
     assert "URL is missing" in desk.run("connect").stderr
     desk.user.write_text("[connect]\nurl = 'ftp://x'\ntoken-file = 'token'\n")

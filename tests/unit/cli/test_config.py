@@ -345,6 +345,9 @@ def test_variables_that_nobody_has_set_come_from_the_users_file(tmp_path: Path) 
     # A process that starts anew, as at `gateway reload`, has no value that the file has no more.
     FileSettings().complete(environment)
     assert environment == {"LASTWORD_RETRY": "1"}
+    foreign = {"PATH": "/bin", FROM_FILE_VARIABLE: "PATH"}
+    FileSettings().complete(foreign)
+    assert foreign == {"PATH": "/bin"}
 
 
 # --- rows

@@ -118,7 +118,8 @@ class FileSettings:
         where it works, and there the project's file comes first.
         """
         for name in environment.pop(FROM_FILE_VARIABLE, "").split():
-            environment.pop(name, None)
+            if name.startswith("LASTWORD_"):
+                environment.pop(name, None)
         made = []
         for (table, _), setting in self.values.items():
             option = setting.option

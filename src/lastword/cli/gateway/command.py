@@ -36,7 +36,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if word in _WORDS:
             if not {"-h", "--help"} & {*arguments}:
-                use(())
+                # A gateway that starts anew with a file that is wrong would be gone.
+                use((), "gateway" if word == "reload" else "")
             return _WORDS[word](arguments[1:])
         return _serve(arguments)
     except ImportError as error:
