@@ -130,8 +130,8 @@ def _packages(extra: str) -> str:
     wanted = []
     for line in metadata.requires(NAME) or ():
         requirement, _, marker = line.partition(";")
-        found = _EXTRA_MARKER.search(marker)
-        if found and found[1] == extra:
+        name = _EXTRA_MARKER.search(marker)
+        if name and name[1] == extra:
             wanted.append(requirement.strip())
     return " and ".join(wanted)
 

@@ -1,7 +1,7 @@
 """`lastword connect`: a session behind a gateway, for an editor that starts a command.
 
 Owns where the values come from, and the exit status: 0 once the editor has closed its
-end, 2 if the command cannot be started as it was asked.
+end, 2 if the command cannot be started with these arguments.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 
 _TOKEN = ("token", "token-file")
-"""Where the token is, is said once: by the command line, the environment or the file."""
+"""The options of the file that count only where neither the command line nor the environment has a
+token."""
 
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:

@@ -166,25 +166,28 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
 
 
 def _configuration() -> list[Observation]:
-    """Check the configuration files."""
+    """Check what `lastword run` reads of the configuration files."""
     places = find((), os.environ)
     if not places.present:
         return []
     try:
-        files = load(places)
+        files = load(places, ("run", "record"))
+    except ConfigError as error:
+        do = "Correct it: until then `lastword run` starts no agent"
+        return [problem("configuration", f"{error}.", do)]
+    findings = [note("configuration", f"{warning}.") for warning in files.warnings]
+    try:
         files.rows()
     except ConfigError as error:
-        do = "Correct it; until then `lastword run` starts no agent without --no-config"
-        return [problem("configuration", f"{error}.", do)]
-    read = " and ".join(document.path for document in files.documents.values())
-    found = (
-        [ok("configuration", f"{read}; `lastword config` shows what is in force.")] if read else []
-    )
-    return found + [note("configuration", f"{warning}.") for warning in files.warnings]
+        findings.append(note("configuration", f"Your own rows are left out: {error}."))
+    if files.documents:
+        paths_read = " and ".join(document.path for document in files.documents.values())
+        findings.append(ok("configuration", f"{paths_read}: `lastword config` shows what it sets."))
+    return findings
 
 
 def _own_journals() -> tuple[KnownJournal, ...]:
-    """Return the journals of the user's file; none if it cannot be used, as is said above."""
+    """Return the journals of the user's file; none if it cannot be used."""
     try:
         return load(find((), os.environ, project=False), ()).rows().journals
     except ConfigError:

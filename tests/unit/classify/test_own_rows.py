@@ -23,6 +23,7 @@ ROWS = (
         unless=("tomorrow",),
         retryable=False,
     ),
+    OwnRow(name="text-alone", type=ErrorType.TIMEOUT, messages=("left the building",)),
 )
 
 
@@ -39,6 +40,7 @@ def used() -> Iterator[None]:
         ({"code": "ACME_POINTS", "type": "acme_gone"}, "config:by-words", "acmegone"),
         ("no desk of yours here", "config:by-text", "no desk .. here"),
         (type("NoDeskError", (Exception,), {})("x"), "config:by-text", "nodesk"),
+        ("it has left the building", "config:text-alone", "left the building"),
         ({"code": "no_desk", "message": "come tomorrow"}, None, None),
     ],
 )

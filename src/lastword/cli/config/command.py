@@ -250,7 +250,7 @@ def _check(options: argparse.Namespace) -> int:
     if options.file and not os.path.lexists(options.file):
         sys.stderr.write(f"lastword config: there is no file {options.file!r}\n")
         return 2
-    found = [(path, problems_of(path, source)) for path, source in chosen]
+    results = [(path, problems_of(path, source)) for path, source in chosen]
     if options.json:
         envelope.write(
             {
@@ -261,19 +261,19 @@ def _check(options: argparse.Namespace) -> int:
                             {"line": each.line, "sentence": each.says} for each in problems
                         ],
                     }
-                    for path, problems in found
+                    for path, problems in results
                 ]
             }
         )
     else:
-        for path, problems in found:
+        for path, problems in results:
             if not problems:
                 sys.stdout.write(f"{path}: nothing is wrong\n")
             for each in problems:
                 sys.stdout.write(f"{each}\n")
-        if not found:
+        if not results:
             sys.stdout.write("there is no configuration file here; see `lastword config path`\n")
-    return 1 if any(problems for _, problems in found) else 0
+    return 1 if any(problems for _, problems in results) else 0
 
 
 def _chosen(file: str | None) -> list[tuple[str, str]]:

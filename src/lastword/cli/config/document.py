@@ -66,9 +66,9 @@ class ConfigDocument:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             # As above.
-            from lastword.cli.config.lines import told_line  # noqa: PLC0415
+            from lastword.cli.config.lines import place_in  # noqa: PLC0415
 
-            reason, line = told_line(str(error), len(self._lines))
+            reason, line = place_in(str(error), len(self._lines))
             raise DocumentError(
                 f"this is not TOML: {reason[:1].lower()}{reason[1:]}", line
             ) from None

@@ -20,21 +20,21 @@ _LONG = ('"""', "'''")
 _TEXT = re.compile(r"""\"{3}|\'{3}|"(?:[^"\\]|\\.)*"|'[^']*'|#""")
 
 
-def told_line(sentence: str, last: int) -> tuple[str, int]:
+def place_in(sentence: str, last: int) -> tuple[str, int]:
     """Return an error message of `tomllib` without its place, and the line.
 
     Args:
         sentence: The message.
         last: The number of the last line.
     """
-    found = _AT_LINE.search(sentence)
-    line = int(found[1]) if found and found[1] else last
+    place = _AT_LINE.search(sentence)
+    line = int(place[1]) if place and place[1] else last
     return _AT_LINE.sub("", sentence), line
 
 
 def places_of(lines: list[str]) -> dict[Path, int]:
     """Return the line of each key and header, with an index for each table of an array."""
-    found: dict[Path, int] = {}
+    numbers: dict[Path, int] = {}
     counts: dict[Path, int] = {}
     header: Path = ()
     inside = ""
@@ -45,13 +45,13 @@ def places_of(lines: list[str]) -> dict[Path, int]:
                 if title[1] == "[[":
                     counts[header] = counts.get(header, -1) + 1
                 header = _indexed(header, counts)
-                found.setdefault(header, number)
+                numbers.setdefault(header, number)
             elif key := _KEY.match(line):
                 path = (*header, *_parts(key[1]))
                 for depth in range(len(header) + 1, len(path) + 1):
-                    found.setdefault(path[:depth], number)
+                    numbers.setdefault(path[:depth], number)
         inside = _left_open(line, inside)
-    return found
+    return numbers
 
 
 def _left_open(line: str, inside: str) -> str:

@@ -307,10 +307,10 @@ def _inner(name: str, value: Any) -> list[Any]:
     return [part for part in value[1:] if part] if name == "GROUPREF_EXISTS" else []
 
 
-def _refuse_unknown(row: dict[str, Any], known: tuple[str, ...]) -> None:
+def _refuse_unknown(row: dict[str, Any], members: tuple[str, ...]) -> None:
     for key in row:
-        if key not in known:
-            raise _UnusableError(key, no_such("member", key, known, LISTING))
+        if key not in members:
+            raise _UnusableError(key, no_such("member", key, members, LISTING))
 
 
 def _name(row: dict[str, Any]) -> str:

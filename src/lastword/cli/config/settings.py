@@ -1,4 +1,4 @@
-"""The settings of configuration files: what they say, checked, and who said it.
+"""The settings of configuration files: what they set, checked, and which file sets it.
 
 Owns the precedence of the two files, and what is wrong with either of them. A user's file that is
 wrong is an error; a project's, which may come from a stranger, is left out with a warning. Loaded
@@ -209,8 +209,8 @@ def _read_table(
     return problems
 
 
-def _no_such(kind: str, word: str, known: Iterable[str]) -> str:
+def _no_such(kind: str, word: str, words: Iterable[str]) -> str:
     # Loaded where something is wrong.
     from lastword.cli.words import no_such  # noqa: PLC0415
 
-    return no_such(kind, word, known, LISTING)
+    return no_such(kind, word, words, LISTING)

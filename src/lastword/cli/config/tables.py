@@ -134,8 +134,8 @@ def _read(option: Option, text: str) -> object:
 def _takes(option: Option) -> str:
     if option.kind == "flag":
         return "true or false"
-    known = {"list": "a list of texts", "text": "a text", "typed": "a text or a number"}
-    return known.get(option.kind) or (
+    kinds = {"list": "a list of texts", "text": "a text", "typed": "a text or a number"}
+    return kinds.get(option.kind) or (
         "a number of days, or 12h or 4w" if option.kind == "days" else option.expects
     )
 
@@ -148,10 +148,10 @@ def _parse(table: str, words: list[str]) -> None:
     """
     if table == "connect" and words and words[0].startswith("--url="):
         words = [words[0].removeprefix("--url=")]
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with redirect_stderr(said):
+        with redirect_stderr(output):
             _parser(table)().parse_args(words)
     except SystemExit:
-        reason = said.getvalue().strip().removeprefix(f"lastword {table}: ").removeprefix("--")
+        reason = output.getvalue().strip().removeprefix(f"lastword {table}: ").removeprefix("--")
         raise ValueError(reason) from None

@@ -76,8 +76,8 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] | None = None
     places = find(arguments, environment) if reads_files else NOWHERE
     files = _files(places) if places.present else None
     if files is not None:
-        for key, said in files.texts("run").items():
-            values[key] = _value(BY_KEY[key], said, key)
+        for key, value in files.texts("run").items():
+            values[key] = _value(BY_KEY[key], value, key)
     for option in OPTIONS:
         text = environment.get(option.variable)
         if text:

@@ -54,8 +54,8 @@ def own_row(evidence: Evidence) -> Conclusion | None:
 
 def match_of(name: str, evidence: Evidence) -> str | None:
     """Return the word or the part of a message by which the row of this name matches."""
-    found = (_match(row, evidence) for row in _in_use if row.name == name)
-    return next(found, None)
+    matches = (_match(row, evidence) for row in _in_use if row.name == name)
+    return next(matches, None)
 
 
 def _match(row: OwnRow, evidence: Evidence) -> str | None:
