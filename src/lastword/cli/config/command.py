@@ -182,7 +182,9 @@ def _show(places: Places, *, as_json: bool) -> int:
         for table in TABLES
     }
     rules = [{"name": row.name, "type": row.type.value} for row in rows.rules]
-    journals = [{"name": row.name, "agent": row.agent} for row in rows.journals]
+    journals = [
+        {"name": row.name.removeprefix("config:"), "agent": row.agent} for row in rows.journals
+    ]
     if as_json:
         envelope.write(
             {
